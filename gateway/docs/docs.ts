@@ -13,6 +13,7 @@ import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
+import { searchIndex } from './search-index.ts';
 import { usagePage } from './usage-page.ts';
 
 /** A page of the documentation, or a file that pages load. */
@@ -126,6 +127,7 @@ export function loadDocs(
       ),
       served(`${page.path}.md`, 'text/markdown', withAddress(page.markdown)),
     ]),
+    served('/docs/search.json', 'application/json', withAddress(JSON.stringify(searchIndex(sources)))),
     served('/llms.txt', 'text/plain', llmsText(document, sources)),
     ...(changelog === undefined
       ? []

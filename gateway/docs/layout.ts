@@ -35,7 +35,9 @@ export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site)
         <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${title}</a>
       </li>`,
   );
-  const scripts = page.scripts.map((file) => html`<script type="module" src="${asset(file)}"></script> `);
+  const scripts = [...page.scripts, 'search.ts'].map(
+    (file) => html`<script type="module" src="${asset(file)}"></script> `,
+  );
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -59,6 +61,15 @@ export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site)
               <li><a href="/openapi.json">OpenAPI</a></li>
             </ul>
           </nav>
+          <form role="search" data-search hidden>
+            <input
+              type="search"
+              aria-label="Search the documentation"
+              placeholder="Search"
+              autocomplete="off"
+            />
+            <div data-results role="status"></div>
+          </form>
         </header>
         <div class="columns">
           ${tableOfContents(page)}

@@ -47,6 +47,39 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     expectClean(opened, kit.services.gateway.url);
   });
 
+  test('a word is searched on all pages, by keyboard alone', async () => {
+    const opened = await open('/docs/changelog', { viewport: { width: 390, height: 800 } });
+    const { page } = opened;
+    const search = page.getByLabel('Search the documentation');
+    await search.focus();
+    await page.keyboard.type('idempotency');
+    const results = page.getByRole('search').getByRole('link');
+    await results.first().waitFor();
+    expect(await results.count()).toBeGreaterThan(2);
+    expect(await seriousBarriers(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await page.keyboard.press('Escape');
+    expect(await results.count()).toBe(0);
+    await page.keyboard.type('zzz');
+    await page.getByText('Nothing found').waitFor();
+    await search.fill('list all animals');
+    await page.getByText(/^\d+ found$/).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/reference#listPets');
+    expect(await page.locator(':target').isVisible()).toBe(true);
+    expectClean(opened, kit.services.gateway.url);
+  });
+
+  test('the feed of the changelog is XML', async () => {
+    const { text } = await send(`${kit.services.gateway.url}/docs/changelog.atom`);
+    const { page } = await kit.browser.open('about:blank');
+    const parsed = `new DOMParser().parseFromString(${JSON.stringify(text)}, 'application/xml')`;
+    expect(await page.evaluate(`${parsed}.querySelector('parsererror')`)).toBeNull();
+    expect(
+      await page.evaluate(`${parsed}.querySelectorAll('feed > entry > content').length`),
+    ).toBeGreaterThan(1);
+  });
+
   test('an error leads to its code on the page', async () => {
     const refused = await send(`${kit.services.gateway.url}/v1/pets/4711`, { key: kit.services.key });
     const [, address = ''] = /<([^<>]+)>; rel="help"/.exec(refused.header('Link') ?? '') ?? [];

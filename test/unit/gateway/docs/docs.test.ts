@@ -76,6 +76,17 @@ test('the reference as Markdown has each operation with its parameters, and each
   expect(text).not.toMatch(/<[a-z]+[ >]|&(?:lt|gt|amp|quot|#39);/);
 });
 
+test('the search has each heading that has an address, with the text below it', () => {
+  const sections = JSON.parse(textAt('/docs/search.json')) as { path: string; title: string; text: string }[];
+  const ids = paths.flatMap((path) =>
+    Array.from(textAt(path).matchAll(/<h[1-3] id="([^"]+)"/g), ([, id]) => `${path}#${id}`),
+  );
+  expect(sections.map(({ path }) => path).filter((path) => path.includes('#'))).toEqual(ids);
+  const list = sections.find(({ path }) => path === '/docs/reference#listPets');
+  expect(list).toMatchObject({ title: 'List all animals', text: expect.stringContaining('default 20') });
+  expect(list?.text).not.toContain('Add an animal');
+});
+
 test('/llms.txt leads to every page as Markdown', () => {
   const links = Array.from(textAt('/llms.txt').matchAll(/\]\(([^)]+)\)/g), ([, path = '']) => path);
   expect(links).toEqual([...paths.map((path) => `${path}.md`), '/openapi.json']);
