@@ -25,7 +25,6 @@ const documents = {
   'gateway/DEPLOY.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,
   'gateway/services/README.md': maxLines,
-  'gateway/observability/TRACES.md': maxLines,
   'gateway/observability/README.md': maxLines,
   'gateway/observability/ALERTS.md': maxLines,
   'gateway/ops/CHANGELOG.md': maxLines,
@@ -93,8 +92,8 @@ test('OPERATIONS.md lists every setting, and no other', () => {
   );
 });
 
-test('TRACES.md lists every setting of traces, and no other', () => {
-  const table = section('gateway/observability/TRACES.md', 'Settings');
+test('gateway/observability/README.md lists every setting of traces, and no other', () => {
+  const table = section('gateway/observability/README.md', 'Settings');
   const listed = Array.from(table.matchAll(/^\| (.+?) \|/gm)).flatMap(([, cell = '']) =>
     Array.from(cell.matchAll(/`(OTEL_\w+)`/g), ([, name = '']) => name),
   );
