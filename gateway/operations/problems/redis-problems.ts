@@ -46,7 +46,7 @@ export function findRedisProblems({
         detail: `${address} has evicted ${evictedKeys} keys since it started. API keys and counters may be among them.`,
         advice:
           'Set maxmemory-policy to noeviction and raise maxmemory, then import the API keys that are lost.',
-        link: runbook('Move to a new Redis'),
+        link: runbook('Redis came back empty'),
       });
     }
     if (appendOnly === false && redisIsPrivate) {
