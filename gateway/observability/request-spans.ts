@@ -13,7 +13,7 @@ import {
 /** Ends a span. @param error if what it measured has failed */
 export type EndSpan = (error?: unknown) => void;
 
-/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. TRACES.md lists them. */
+/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. README.md lists them. */
 export interface RequestSpans {
   startRequest(request: TracedRequest): Span;
   /** Calls the next steps of the request, whose spans are children of this one. */

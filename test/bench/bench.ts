@@ -206,7 +206,7 @@ async function main(): Promise<void> {
 
   // A partial run must not overwrite the results of a full run.
   if (options.scenario.length > 0 || options.contender.length > 0 || options.baseline !== undefined) return;
-  const head = `# Benchmark\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, range in parentheses.`;
+  const head = `## Beside other proxies\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, range in parentheses.`;
   await writeResults('latest', [head, ...sections].join('\n\n'), results);
   await writeFile(`${resultsDirectory}throughput.svg`, barChart(results['hot-key'] ?? [], ours));
 }

@@ -183,6 +183,6 @@ const table = markdownTable(
     (plainMicros - keptMicros).toFixed(2),
   ]),
 );
-const text = `# Contortions for speed\n\n${environmentLine()}; the fastest of many runs of ${calls} calls.\n\n${table}`;
+const text = `## Contortions for speed\n\n${environmentLine()}; the fastest of many runs of ${calls} calls.\n\n${table}`;
 process.stdout.write(`${table}\n`);
 await writeResults('contortions', text, rows);

@@ -170,7 +170,7 @@ const byGateways: [string, Cost][] = [];
   redis.disconnect();
 }
 const text = [
-  `# Growth\n\n${environmentLine()}; medians of ${rounds} rounds of ${seconds} s. CPU time is per request.`,
+  `## Growth\n\n${environmentLine()}; medians of ${rounds} rounds of ${seconds} s. CPU time is per request.`,
   `### Number of keys, and how the requests are spread over them\n\n${costTable('keys', byKeys)}`,
   `### Number of gateway processes on one core with one Redis, ${keysForGateways.toLocaleString('en')} keys\n\n${costTable('gateways', byGateways)}`,
 ].join('\n\n');

@@ -63,6 +63,6 @@ const table = markdownTable(
     `${Math.round(peakMiB)} MiB`,
   ]),
 );
-const text = `# Commands of operators with ${keys.toLocaleString('en')} keys\n\n${environmentLine()}. Each key is used on every day of the month. Times mean something relative to each other only.\n\n${table}\n`;
+const text = `## Commands of operators\n\n${environmentLine()}; ${keys.toLocaleString('en')} keys. Each key is used on every day of the month. Times mean something relative to each other only.\n\n${table}\n`;
 await writeResults('ops-commands', text, { keys, measured });
 process.stdout.write(text);

@@ -248,30 +248,30 @@ async function main(): Promise<void> {
   };
   if (options.baseline !== undefined) {
     const rows = await compareVersions(fixture, urls.many, resolve(options.baseline));
-    add('versions', rows, `## Comparison with the other checkout\n\n${versionTable(rows)}`);
+    add('versions', rows, `### Comparison with the other checkout\n\n${versionTable(rows)}`);
     return;
   }
   if (options.part.includes('compared')) {
     const rows = await compareWithPrisma(fixture, urls.many);
     const text = `20 connections, or concurrent callers of Prisma; pool size ${defaultPoolSize}; ${many.toLocaleString('en')} pets. Calls per CPU second show how much one core can serve, independently of other load on the machine. Prisma makes each call in its own tick, as requests arrive, unless the row says otherwise.`;
-    add('compared', rows, `## Comparison with Prisma alone\n\n${text}\n\n${prismaTable(rows)}`);
+    add('compared', rows, `### Comparison with Prisma alone\n\n${text}\n\n${prismaTable(rows)}`);
   }
   if (options.part.includes('end-to-end')) {
     const rows = await measureEndToEnd(fixture, urls.many);
     const text = `20 connections. Gateway and pets service share one core, so their CPU times add up.`;
-    add('endToEnd', rows, `## End to end\n\n${text}\n\n${endToEndTable(rows)}`);
+    add('endToEnd', rows, `### End to end\n\n${text}\n\n${endToEndTable(rows)}`);
   }
   if (options.part.includes('grown')) {
     const rows = await compareTableSizes(fixture, urls);
     const text = `One connection; ${few.toLocaleString('en')} (few) or ${many.toLocaleString('en')} (many) pets. The oldest ${soldShare * 100} % are sold, so the first available pet comes after all of them.`;
-    add('grown', rows, `## Table size\n\n${text}\n\n${tableSizeTable(rows)}`);
+    add('grown', rows, `### Table size\n\n${text}\n\n${tableSizeTable(rows)}`);
   }
   if (options.part.includes('pools')) {
     const rows = await comparePoolSizes(fixture, urls.many);
-    add('pools', rows, `## Pool size\n\n50 connections.\n\n${poolSizeTable(rows)}`);
+    add('pools', rows, `### Pool size\n\n50 connections.\n\n${poolSizeTable(rows)}`);
   }
   if (!parts.every((part) => options.part.includes(part))) return;
-  const head = `# Pets service\n\n${environmentLine()}, ${rounds} rounds of ${seconds} s after a warm-up; medians, range in parentheses. The service or Prisma runs on one core; PostgreSQL (without fsync) and wrk share the other one. CPU is user and system time per request.`;
+  const head = `## Pets service\n\n${environmentLine()}, ${rounds} rounds of ${seconds} s after a warm-up; medians, range in parentheses. The service or Prisma runs on one core; PostgreSQL (without fsync) and wrk share the other one. CPU is user and system time per request.`;
   await writeResults('pets', [head, ...sections].join('\n\n'), results);
 }
 

@@ -104,6 +104,6 @@ const table = markdownTable(
     ['memory of that export at its peak', `${Math.round(year.peakMiB)} MiB`],
   ],
 );
-const text = `# Record of use\n\n${environmentLine()}. Each key is used on every day, and refused on each fifth one. Times mean something relative to each other only.\n\n${table}\n`;
+const text = `## Record of use\n\n${environmentLine()}. Each key is used on every day, and refused on each fifth one. Times mean something relative to each other only.\n\n${table}\n`;
 await writeResults('usage-record', text, { keys, exportedKeys, month: ofMonth, year });
 process.stdout.write(text);

@@ -107,8 +107,8 @@ describe('docker-compose.yml', () => {
     expect(script).toContain('user gateway on #$digest resetchannels $access\n');
   });
 
-  test('grants the database role what OPERATIONS.md says that it needs', async () => {
-    const document = (await read('gateway/OPERATIONS.md')).replaceAll(/\s+/g, ' ');
+  test('grants the database role what DEPLOY.md says that it needs', async () => {
+    const document = (await read('gateway/DEPLOY.md')).replaceAll(/\s+/g, ' ');
     const source = await read('prisma/service-role.ts');
     expect(document).toContain(
       'SELECT and INSERT on `pets`, SELECT, INSERT, UPDATE and DELETE on `idempotency_keys`, and USAGE on `pets_id_seq`',

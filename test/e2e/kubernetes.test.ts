@@ -221,10 +221,10 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
     expect(graceMs).toBeGreaterThanOrEqual(drainMs + 5000);
   });
 
-  test('takes its secrets from the files that README.md puts into the Secret', async () => {
+  test('takes its secrets from the files that DEPLOY.md puts into the Secret', async () => {
     const [mount] = containerOf(overlay).volumeMounts;
     const [volume] = workloadOf(overlay).spec.template.spec.volumes;
-    const document = await read(`${name}/kubernetes/README.md`);
+    const document = await read('gateway/DEPLOY.md');
     const created = new RegExp(
       String.raw`create secret generic ${volume?.secret.secretName} \\\n +(--from-file=.+)`,
     ).exec(document);

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { backupCommands } from '../support/checks/runbook-commands.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -18,11 +19,13 @@ import { startPostgresServer } from '../support/stores/postgres-server.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = `'${process.execPath}' --disable-warning=ExperimentalWarning`;
 
-/** The commands of a section of MANUAL.md: those of the backup, and those of the restore. */
+/** The commands of a section of MANUAL.md: those of the backup, and those of the restore. RUNBOOK.md restores Redis. */
 async function documentedCommands(section: string): Promise<[backup: string, restore: string]> {
   const manual = await readFile(join(root, 'gateway/ops/MANUAL.md'), 'utf8');
   const text = manual.split(`\n### ${section}\n`)[1]?.split(/\n##/)[0] ?? '';
-  const [backup = '', restore = ''] = Array.from(text.matchAll(/```sh\n(.+?)```/gs), ([, code = '']) => code);
+  const blocks = Array.from(text.matchAll(/```sh\n(.+?)```/gs), ([, code = '']) => code);
+  const [backup = '', restore = ''] =
+    section === 'Redis' ? [...blocks, backupCommands().restoreCopy] : blocks;
   expect([backup, restore]).not.toContain('');
   return [backup, restore];
 }

@@ -46,7 +46,7 @@ export function findRedisProblems({
         detail: `${address} has evicted ${evictedKeys} keys since it started. API keys and counters may be among them.`,
         advice:
           'Set maxmemory-policy to noeviction and raise maxmemory, then import the API keys that are lost.',
-        link: runbook('Move to a new Redis'),
+        link: runbook('Redis came back empty'),
       });
     }
     if (appendOnly === false && redisIsPrivate) {
@@ -56,7 +56,7 @@ export function findRedisProblems({
         title: 'Redis is embedded and in memory only',
         detail: 'API keys and counters are lost when the gateway stops.',
         advice: 'Install redis-server, which the gateway then starts by itself, or set REDIS_URL.',
-        link: { document: 'gateway/OPERATIONS.md', heading: 'Deploy with real stores' },
+        link: { document: 'gateway/DEPLOY.md', heading: 'What every deployment needs' },
       });
     } else if (appendOnly === false) {
       problems.push({
@@ -65,7 +65,7 @@ export function findRedisProblems({
         title: 'Redis keeps no append-only file',
         detail: `appendonly of ${address} is off, so a restart of Redis may lose API keys and counters.`,
         advice: 'Set it to yes: redis-cli CONFIG SET appendonly yes, and in its file.',
-        link: { document: 'gateway/OPERATIONS.md', heading: 'Deploy with real stores' },
+        link: { document: 'gateway/DEPLOY.md', heading: 'What every deployment needs' },
       });
     }
     return problems;

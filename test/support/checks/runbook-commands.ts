@@ -11,11 +11,13 @@ export function runbookSection(heading: string): string {
   return runbook.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
 }
 
-/** The documented commands that make a backup, and that restore it. */
-export function backupCommands(): { backup: string; restore: string } {
-  const blocks = runbookSection('Move to a new Redis').matchAll(/```sh\n(.+?)```/gs);
-  const [backup = '', restore = ''] = Array.from(blocks, ([, code = '']) => code);
-  return { backup, restore };
+/** The documented commands that make a backup, and that restore it or a copy of Redis' data. */
+export function backupCommands(): { backup: string; restore: string; restoreCopy: string } {
+  const commands = (heading: string) =>
+    Array.from(runbookSection(heading).matchAll(/```sh\n(.+?)```/gs), ([, code = '']) => code);
+  const [backup = ''] = commands('Move to a new Redis');
+  const [restore = '', restoreCopy = ''] = commands('Redis came back empty');
+  return { backup, restore, restoreCopy };
 }
 
 /** Runs documented commands in a directory. */
