@@ -19,6 +19,7 @@ export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
+export type { PastImpact } from '../../../operations/past-impact.ts';
 export type { KeyEffect } from '../../../operations/key-effect.ts';
 export type { WindowView } from '../../../operations/key-windows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
