@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { limitsIn, type SomeLimits } from './limits.ts';
-import { formatTimedLimits, parseTimedLimits, type FieldTexts } from './timed-limits.ts';
+import { formatTimedLimits, parseTimedLimits, timedLimitsFields, type FieldTexts } from './timed-limits.ts';
 import { windowNames } from './windows.ts';
 
 /** Limits of a key that hold until a time, in place of its own ones and of its plan's. */
@@ -23,6 +23,9 @@ const fields = {
   parseTime: (text: string) => isoTime.safeParse(text).data,
   consequence: 'so the temporary limits are off',
 };
+
+/** Fields in the record of a key. */
+export const temporaryFields = timedLimitsFields(fields);
 
 /** Parses the fields in the record of a key. Never throws: it may have been edited by hand. */
 export function parseTemporary(texts: FieldTexts): {

@@ -21,25 +21,33 @@ export interface ConsolePerson {
   role: ConsoleRole;
 }
 
-export interface ConsoleCode extends ConsolePerson {
+export interface ReaderCode extends ConsolePerson {
   /** Works once. It is not stored, only its hash is. */
   code: string;
-  /** Id of the session that it will begin. */
-  session: string;
   /** ISO 8601 in UTC. */
   expiresAt: string;
 }
 
+export interface ConsoleCode extends ReaderCode {
+  /** Id of the session that it will begin. */
+  session: string;
+}
+
 const codeBits = 128;
 const codeMs = 5 * 60_000;
-const codePattern = /^[\w-]{22}$/;
+/** That of a reader begins with their name, as part of the name of the Redis key. */
+const codePattern = /^(?:(?<reader>[\w-]{1,40})\.)?(?<secret>[\w-]{22})$/;
 
 const codeRecord = z.object({
   session: z.string(),
   name: z.string(),
   role: z.enum(consoleRoles),
+  grantedBy: z.string().nullable().default(null),
   expiresAtMs: z.number(),
 });
+
+/** Whatever else a reader writes, such as another name or role, means nothing. */
+const readerRecord = z.object({ codeHash: z.string(), expiresAtMs: z.number() });
 
 /** Makes a code that begins one session for a person, within five minutes. */
 export async function makeConsoleCode(
@@ -47,32 +55,76 @@ export async function makeConsoleCode(
   { name, role }: ConsolePerson,
 ): Promise<ConsoleCode> {
   const code = generateSecret(codeBits);
-  const session = `console_${randomBytes(6).toString('hex')}`;
+  const session = newSessionId();
   const expiresAtMs = now() + codeMs;
   const expiresAt = new Date(expiresAtMs).toISOString();
   await audit({ action: 'console.link', target: session, before: null, after: { name, role, expiresAt } });
-  const record: z.infer<typeof codeRecord> = { session, name, role, expiresAtMs };
+  const record: z.infer<typeof codeRecord> = { session, name, role, grantedBy: audit.who, expiresAtMs };
   await redis.set(redisKeys.consoleCode(hashSecret(code)), JSON.stringify(record), 'PX', codeMs);
-  return { code, session, name, role, expiresAt };
+  return { code, name, role, expiresAt, session };
 }
 
+/**
+ * Makes a code with the Redis user of a reader (redis-acl.ts), for themselves and to look only. It replaces the one before. The
+ * audit log, which this user cannot write to, has it when it is used.
+ */
+export async function makeReaderCode(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  reader: string,
+): Promise<ReaderCode> {
+  const secret = generateSecret(codeBits);
+  const expiresAtMs = now() + codeMs;
+  const record: z.infer<typeof readerRecord> = { codeHash: hashSecret(secret), expiresAtMs };
+  await redis.psetex(redisKeys.consoleReader(reader), codeMs, JSON.stringify(record));
+  return {
+    code: `${reader}.${secret}`,
+    name: reader,
+    role: 'viewer',
+    expiresAt: new Date(expiresAtMs).toISOString(),
+  };
+}
+
+const newSessionId = () => `console_${randomBytes(6).toString('hex')}`;
+
 type CodeSession = Pick<Session, 'redis' | 'now'>;
+
+interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'> {
+  /** Redis key that is deleted when the code is used. */
+  key: string;
+  /** Whether its link is in the audit log. */
+  isRecorded: boolean;
+}
 
 /**
  * Finds whom a code is for, without using it up.
  * @returns undefined if it was used before, has expired or never existed
  */
 export async function findConsolePerson(
-  { redis, now }: CodeSession,
+  session: CodeSession,
   code: string,
-): Promise<(ConsolePerson & { session: string }) | undefined> {
-  if (!codePattern.test(code)) return undefined;
-  const text = await redis.get(redisKeys.consoleCode(hashSecret(code))).catch((error: unknown) => {
+): Promise<ConsolePerson | undefined> {
+  return findCode(session, code);
+}
+
+async function findCode({ redis, now }: CodeSession, code: string): Promise<FoundCode | undefined> {
+  const { reader, secret } = codePattern.exec(code)?.groups ?? {};
+  if (secret === undefined) return undefined;
+  const codeHash = hashSecret(secret);
+  const key = reader === undefined ? redisKeys.consoleCode(codeHash) : redisKeys.consoleReader(reader);
+  const text = await redis.get(key).catch((error: unknown) => {
     if (isWrongType(error)) return null;
     throw error;
   });
-  const record = codeRecord.safeParse(parseJson(text ?? '')).data;
-  return record !== undefined && record.expiresAtMs > now() ? record : undefined;
+  const value = parseJson(text ?? '');
+  if (reader !== undefined) {
+    const record = readerRecord.safeParse(value).data;
+    if (record?.codeHash !== codeHash || record.expiresAtMs <= now()) return undefined;
+    return { id: newSessionId(), name: reader, role: 'viewer', grantedBy: reader, key, isRecorded: false };
+  }
+  const record = codeRecord.safeParse(value).data;
+  if (record === undefined || record.expiresAtMs <= now()) return undefined;
+  const { session: id, name, role, grantedBy } = record;
+  return { id, name, role, grantedBy, key, isRecorded: true };
 }
 
 /**
@@ -85,13 +137,14 @@ export async function redeemConsoleCode(
   code: string,
   replaced: readonly ConsoleSession[] = [],
 ): Promise<BegunSession | undefined> {
-  const found = await findConsolePerson({ redis, now }, code);
+  const found = await findCode({ redis, now }, code);
   // Of several requests with the same code, on any gateways, one has deleted it.
-  if (found === undefined || (await redis.del(redisKeys.consoleCode(hashSecret(code)))) !== 1)
-    return undefined;
-  const { session: id, name, role } = found;
-  const sessions = createConsoleSessions({ redis, audit: createAuditLog({ redis, who: name }), now });
-  const begun = await sessions.begin({ id, name, role });
+  if (found === undefined || (await redis.del(found.key)) !== 1) return undefined;
+  const { id, name, role, grantedBy, isRecorded } = found;
+  const audit = createAuditLog({ redis, who: name });
+  if (!isRecorded) await audit({ action: 'console.link', target: id, before: null, after: { name, role } });
+  const sessions = createConsoleSessions({ redis, audit, now });
+  const begun = await sessions.begin({ id, name, role, grantedBy });
   for (const session of replaced) await ignoreInvalid(sessions.end(session.id));
   return begun;
 }

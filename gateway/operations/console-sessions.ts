@@ -12,12 +12,16 @@ export const consoleRoles = ['viewer', 'operator'] as const;
 
 export type ConsoleRole = (typeof consoleRoles)[number];
 
+export const consoleSessionId = /^console_[\da-f]{12}$/;
+
 /** A person who is signed in to the console. */
 export interface ConsoleSession {
   /** For the list of sessions and the audit log; it gives no access. */
   id: string;
   name: string;
   role: ConsoleRole;
+  /** Who has made the link; null if a gateway of an earlier version began the session. */
+  grantedBy: string | null;
   /** ISO 8601 in UTC. */
   createdAt: string;
   /** ISO 8601 in UTC. */
@@ -36,7 +40,7 @@ export interface BegunSession {
 }
 
 export interface ConsoleSessions {
-  begin(person: Pick<ConsoleSession, 'id' | 'name' | 'role'>): Promise<BegunSession>;
+  begin(person: Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'>): Promise<BegunSession>;
   /**
    * Finds the session of a token.
    * @returns undefined if it has ended or expired, or its record was edited into something else
@@ -49,8 +53,12 @@ export interface ConsoleSessions {
   list(): Promise<ListedConsoleSession[]>;
   /** @throws InvalidOperation if there is no such session */
   end(id: string): Promise<ConsoleSession>;
-  /** Ends all sessions, also those whose record is invalid. @returns those that were valid */
-  endAll(): Promise<ConsoleSession[]>;
+  /**
+   * Ends all sessions, also those whose record is invalid.
+   * @param options except: id of a session that goes on
+   * @returns those that were valid
+   */
+  endAll(options?: { except?: string }): Promise<ConsoleSession[]>;
 }
 
 const tokenBits = 256;
@@ -62,6 +70,7 @@ const sessionRecord = z.object({
   id: z.string(),
   name: z.string(),
   role: z.enum(consoleRoles),
+  grantedBy: z.string().nullable().default(null),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
 });
@@ -133,11 +142,13 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
       await remove([tokenHash]);
       return session;
     },
-    async endAll() {
-      const sessions = (await readAll()).flatMap(({ session }) => session ?? []);
+    async endAll({ except } = {}) {
+      const ending = (await readAll()).filter(
+        ({ session }) => except === undefined || session?.id !== except,
+      );
+      const sessions = ending.flatMap(({ session }) => session ?? []);
       for (const session of sessions) await recordEnd(session);
-      await redis.del(sessionsKey);
-      await redis.del(seenKey);
+      await remove(ending.map(({ tokenHash }) => tokenHash));
       return sessions;
     },
   };

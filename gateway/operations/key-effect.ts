@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { changedLimits, doubtfulPairs } from '../limits/limits.ts';
 import type { OwnLimits } from '../limits/temporary-limits.ts';
-import type { WindowName } from '../limits/windows.ts';
+import { windowNames, type WindowName } from '../limits/windows.ts';
 import { changedTemporary, type ApiKeyChange } from './api-key-store.ts';
 import { findBan } from './bans.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -11,6 +11,7 @@ import { readKeyWindows } from './key-windows.ts';
 import { assertAccess } from './known-access.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
+import { findPastImpacts, pastImpactSchema, readPastUseOfKey } from './past-impact.ts';
 import type { Session } from './session.ts';
 import { showStoredKey } from './stored-keys.ts';
 
@@ -25,6 +26,11 @@ const limitsViewSchema = z
 export const keyEffectSchema = z.object({
   before: limitsViewSchema,
   after: limitsViewSchema,
+  past: z
+    .array(pastImpactSchema)
+    .describe(
+      'What the limits after the change would have done on the recorded days, for a day and for a month',
+    ),
   doubts: z.array(z.string()).describe('What may be a mistake, in words'),
 });
 
@@ -63,5 +69,12 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   }
 
   const [before, after] = await Promise.all([view(record), view(edited)]);
-  return { before, after, doubts: doubtfulPairs('this key', knownLimitsIn(after.limits)) };
+  const known = knownLimitsIn(after.limits);
+  const use = await readPastUseOfKey(
+    session,
+    { id, keyHash },
+    windowNames.filter((name) => known[name] !== undefined),
+  );
+  const past = await findPastImpacts(session, use, known);
+  return { before, after, past, doubts: doubtfulPairs('this key', known) };
 }

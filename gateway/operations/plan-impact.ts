@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { maxLimit, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { limitsIn, maxLimit, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { limitedAt, parseTemporary, temporaryFields } from '../limits/temporary-limits.ts';
 import { countFields } from '../limits/window-fields.ts';
 import {
   byWindow,
@@ -16,7 +17,9 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { indexPages } from './api-key-index.ts';
+import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
+import { findStoredKey } from './stored-keys.ts';
 
 /** Keys of a plan, and the effect that other limits of it would have now. */
 export const planImpactSchema = z.object({
@@ -31,8 +34,26 @@ export type PlanImpact = z.infer<typeof planImpactSchema>;
 
 export const noImpact: Readonly<PlanImpact> = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
 
+/** A key whose next request would be refused. */
+export const hitKeySchema = z
+  .object({
+    id: z.string(),
+    name: z.string().describe('Empty if the record is invalid'),
+    plan: z.string(),
+    window: z.enum(windowNames).describe('The window that is used most, by share of its limit'),
+    used: z.int(),
+    limit: z.int(),
+  })
+  .meta({ id: 'HitKey' });
+
+export type HitKey = z.infer<typeof hitKeySchema>;
+
+/** Keys that an effect names at most. */
+export const maxNamed = 10;
+
 /** A valid key, as far as it matters here. */
-interface PlanKey {
+export interface PlanKey {
+  id: string;
   keyHash: string;
   plan: string;
   /** Limits of its own, which do not change with the plan. */
@@ -41,7 +62,7 @@ interface PlanKey {
 
 /** How a count of all keys proceeds, for callers that do it in the background. */
 export interface CountOptions {
-  pageSize?: number;
+  pageSize?: number | undefined;
   /** Called after each page with the number of keys read so far; the next page waits for it. */
   onPage?: ((read: number) => Promise<void>) | undefined;
 }
@@ -81,28 +102,38 @@ export async function planImpacts(
 /** Use of the valid keys on a plan, from which the effect of any limits of it is computed. */
 export interface PlanUse {
   keys: number;
-  /** Requests of each key in its open windows; undefined in a window for which it has a limit of its own. */
-  used: ByWindow<number>[];
+  used: KeyUse[];
+}
+
+interface KeyUse {
+  id: string;
+  /** Requests in the open windows; undefined in a window for which the key has a limit of its own. */
+  used: ByWindow<number>;
 }
 
 interface PlanUseOptions {
-  pageSize: number;
+  pageSize?: number;
   /** As of CountOptions; with the use of the keys that were read so far. */
-  onPage: (read: number, soFar: PlanUse) => Promise<void>;
+  onPage?: (read: number, soFar: PlanUse) => Promise<void>;
 }
 
 /** Reads the use of all keys on a plan, as planImpacts does. */
 export async function readPlanUse(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   plan: string,
-  { pageSize, onPage }: PlanUseOptions,
+  { pageSize, onPage }: PlanUseOptions = {},
 ): Promise<PlanUse> {
   const use: PlanUse = { keys: 0, used: [] };
-  const options = { pageSize, onPage: (read: number) => onPage(read, use) };
-  for await (const page of planKeyPages({ redis, now }, options)) {
+  for await (const page of planKeyPages(
+    { redis, now },
+    { pageSize, onPage: onPage && ((read) => onPage(read, use)) },
+  )) {
     const keys = page.filter((key) => key.plan === plan);
     use.keys += keys.length;
-    use.used.push(...(await Promise.all(keys.map((key) => readUsed(redis, key)))));
+    const used = await Promise.all(
+      keys.map(async (key) => ({ id: key.id, used: await readUsed(redis, key) })),
+    );
+    use.used.push(...used);
   }
   return use;
 }
@@ -110,18 +141,54 @@ export async function readPlanUse(
 /** The effect that limits of the plan would have on that use. Pure. */
 export function impactOn({ keys, used }: PlanUse, limits: Limits): PlanImpact {
   const impact = { ...noImpact };
-  for (const use of used) addTo(impact, overLimits(use, limits));
+  for (const key of used) addTo(impact, overLimits(key.used, limits));
   return { ...impact, keys };
 }
 
-async function* planKeyPages(
+/** The keys that these limits would hit hardest, by their share of a limit. */
+export async function findHitKeys(
+  session: Pick<Session, 'redis'>,
+  plan: string,
+  { used }: PlanUse,
+  limits: Limits,
+): Promise<HitKey[]> {
+  const hits = used.flatMap(({ id, used }) => {
+    const [most] = overLimits(used, limits)
+      .map((window) => ({ id, plan, window, used: used[window] ?? 0, limit: limits[window] ?? 0 }))
+      .toSorted(byShare);
+    return most ?? [];
+  });
+  return nameKeys(session, hits.toSorted(byShare).slice(0, maxNamed));
+}
+
+const byShare = (one: Pick<HitKey, 'used' | 'limit'>, other: Pick<HitKey, 'used' | 'limit'>) =>
+  other.used / other.limit - one.used / one.limit;
+
+/** Adds the names of customers to keys. */
+export async function nameKeys<Key extends { id: string }>(
+  { redis }: Pick<Session, 'redis'>,
+  keys: readonly Key[],
+): Promise<(Key & { name: string })[]> {
+  return Promise.all(
+    keys.map(async (key) => {
+      const found = await ignoreInvalid(findStoredKey(redis, key.id));
+      return { ...key, name: found?.key.outcome === 'record' ? found.key.record.name : '' };
+    }),
+  );
+}
+
+/** All valid keys, page by page. */
+export async function* planKeyPages(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   { pageSize = defaultPageSize, onPage }: CountOptions,
 ): AsyncGenerator<PlanKey[]> {
   let read = 0;
   for await (const page of indexPages({ redis, now }, undefined, pageSize)) {
-    const keyHashes = page.flatMap(({ keyHash }) => keyHash ?? []);
-    const found = await Promise.all(keyHashes.map((keyHash) => readPlanKey(redis, keyHash, now())));
+    const found = await Promise.all(
+      page.flatMap(({ id, keyHash }) =>
+        keyHash === undefined ? [] : [readPlanKey(redis, { id, keyHash }, now())],
+      ),
+    );
     yield found.filter((key) => key !== undefined);
     read += page.length;
     await onPage?.(read);
@@ -129,15 +196,21 @@ async function* planKeyPages(
 }
 
 /** @returns undefined if it is not valid, or its record is gone */
-async function readPlanKey(redis: RedisClient, keyHash: string, nowMs: number): Promise<PlanKey | undefined> {
-  const fields = ['plan', 'revokedAt', 'expiresAt', ...windowNames];
-  const texts = await redis.hmget(redisKeys.apiKey(keyHash), ...fields).catch((error: unknown) => {
+async function readPlanKey(
+  redis: RedisClient,
+  { id, keyHash }: Pick<PlanKey, 'id' | 'keyHash'>,
+  nowMs: number,
+): Promise<PlanKey | undefined> {
+  const fields = ['plan', 'revokedAt', 'expiresAt', ...windowNames, ...temporaryFields];
+  const values = await redis.hmget(redisKeys.apiKey(keyHash), ...fields).catch((error: unknown) => {
     if (isWrongType(error)) return [];
     throw error;
   });
-  const [plan, revokedAt, expiresAt, ...limits] = texts.map((text) => text ?? undefined);
+  const texts = Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
+  const { plan, revokedAt, expiresAt } = texts;
   if (plan === undefined || apiKeyState({ revokedAt, expiresAt }, nowMs) !== 'valid') return undefined;
-  return { keyHash, plan, own: byWindow((name) => parseLimit(limits[windowNames.indexOf(name)])) };
+  const own = { ...byWindow((name) => parseLimit(texts[name])), ...parseTemporary(texts) };
+  return { id, keyHash, plan, own: limitsIn(limitedAt(own, nowMs)) };
 }
 
 /** Which of the plan's limits the key has used up. */

@@ -1,8 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
+import { redisKeys } from '../redis/redis-keys.ts';
 import {
   auditCommands,
   clusterCommands,
   commandsOf,
+  readerLinkCommand,
   sentinelCommands,
   type RedisUser,
 } from './redis-commands.ts';
@@ -43,10 +45,14 @@ const failoverChannel = '+switch-master';
 export function formatAclUser({ role, name, passwordHash }: AclUser, options: AclOptions): string {
   const { target, format, version } = options;
   const password = `#${passwordHash ?? `<SHA-256 of the password of ${name}>`}`;
+  const commands = aclCommands(role, target, version);
+  const reader = readerOf(name);
   const access =
     target === 'sentinel'
-      ? [`&${failoverChannel}`, ...commandRules(aclCommands(role, target, version))]
-      : aclAccess(aclCommands(role, target, version), version);
+      ? [`&${failoverChannel}`, ...commandRules(commands)]
+      : role === 'reader' && reader !== undefined
+        ? readerAccess(reader, commands)
+        : aclAccess(commands, version);
   const rules = ['on', password, 'resetchannels', ...access].join(' ');
   // A file defines users from nothing, and has no word for a reset.
   return format === 'aclfile' ? `user ${name} ${rules}` : `ACL SETUSER ${name} reset ${rules}`;
@@ -59,6 +65,22 @@ export function aclAccess(commands: readonly string[], { major }: RedisVersion):
   const others = commands.filter((command) => !onAudit.includes(command) || command === 'type');
   // No other keys begin with gw:a than those of addresses, gw:anonymous.
   return ['~gw:[^a]*', '~gw:an*', ...commandRules(others), `(~gw:audit ${commandRules(onAudit).join(' ')})`];
+}
+
+/** Everything may be read. The one key that may be written holds a link that is always a viewer's. */
+function readerAccess(reader: string, commands: readonly string[]): string[] {
+  const link = `(~${redisKeys.consoleReader(reader)} ${commandRules([readerLinkCommand]).join(' ')})`;
+  return ['~gw:*', ...commandRules(commands), link];
+}
+
+const readerPrefix = 'reader-';
+
+/** Name of a reader's Redis user, which tells the ops command who it is. */
+export const readerUser = (reader: string) => `${readerPrefix}${reader}`;
+
+/** @returns the reader whose Redis user this is; undefined for any other user */
+export function readerOf(user: string | undefined): string | undefined {
+  return user?.startsWith(readerPrefix) ? user.slice(readerPrefix.length) : undefined;
 }
 
 const commandRules = (commands: readonly string[]) => ['-@all', ...commands.map((command) => `+${command}`)];

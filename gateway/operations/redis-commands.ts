@@ -1,5 +1,5 @@
 /** Who logs in to Redis. */
-export type RedisUser = 'gateway' | 'ops';
+export type RedisUser = 'gateway' | 'ops' | 'reader';
 
 /** Sent by the client when it connects, and to check the settings of Redis. HELLO and AUTH need no permission. */
 const connecting = ['client|setinfo', 'client|setname', 'info', 'select'];
@@ -74,7 +74,41 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
     'pfcount',
   ],
   ops: [...shared, ...operators, 'xread'],
+  // Scripts may be sent, too: what they call is held to these commands as well.
+  reader: [
+    ...connecting,
+    'dbsize',
+    'eval',
+    'evalsha',
+    'exists',
+    'get',
+    'hget',
+    'hgetall',
+    'hlen',
+    'hmget',
+    'hscan',
+    'mget',
+    'ping',
+    'pttl',
+    'scan',
+    'smembers',
+    'time',
+    'type',
+    'xrange',
+    'xread',
+    'xrevrange',
+    'zcard',
+    'zcount',
+    'zrange',
+    'zrangebyscore',
+    'zrank',
+    'zscore',
+    'zunion',
+  ],
 };
+
+/** Writes the link of a reader. Unlike SET, it cannot leave a key without an expiry. */
+export const readerLinkCommand = 'psetex';
 
 /** The commands for the audit log. `type` is for other keys, too. */
 export const auditCommands: readonly string[] = ['type', 'xadd', 'xrange', 'xread', 'xrevrange'];

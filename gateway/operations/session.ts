@@ -18,4 +18,8 @@ export interface ChangingSession extends Session {
 
 const refuse = () => Promise.reject(new Error('an operation that only reads has changed something'));
 
-export const readOnlyAudit: AuditLog = Object.assign(refuse, { make: refuse, notMade: refuse });
+export const readOnlyAudit: AuditLog = Object.assign(refuse, {
+  who: '',
+  make: refuse,
+  notMade: refuse,
+});

@@ -108,6 +108,6 @@ async function readRows(
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
-async function oldestDay({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<number> {
+export async function oldestDay({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<number> {
   return dayNumberOf(now()) - (await readRetentionDays(redis));
 }

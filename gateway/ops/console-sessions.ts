@@ -17,10 +17,10 @@ import { withChanges, withRedis } from './redis-session.ts';
 import { assertNoMistypedCommand } from './usage-error.ts';
 
 /** Fields of a session, in the table and in the CSV. */
-const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt'] as const;
+const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt', 'grantedBy'] as const;
 
 const layout: ListLayout<ListedConsoleSession> = {
-  headings: ['ID', 'NAME', 'ROLE', 'CREATED', 'LAST SEEN', 'EXPIRES'],
+  headings: ['ID', 'NAME', 'ROLE', 'CREATED', 'LAST SEEN', 'EXPIRES', 'GRANTED BY'],
   row: (session) => fields.map((field) => session[field]),
   csv: fieldColumns(...fields),
 };

@@ -1,34 +1,57 @@
-import { completeLimits, knownIn } from '../limits/limits.ts';
+import { completeLimits, describeLimits, knownIn } from '../limits/limits.ts';
 import { windowNames } from '../limits/windows.ts';
-import { noImpact, planImpacts, type PlanImpact } from '../operations/plan-impact.ts';
+import { findPastImpacts, isRecorded, readPastUse, type PastImpact } from '../operations/past-impact.ts';
+import {
+  findHitKeys,
+  impactOn,
+  noImpact,
+  readPlanUse,
+  type HitKey,
+  type PlanImpact,
+} from '../operations/plan-impact.ts';
 import type { PlanChange } from '../operations/plan-store.ts';
 import type { PlanUndo } from '../operations/plan-undo.ts';
 import type { Session } from '../operations/session.ts';
+import { onePage, printList, type ListLayout } from './list-output.ts';
 import { warnOfMissingKeys } from './missing-keys-warning.ts';
 import { print, printJson } from './output.ts';
 import { formatFields, type ChangedField } from './setting-changes.ts';
 
-/** Counts the keys that are over the limits of a change. No API key is on anonymous. */
-export async function impactOf(
+/** What the limits of a change would do now, and would have done on the recorded days. */
+export interface ChangeEffect {
+  impact: PlanImpact;
+  hardestHit: HitKey[];
+  past: PastImpact[];
+}
+
+/** Counts and names the keys that are over the limits of a change. No API key is on anonymous. */
+export async function effectOf(
   session: Session,
   { after: { name, ...after } }: PlanChange,
-): Promise<PlanImpact> {
+): Promise<ChangeEffect> {
   const limits = completeLimits(knownIn(after));
-  if (limits === undefined) return noImpact;
-  const impacts = await planImpacts(session, new Map([[name, limits]]));
+  if (limits === undefined) return { impact: noImpact, hardestHit: [], past: [] };
+  const use = await readPlanUse(session, name);
+  const windows = windowNames.filter((window) => limits[window] !== undefined && isRecorded(window));
+  const pastUse = await readPastUse(session, name, { windows });
   await warnOfMissingKeys(session);
-  return impacts.get(name) ?? noImpact;
+  return {
+    impact: impactOn(use, limits),
+    hardestHit: await findHitKeys(session, name, use, limits),
+    past: await findPastImpacts(session, pastUse, limits),
+  };
 }
 
 /** Prints a change of a plan's limits, or an undo together with the change that it undoes. */
 export async function printPlanChange(
   { before, after, undone }: PlanChange & Partial<Pick<PlanUndo, 'undone'>>,
   json: true | undefined,
-  impact?: PlanImpact,
+  effect?: ChangeEffect,
 ): Promise<void> {
   const { name, ...limits } = before;
   const previous = Object.keys(knownIn(limits)).length === 0 ? null : limits;
-  if (json) return printJson({ ...after, before: previous, ...impact, ...(undone && { undone }) });
+  const { impact, ...named } = effect ?? {};
+  if (json) return printJson({ ...after, before: previous, ...impact, ...named, ...(undone && { undone }) });
   const origin = undone && `${undone.action} by ${undone.who}, ${undone.at}`;
   const fields: ChangedField[] = [
     ['name', name, name],
@@ -38,5 +61,45 @@ export async function printPlanChange(
     ...Object.entries(impact ?? {}).map(([name, keys]): ChangedField => [name, keys, keys]),
     ...(origin === undefined ? [] : [['undoes', origin, origin] as const]),
   ];
-  return print(`${formatFields(fields).join('\n')}\n`);
+  await print(`${formatFields(fields).join('\n')}\n`);
+  if (effect !== undefined) await printNamed(effect);
+}
+
+async function printNamed({ impact, hardestHit, past }: ChangeEffect): Promise<void> {
+  if (impact.keys === 0) return;
+  if (hardestHit.length > 0) {
+    await print('\n');
+    await printList('table', hitLayout, onePage(hardestHit));
+    await printMore(impact.over - hardestHit.length);
+  }
+  for (const effect of past) {
+    await print(`\n${describePast(effect)}\n`);
+    if (effect.keys === 0) continue;
+    await printList('table', pastLayout, onePage(effect.most));
+    await printMore(effect.keys - effect.most.length);
+  }
+  await print('\nThe record of use has days: about limits of a minute or an hour, ops plans trial tells.\n');
+}
+
+const printMore = async (more: number) => (more > 0 ? print(`and ${more} more\n`) : undefined);
+
+const hitLayout: ListLayout<HitKey> = {
+  headings: ['REFUSED AT ONCE', 'NAME', 'PLAN', 'WINDOW', 'USED', 'LIMIT'],
+  row: ({ id, name, plan, window, used, limit }) => [id, name, plan, window, used, limit],
+  csv: {},
+};
+
+const pastLayout: ListLayout<PastImpact['most'][number]> = {
+  headings: ['ID', 'NAME', 'TIMES OVER', 'MOST USED'],
+  row: ({ id, name, overPeriods, mostUsed }) => [id, name, overPeriods, mostUsed],
+  csv: {},
+};
+
+function describePast({ window, limit, periods, overPeriods, keys }: PastImpact): string {
+  const limitText = describeLimits({ [window]: limit });
+  if (periods === 0) return `${limitText}: no ${window} with use is recorded yet`;
+  const last = periods === 1 ? `the last recorded ${window}` : `the last ${periods} recorded ${window}s`;
+  if (keys === 0) return `${limitText}: no key would have gone over it on ${last}`;
+  const who = keys === 1 ? '1 key' : `${keys} keys`;
+  return `${limitText}: ${who} would have gone over it on ${overPeriods} of ${last}`;
 }

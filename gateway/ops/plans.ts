@@ -6,7 +6,7 @@ import { confirm } from './confirm.ts';
 import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printWarning } from './output.ts';
-import { impactOf, printPlanChange } from './plan-change.ts';
+import { effectOf, printPlanChange } from './plan-change.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { plansListCommand } from './plans-list.ts';
 import { plansRemoveCommand } from './plans-remove.ts';
@@ -43,20 +43,23 @@ function setCommand(): Command {
     limitOr('none'),
   )
     .option('--create', 'make the plan if it does not exist; needs a minute and a day limit')
-    .option('--dry-run', 'change nothing; show the number of keys that are over these limits now')
+    .option(
+      '--dry-run',
+      'change nothing; name the keys that are over these limits now, or were on the recorded days',
+    )
     .option('--yes', 'do not ask whether a limit is meant to be less than that of a shorter window')
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (name: string, { create = false, dryRun, yes, as, json, ...options }: SetOptions) => {
       const limits = givenLimits(options);
       if (dryRun) {
-        const { change, impact } = await withRedis(async (session) => {
+        const { change, effect } = await withRedis(async (session) => {
           const preview = await createPlanStore(session).preview(name, limits, create);
-          return { change: preview, impact: await impactOf(session, preview) };
+          return { change: preview, effect: await effectOf(session, preview) };
         });
         const question = questionOf(change);
         if (question !== undefined) printWarning(question);
-        return printPlanChange(change, json, impact);
+        return printPlanChange(change, json, effect);
       }
       const change = await withChanges(as, (session) =>
         createPlanStore(session).set(name, limits, create, async (wanted) => {

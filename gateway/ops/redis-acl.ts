@@ -4,6 +4,8 @@ import {
   formatAclUser,
   generatePassword,
   hashPassword,
+  readerOf,
+  readerUser,
   type AclFormat,
   type AclTarget,
   type RedisVersion,
@@ -11,10 +13,9 @@ import {
 import type { RedisUser } from '../operations/redis-commands.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printJson } from './output.ts';
+import { assertNoMistypedCommand } from './usage-error.ts';
 
-interface AclCommandOptions extends JsonOption {
-  gatewayUser: string;
-  opsUser: string;
+interface RuleOptions extends JsonOption {
   passwords: PasswordSource;
   format: AclFormat;
   redisVersion: RedisVersion;
@@ -22,20 +23,75 @@ interface AclCommandOptions extends JsonOption {
   sentinel?: true;
 }
 
+interface AclCommandOptions extends RuleOptions {
+  gatewayUser: string;
+  opsUser: string;
+}
+
 const passwordSources = ['placeholder', 'generate', 'stdin'] as const;
 type PasswordSource = (typeof passwordSources)[number];
-type Passwords = Readonly<Record<RedisUser, string | undefined>>;
+
+interface NamedUser {
+  role: RedisUser;
+  name: string;
+}
 
 export function redisAclCommand(): Command {
-  return new Command('redis-acl')
+  const command = new Command('redis-acl')
+    .enablePositionalOptions()
     .description('rules of Redis users for the gateway and for ops, with no more permissions than they need')
     .option('--gateway-user <name>', "name of the gateway's Redis user", userArgument, 'gateway')
-    .option('--ops-user <name>', 'name of the Redis user of the ops command', userArgument, 'ops')
+    .option('--ops-user <name>', 'name of the Redis user of the ops command', userArgument, 'ops');
+  return addRuleOptions(command, "two lines of standard input, the gateway's and that of ops")
+    .allowExcessArguments()
+    .action(async ({ gatewayUser, opsUser, ...options }: AclCommandOptions, command: Command) => {
+      assertNoMistypedCommand(command);
+      if (gatewayUser === opsUser) {
+        command.error(`error: both users are called ${opsUser}: they need different permissions, and names`);
+      }
+      const users = [
+        { role: 'gateway', name: gatewayUser },
+        { role: 'ops', name: opsUser },
+      ] as const;
+      const lines = "two lines: the gateway's password, and then that of the ops command";
+      await printUsers(users, options, lines);
+    })
+    .addCommand(readersCommand());
+}
+
+function readersCommand(): Command {
+  const command = new Command('readers')
+    .description(
+      `rules of a Redis user for each person who may only read, and make links to the console for themselves, as a viewer; ` +
+        `that of ada is ${readerUser('ada')}`,
+    )
+    .argument('<name...>', 'names of the people');
+  return addRuleOptions(command, 'a line of standard input for each person').action(
+    async (names: string[], options: RuleOptions, command: Command) => {
+      const invalid = names.find((name) => !/^[\w-]{1,40}$/.test(name));
+      if (invalid !== undefined) {
+        command.error(`error: the name '${invalid}' must be 1 to 40 letters, digits, hyphens or underscores`);
+      }
+      if (new Set(names).size < names.length) command.error('error: a name is given twice');
+      if (options.redisVersion.major < 7) {
+        command.error(
+          'error: readers need Redis 7.0: rules of an older one cannot permit to write one key only',
+        );
+      }
+      const users = names.map((name) => ({ role: 'reader' as const, name: readerUser(name) }));
+      const lines = `${names.length} ${names.length === 1 ? 'line' : 'lines'}, the password of each person in the order of the names`;
+      await printUsers(users, options, lines);
+    },
+  );
+}
+
+/** @param stdin what `--passwords stdin` reads */
+function addRuleOptions(command: Command, stdin: string): Command {
+  return command
     .addOption(
       new Option(
         '--passwords <source>',
-        'source of the passwords, which are printed as hashes: placeholders to replace, generated and shown once on ' +
-          "standard error, or two lines of standard input, the gateway's and that of ops",
+        `source of the passwords, which are printed as hashes: placeholders to replace, generated and shown once on standard error, or ${stdin}`,
       )
         .choices(passwordSources)
         .default('placeholder'),
@@ -55,20 +111,16 @@ export function redisAclCommand(): Command {
     )
     .addOption(new Option('--cluster', 'for every node of a Redis Cluster').conflicts('sentinel'))
     .option('--sentinel', 'for every Sentinel; the servers behind them need the rules without this option')
-    .addOption(jsonOption())
-    .action(runRedisAcl);
+    .addOption(jsonOption());
 }
 
-async function runRedisAcl(options: AclCommandOptions, command: Command): Promise<void> {
-  const { gatewayUser, opsUser, format, redisVersion: version, cluster, sentinel, json } = options;
-  if (gatewayUser === opsUser) {
-    command.error(`error: both users are called ${opsUser}: they need different permissions, and names`);
-  }
+/** @param lines what standard input must be */
+async function printUsers(named: readonly NamedUser[], options: RuleOptions, lines: string): Promise<void> {
+  const { format, redisVersion: version, cluster, sentinel, json } = options;
   const target: AclTarget = cluster ? 'cluster' : sentinel ? 'sentinel' : 'server';
-  const passwords = await readPasswords(options.passwords);
-  const named = { gateway: gatewayUser, ops: opsUser };
-  const users = (['gateway', 'ops'] as const).map((role) => {
-    const [name, password] = [named[role], passwords[role]];
+  const passwords = await readPasswords(options.passwords, named.length, lines);
+  const users = named.map(({ role, name }, index) => {
+    const password = passwords[index];
     const passwordHash = password === undefined ? undefined : hashPassword(password);
     return { name, password, acl: formatAclUser({ role, name, passwordHash }, { target, format, version }) };
   });
@@ -85,14 +137,14 @@ async function runRedisAcl(options: AclCommandOptions, command: Command): Promis
   for (const { name, password } of users) printError(`password of ${name}, shown this once: ${password}`);
 }
 
-async function readPasswords(source: PasswordSource): Promise<Passwords> {
+async function readPasswords(source: PasswordSource, count: number, lines: string): Promise<string[]> {
   switch (source) {
     case 'placeholder':
-      return { gateway: undefined, ops: undefined };
+      return [];
     case 'generate':
-      return { gateway: generatePassword(), ops: generatePassword() };
+      return Array.from({ length: count }, generatePassword);
     case 'stdin':
-      return readPasswordLines();
+      return readPasswordLines(count, lines);
   }
 }
 
@@ -101,7 +153,7 @@ const minPasswordCharacters = 16;
 const maxInputCharacters = 10_000;
 
 /** @throws InvalidOperation, which never repeats the input */
-async function readPasswordLines(): Promise<Passwords> {
+async function readPasswordLines(count: number, lines: string): Promise<string[]> {
   if (process.stdin.isTTY) {
     throw new InvalidOperation('passwords are read from a file or a pipe: a terminal would show them');
   }
@@ -110,20 +162,21 @@ async function readPasswordLines(): Promise<Passwords> {
     text += String(chunk);
     if (text.length > maxInputCharacters) break;
   }
-  const [gateway = '', ops = '', ...rest] = text.replace(/\r?\n$/, '').split(/\r?\n/);
-  if (ops === '' || rest.length > 0) {
-    throw new InvalidOperation(
-      "standard input must be two lines: the gateway's password, and then that of the ops command",
-    );
+  const passwords = text.replace(/\r?\n$/, '').split(/\r?\n/);
+  if (passwords.length !== count || passwords.at(-1) === '') {
+    throw new InvalidOperation(`standard input must be ${lines}`);
   }
-  if (gateway === ops) throw new InvalidOperation('both passwords are the same: each user needs its own');
-  if (gateway.length < minPasswordCharacters || ops.length < minPasswordCharacters) {
+  if (new Set(passwords).size < count) {
+    const which = count === 2 ? 'both' : 'two';
+    throw new InvalidOperation(`${which} passwords are the same: each user needs its own`);
+  }
+  if (passwords.some((password) => password.length < minPasswordCharacters)) {
     throw new InvalidOperation(
       `a password has less than ${minPasswordCharacters} characters: its hash is not salted, so use a random one, ` +
         'such as openssl rand -hex 24 makes',
     );
   }
-  return { gateway, ops };
+  return passwords;
 }
 
 function userArgument(text: string): string {
@@ -134,6 +187,9 @@ function userArgument(text: string): string {
     throw new InvalidArgumentError(
       'That user is for clients that log in without a name, such as administrators.',
     );
+  }
+  if (readerOf(text) !== undefined) {
+    throw new InvalidArgumentError('Such a name is for readers: ops redis-acl readers.');
   }
   return text;
 }

@@ -83,7 +83,7 @@ const monthOf = (date: string) => date.slice(0, 6);
 export function dayUsage(record: MonthRecord, date: string): DayUsage {
   const { fields } = record;
   const day = date.slice(6);
-  const units = countOf(fields.get(day));
+  const units = unitsOn(record, day);
   const beyond = countOf(fields.get(`x${day}`));
   const use = {
     served: Math.max(0, units - beyond),
@@ -93,6 +93,18 @@ export function dayUsage(record: MonthRecord, date: string): DayUsage {
   const used = use.served + use.refused + use.bannedSeconds > 0;
   const iso = `${date.slice(0, 4)}-${date.slice(4, 6)}-${day}`;
   return { date: iso, plan: used ? planOn(record, day) : null, ...use, ...(beyond > 0 ? { units } : {}) };
+}
+
+/** Units of the quotas that were used on a day of the month. @param day of the month, as DD */
+export function unitsOn({ fields }: MonthRecord, day: string): number {
+  return countOf(fields.get(day));
+}
+
+/** Units that were used on all days of the month. */
+export function unitsOfMonth({ fields }: MonthRecord): number {
+  let units = 0;
+  for (const [field, text] of fields) if (/^\d\d$/.test(field)) units += countOf(text);
+  return units;
 }
 
 /** The plan is recorded on its first day only. A day before that, if Redis' clock was set back, gets the first one. */

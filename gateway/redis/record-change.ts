@@ -30,6 +30,8 @@ export interface ScriptCall {
 }
 
 export interface AuditLog extends RecordChange {
+  /** The person who makes the changes. */
+  who: string;
   (change: Change): Promise<string>;
   /**
    * Makes changes by a script that returns 0 if it has changed nothing, and records them in the same step, if it has. In
@@ -109,5 +111,5 @@ export function createAuditLog({ redis, who, reason, onChange }: AuditLogOptions
     }
   }
 
-  return Object.assign(record, { make, notMade });
+  return Object.assign(record, { who, make, notMade });
 }

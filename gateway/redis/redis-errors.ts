@@ -16,7 +16,9 @@ export function keysOfWrongType(error: unknown): string[] {
   if (!isWrongType(error) || !('command' in error)) return [];
   const { command } = error;
   if (typeof command !== 'object' || command === null || !('args' in command)) return [];
-  return Array.isArray(command.args) ? command.args.filter((arg) => typeof arg === 'string') : [];
+  const args: unknown[] = Array.isArray(command.args) ? command.args : [];
+  // A Redis user may not ask about any other argument.
+  return args.filter((arg) => typeof arg === 'string').filter((arg) => arg.startsWith('gw:'));
 }
 
 /** Replies that mean "this server can't serve now". The last one is NOPERM for a command inside a script. */

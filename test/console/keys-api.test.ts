@@ -10,6 +10,7 @@ import { send } from '../support/http/http.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
+import { recordUse } from '../support/stores/day-counter.ts';
 
 interface ApiBody {
   status: number;
@@ -135,8 +136,14 @@ describe('the API of keys', () => {
         limits: { minute: { limit: 5, from: 'key' } },
         next: { served: true, message: 'served: 2 of 5 used this minute, 2 of 1,000 used today' },
       },
+      past: [{ window: 'day', limit: 1000, periods: 0, overPeriods: 0 }],
       doubts: [],
     });
+    await recordUse(kit.redis, key.keyHash, 2, 70);
+    await recordUse(kit.redis, key.keyHash, 5, 90);
+    expect((await api('POST', `/keys/${key.id}/effect`, { day: 80 })).body.past).toMatchObject([
+      { window: 'day', limit: 80, periods: 5, overPeriods: 1, keys: 1, most: [{ mostUsed: 90 }] },
+    ]);
     const toPlan = await api('POST', `/keys/${key.id}/effect`, { minute: null, plan: 'pro' });
     expect(toPlan.body.after.limits.minute).toEqual({ limit: 300, from: 'plan', plan: 300 });
     expect((await record(key))['minute']).toBe('2');

@@ -3,6 +3,7 @@ import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { dayCounterKey, recordUse } from '../support/stores/day-counter.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -199,10 +200,94 @@ describe('the API of plans', () => {
 
   const keyHashOf = (id: string) => started.kit.redis.hget(redisKeys.apiKeyIds, id);
 
+  test('the recorded days tell how many keys would have gone over a day or a month limit, and which', async () => {
+    await create('recorded', 50, 5000);
+    const { redis, issue } = { redis: started.kit.redis, issue: started.kit.issue };
+    const [most, once, own] = [
+      await issue({ plan: 'recorded', name: 'Most' }),
+      await issue({ plan: 'recorded', name: 'Once' }),
+      await issue({ plan: 'recorded', name: 'Own', day: 9000 }),
+    ];
+    await issue({ plan: 'recorded', name: 'Unused' });
+    for (const [{ keyHash }, daysAgo, units] of [
+      [most, 3, 700],
+      [most, 10, 900],
+      [most, 4, 650],
+      [once, 3, 651],
+      [own, 12, 5000],
+      // Neither today nor what is longer ago is one of the 30 days.
+      [once, 0, 4000],
+      [once, 31, 4000],
+    ] as const) {
+      await recordUse(redis, keyHash, daysAgo, units);
+    }
+    const effectOf = async (limits: object) => {
+      const { body } = await ada.send('POST', '/api/plans/recorded/effect', limits);
+      return (body as { past: { impacts: object[] } }).past.impacts;
+    };
+    expect(await effectOf({ minute: 50, day: 650 })).toEqual([
+      {
+        window: 'day',
+        limit: 650,
+        periods: 10,
+        overPeriods: 2,
+        keys: 2,
+        most: [
+          { id: most.id, name: 'Most', overPeriods: 2, mostUsed: 900 },
+          { id: once.id, name: 'Once', overPeriods: 1, mostUsed: 651 },
+        ],
+      },
+    ]);
+    expect(await effectOf({ minute: 50, day: 900 })).toMatchObject([{ overPeriods: 0, keys: 0, most: [] }]);
+
+    await create('monthly', 50, 5000);
+    const { id, keyHash } = await issue({ plan: 'monthly', name: 'Monthly' });
+    const now = new Date();
+    for (const [monthsAgo, fields] of [
+      [0, { '01': 99_999 }],
+      [1, { '02': 300, '15': 200, r02: 7 }],
+      [3, { '15': 400 }],
+      [14, { '15': 99_999 }],
+    ] as const) {
+      const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsAgo));
+      const name = month.toISOString().slice(0, 7).replace('-', '');
+      await redis.hset(redisKeys.usageMonth(keyHash, name), fields);
+    }
+    const { body } = await ada.send('POST', '/api/plans/monthly/effect', {
+      minute: 50,
+      day: 5000,
+      month: 450,
+    });
+    expect((body as { past: { impacts: object[] } }).past.impacts[1]).toEqual({
+      window: 'month',
+      limit: 450,
+      periods: 3,
+      overPeriods: 1,
+      keys: 1,
+      most: [{ id, name: 'Monthly', overPeriods: 1, mostUsed: 500 }],
+    });
+  });
+
+  test('of many keys that would be refused at once, the ten that are over the most are named', async () => {
+    await create('crowded', 5000, 5000);
+    const { redis, issue } = started.kit;
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      const { id, keyHash } = await issue({ plan: 'crowded', name: `Key ${index}` });
+      await redis.set(dayCounterKey(keyHash), 100 + index);
+      ids.push(id);
+    }
+    const { body } = await ada.send('POST', '/api/plans/crowded/effect', { minute: 5000, day: 100 });
+    expect(body).toMatchObject({ now: { keys: 12, over: 12, overDay: 12 } });
+    expect((body as { hardestHit: { id: string }[] }).hardestHit.map(({ id }) => id)).toEqual(
+      ids.toReversed().slice(0, 10),
+    );
+  });
+
   test('the effect of limits is shown before they are set', async () => {
     await create('tried', 50, 500);
     const [busy, own] = [
-      await started.kit.issue({ plan: 'tried' }),
+      await started.kit.issue({ plan: 'tried', name: 'Busy GmbH' }),
       await started.kit.issue({ plan: 'tried', minute: 3, day: 30 }),
     ];
     await started.kit.issue({ plan: 'tried' });
@@ -212,8 +297,14 @@ describe('the API of plans', () => {
     expect(body).toEqual({
       question: null,
       now: { keys: 3, overMinute: 1, overDay: 0, over: 1 },
+      hardestHit: [{ id: busy.id, name: 'Busy GmbH', plan: 'tried', window: 'minute', used: 3, limit: 3 }],
       asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
       counting: null,
+      past: {
+        impacts: [{ window: 'day', limit: 400, periods: 0, overPeriods: 0, keys: 0, most: [] }],
+        asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
+        counting: null,
+      },
       trial: null,
     });
     const other = await ada.send('POST', '/api/plans/tried/effect', { minute: 4, day: 2 });

@@ -7,6 +7,7 @@ import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { recordUse } from '../support/stores/day-counter.ts';
 
 describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   let started: ConsoleKit;
@@ -87,13 +88,25 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('limits are typed, their effect is shown, and saved they are in force for the next requests', async () => {
     await create('edited');
-    const { key } = await started.kit.issue({ plan: 'edited' });
+    const { id, key, keyHash } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
+    await recordUse(started.kit.redis, keyHash, 4, 600);
     for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
     const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
     await minuteOf(page).fill('3');
     await page
       .getByText('The only key on this plan would be refused at once: 1 by the minute limit')
       .waitFor();
+    const refused = page.getByRole('region', { name: 'Keys that would be refused at once' });
+    expect(await refused.getByRole('row').nth(1).innerText()).toMatch(
+      new RegExp(`^Acme\\s+${id}\\s+edited\\s+3 of 3 this minute$`),
+    );
+    expect(await refused.getByRole('link', { name: 'Acme' }).getAttribute('href')).toBe(
+      `/console/customers/${id}`,
+    );
+    await page.getByText('On 1 of the last 4 recorded days, 1 key would have gone over 500 a day.').waitFor();
+    const over = page.getByRole('region', { name: 'Keys that would have gone over the day limit' });
+    expect(await over.getByRole('row').nth(1).innerText()).toMatch(/^Acme\s+key_\w+\s+1 of 4\s+600$/);
+    await page.getByText('a trial answers that').waitFor();
     await expectAccessible(page, 'plan-effect');
     expect(await stored('edited')).toEqual({ minute: '50', day: '500' });
     await minuteOf(page).fill('40');
@@ -177,6 +190,10 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'Make these the limits' }).click();
     const asked = dialog(page, 'Make these the limits of tried?');
     await asked.getByText('50 a minute, 500 a day → 2 a minute, 500 a day').waitFor();
+    await asked
+      .getByText('The only key on this plan would be refused at once: 1 by the minute limit')
+      .waitFor();
+    await asked.getByRole('link', { name: 'Acme' }).waitFor();
     await expectAccessible(page, 'plan-trial-apply');
     await asked.getByRole('button', { name: 'Set the limits' }).click();
     await expect.poll(() => stored('tried')).toEqual({ minute: '2', day: '500' });

@@ -157,7 +157,11 @@ describe('ops console sessions', () => {
   test('lists who is signed in, and ends one session or all', async () => {
     const [one, two] = [await signIn('--as', 'Ada'), await signIn('--viewer', '--as', 'Grace')];
     expect((await one.api.send('GET', '/api/session')).status).toBe(200);
+    const three = await signIn('--as', 'Ada', '--for', 'Eve');
     const listed = await kit.json<{ id: string; name: string; role: string }[]>('console', 'sessions');
+    expect(listed).toContainEqual(
+      expect.objectContaining({ id: three.session, name: 'Eve', grantedBy: 'Ada' }),
+    );
     expect(listed).toContainEqual(
       expect.objectContaining({ id: one.session, name: 'Ada', role: 'operator' }),
     );
@@ -165,9 +169,9 @@ describe('ops console sessions', () => {
       expect.objectContaining({ id: two.session, name: 'Grace', role: 'viewer' }),
     );
     const { stdout: csv } = await kit.run('console', 'sessions', '--output', 'csv');
-    expect(csv).toMatch(/^id,name,role,createdAt,lastSeenAt,expiresAt\n/);
+    expect(csv).toMatch(/^id,name,role,createdAt,lastSeenAt,expiresAt,grantedBy\n/);
     const { stdout: table } = await kit.run('console', 'sessions');
-    expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES\n/);
+    expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES +GRANTED BY\n/);
 
     expect((await kit.run('console', 'sessions', 'end', one.session)).code).toBe(2);
     const ended = await kit.json<{ ended: { id: string }[] }>(

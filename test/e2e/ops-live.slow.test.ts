@@ -250,6 +250,8 @@ describe('operating a running gateway', () => {
       overDay: 0,
       over: 1,
       before: { minute: 100, day: 1000 },
+      hardestHit: [{ id: busy.id, name: 'test', plan: 'silver', window: 'minute', used: 5, limit: 5 }],
+      past: [{ window: 'day', limit: 1000, periods: 0, overPeriods: 0, keys: 0, most: [] }],
     });
     expect(await dryRun(1, 1)).toMatchObject({ overMinute: 2, overDay: 2, over: 2 });
     expect(await dryRun(6, 6)).toMatchObject({ over: 0 });

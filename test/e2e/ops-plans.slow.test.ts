@@ -3,6 +3,7 @@ import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { answerOnTerminal } from '../support/kits/terminal.ts';
+import { recordUse } from '../support/stores/day-counter.ts';
 
 describe('the commands for plans', { timeout: 120_000 }, () => {
   let kit: OpsKit;
@@ -37,7 +38,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
   });
 
   test('plans set --dry-run of one limit counts with the stored other one', async () => {
-    const { key } = await kit.issue({ plan: 'business' });
+    const { id, key, keyHash } = await kit.issue({ plan: 'business' });
     await kit.pets(key);
     expect(await kit.json('plans', 'set', 'business', '--minute', '1', '--dry-run')).toEqual({
       name: 'business',
@@ -48,7 +49,31 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
       overMinute: 1,
       overDay: 0,
       over: 1,
+      hardestHit: [{ id, name: 'test', plan: 'business', window: 'minute', used: 1, limit: 1 }],
+      past: [{ window: 'day', limit: 100_000, periods: 0, overPeriods: 0, keys: 0, most: [] }],
     });
+    await recordUse(kit.redis, keyHash, 3, 700);
+    const { stdout } = await kit.run(
+      'plans',
+      'set',
+      'business',
+      '--minute',
+      '1',
+      '--day',
+      '500',
+      '--dry-run',
+    );
+    expect(stdout.slice(stdout.indexOf('\n\n'))).toBe(`
+
+REFUSED AT ONCE         NAME  PLAN      WINDOW  USED  LIMIT
+${id}  test  business  minute  1     1
+
+500 a day: 1 key would have gone over it on 1 of the last 3 recorded days
+ID                      NAME  TIMES OVER  MOST USED
+${id}  test  1           700
+
+The record of use has days: about limits of a minute or an hour, ops plans trial tells.
+`);
     expect(await limitsOf('business')).toEqual({ minute: '1000', day: '100000' });
   });
 
@@ -127,6 +152,8 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
         overMinute: 0,
         overDay: 0,
         over: 0,
+        hardestHit: [],
+        past: [{ window: 'day', limit: 90, periods: 0, overPeriods: 0, keys: 0, most: [] }],
         undone,
       });
       expect(await limitsOf('mistaken')).toEqual({ minute: '2', day: '90' });

@@ -41,6 +41,23 @@ describe('ops redis-acl', () => {
     expect(commands[1]).not.toContain('+incr');
   });
 
+  test('readers prints a user for each person, who reads everything and writes one key', async () => {
+    const { code, stdout, stderr } = await redisAcl(['readers', 'ada', 'bob', '--redis-version', '7.0']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = linesOf(stdout);
+    for (const [index, name] of ['ada', 'bob'].entries()) {
+      const start = `ACL SETUSER reader-${name} reset on #<SHA-256 of the password of reader-${name}> resetchannels ~gw:* -@all +`;
+      expect(lines[index]?.startsWith(start)).toBe(true);
+      expect(lines[index]?.endsWith(` (~gw:console:reader:${name} -@all +psetex)`)).toBe(true);
+    }
+    const passwords = ['--passwords', 'stdin', '--format', 'aclfile'];
+    const file = await redisAcl(['readers', 'ada', ...passwords], 'password-of-the-reader-ada\n');
+    expect(file.stdout).toMatch(/^user reader-ada on #[\da-f]{64} resetchannels ~gw:\* /);
+    const short = await redisAcl(['readers', 'ada', 'bob', ...passwords], 'password-of-the-reader-ada\n');
+    expect({ code: short.code, stdout: short.stdout }).toEqual({ code: 2, stdout: '' });
+    expect(short.stderr).toContain('must be 2 lines, the password of each person in the order of the names');
+  });
+
   test('takes names, and adds what a cluster and Sentinels need', async () => {
     const named = await redisAcl(['--gateway-user', 'edge', '--ops-user', 'admin.ops', '--cluster']);
     const [gateway, ops] = linesOf(named.stdout).map(wordsOf);
@@ -61,6 +78,12 @@ describe('ops redis-acl', () => {
     [['--ops-user', 'gateway'], /both users are called gateway/],
     [['--ops-user', 'a b'], /'a b' is invalid\. It has to be 1 to 64 letters/],
     [['--gateway-user', 'default'], /'default' is invalid\. That user is for/],
+    [['--ops-user', 'reader-ada'], /'reader-ada' is invalid\. Such a name is for readers/],
+    [['reader'], /unknown command 'reader' \(Did you mean readers\?\)/],
+    [['readers'], /missing required argument 'name'/],
+    [['readers', 'ada', 'a.b'], /the name 'a\.b' must be 1 to 40 letters, digits, hyphens or underscores/],
+    [['readers', 'ada', 'ada'], /a name is given twice/],
+    [['readers', 'ada', '--redis-version', '6.2'], /readers need Redis 7\.0/],
     [['--redis-version', '5.0'], /'5\.0' is invalid\. It has to be a version from 6\.2 on/],
     [['--redis-version', 'latest'], /It has to be a version from 6\.2 on, such as 7\.2/],
     [['--passwords', 'hunter2'], /Allowed choices are placeholder, generate, stdin/],

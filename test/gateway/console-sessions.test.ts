@@ -3,7 +3,11 @@ import { listen } from '#runtime/listen.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSessionVerifier } from '../../gateway/admin/access/verify-session.ts';
 import { announceConsole, findConsoleOrigins } from '../../gateway/operations/console-addresses.ts';
-import { makeConsoleCode, redeemConsoleCode } from '../../gateway/operations/console-codes.ts';
+import {
+  makeConsoleCode,
+  makeReaderCode,
+  redeemConsoleCode,
+} from '../../gateway/operations/console-codes.ts';
 import { hashSecret } from '../../gateway/operations/console-secret.ts';
 import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
 import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
@@ -54,7 +58,12 @@ describe('sessions of the console', () => {
     const { code, ...made } = await makeConsoleCode(session(), { name: 'Ada', role: 'viewer' });
     expect(Date.parse(made.expiresAt) - Date.now()).toBeGreaterThan(290_000);
     const begun = await redeemConsoleCode(session(), code);
-    expect(begun?.session).toMatchObject({ id: made.session, name: 'Ada', role: 'viewer' });
+    expect(begun?.session).toMatchObject({
+      id: made.session,
+      name: 'Ada',
+      role: 'viewer',
+      grantedBy: 'Grace',
+    });
     expect(await createConsoleSessions(session()).find(begun?.token ?? '')).toEqual(begun?.session);
     expect(await redeemConsoleCode(session(), code)).toBeUndefined();
   });
@@ -69,6 +78,21 @@ describe('sessions of the console', () => {
 
   test('a code is refused after five minutes, also if Redis has not removed it yet', async () => {
     expect(await redeemConsoleCode(session(5 * 60_000), await makeCode())).toBeUndefined();
+  });
+
+  test('the code of a reader works once, within five minutes, and replaces the one before', async () => {
+    const before = await makeReaderCode(session(), 'ada');
+    const { code } = await makeReaderCode(session(), 'ada');
+    expect(await redeemConsoleCode(session(), before.code)).toBeUndefined();
+    expect(await redeemConsoleCode(session(), code.replace('ada', 'grace'))).toBeUndefined();
+    expect(await redeemConsoleCode(session(), code.replace('ada.', ''))).toBeUndefined();
+    expect(await redeemConsoleCode(session(5 * 60_000), code)).toBeUndefined();
+    expect((await redeemConsoleCode(session(), code))?.session).toMatchObject({
+      name: 'ada',
+      role: 'viewer',
+      grantedBy: 'ada',
+    });
+    expect(await redeemConsoleCode(session(), code)).toBeUndefined();
   });
 
   test('text that is no code is refused without a look-up', async () => {
@@ -158,12 +182,14 @@ describe('sessions of the console', () => {
   test('every key of the console expires', async () => {
     const { token } = await begin();
     await makeCode();
+    await makeReaderCode(session(), 'ada');
     await createConsoleSessions(session()).touch(token);
     await announceConsole(session(), { origin: 'http://localhost:1', machine: 'one' });
     const keys = (await redis.keys('gw:console:*')).toSorted();
     expect(keys).toEqual([
       redisKeys.consoleAddresses,
       ...keys.filter((key) => key.startsWith(redisKeys.consoleCode(''))),
+      redisKeys.consoleReader('ada'),
       redisKeys.consoleSeen,
       redisKeys.consoleSessions,
     ]);

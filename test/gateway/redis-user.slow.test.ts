@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashSecret } from '../../gateway/operations/console-secret.ts';
 import { aclCommands } from '../../gateway/operations/redis-acl.ts';
-import type { RedisUser } from '../../gateway/operations/redis-commands.ts';
+import { readerLinkCommand, type RedisUser } from '../../gateway/operations/redis-commands.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { groupByKey } from '../../gateway/traffic/traffic-buckets.ts';
 import { maxFields } from '../../gateway/traffic/traffic-fields.ts';
 import { openEventStream } from '../support/http/event-stream.ts';
 import { send } from '../support/http/http.ts';
+import { signInWith } from '../support/kits/console-kit.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { signIn } from '../support/kits/live-kit.ts';
-import { logIn, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
+import { snapshot } from '../support/kits/ops-kit.ts';
+import { logIn, readersAcl, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
@@ -46,7 +49,8 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     directory = starting.use(await temporaryDirectory());
     redis = await connectRedis(`${server.url}/2`);
     starting.defer(() => redis.disconnect());
-    for (const rules of await redisAcl()) await server.redis.call('ACL', ...rules);
+    for (const rules of [...(await redisAcl()), ...(await readersAcl())])
+      await server.redis.call('ACL', ...rules);
     stack = starting.move();
   });
   afterAll(() => stack.disposeAsync());
@@ -259,5 +263,215 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       stdout: expect.stringContaining('No gateway is running') as string,
     });
     expect({ failed, ...(await commandUse()) }).toEqual({ failed: [], ...exactly('ops') });
+  });
+
+  describe('of a reader', () => {
+    const read = (...args: string[]) => runOps(args, { REDIS_URL: urlOf('reader') });
+    let id: string;
+
+    beforeAll(async () => {
+      await redis.flushdb();
+      await server.redis.script('FLUSH');
+      await ops('plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50');
+      await ops('plans', 'trial', 'gold', '--minute', '4');
+      const issued = await issue({ plan: 'gold' });
+      id = issued.id;
+      await ops('bans', 'add', id, '--for', '1h', '--reason', 'flood');
+      await redis.set(redisKeys.day(issued.keyHash, yesterday()), '7');
+    });
+
+    test('runs each command that reads, and is denied nothing', async () => {
+      await server.redis.acl('LOG', 'RESET');
+      await resetCommandUse(server.redis);
+      const plans = join(directory.path, 'plans.yaml');
+      const commands = [
+        ['keys', 'list', '--plan', 'gold'],
+        ['keys', 'list', '--state', 'banned'],
+        ['keys', 'list', '--after', id],
+        ['keys', 'show', id],
+        ['keys', 'find', 'key_'],
+        ['keys', 'trial', id],
+        ['keys', 'export'],
+        ['usage', id],
+        ['usage', id, '--days', '30'],
+        ['usage', 'export', '--from', '2026-11-01'],
+        ['usage', 'retention'],
+        ['top'],
+        ['traffic'],
+        ['bans', 'list'],
+        ['addresses', 'top'],
+        ['addresses', 'blocked'],
+        ['plans', 'list'],
+        ['plans', 'set', 'gold', '--minute', '4', '--dry-run'],
+        ['plans', 'trial', 'gold'],
+        ['plans', 'export', plans],
+        ['plans', 'diff', plans],
+        ['policy', 'show'],
+        ['audit'],
+        ['audit', '--target', id, '--since', '1h'],
+        ['console', 'sessions'],
+        ['__complete', '--', 'keys', 'show', id.slice(0, 8)],
+      ];
+      const following = spawn(process.execPath, ['gateway/ops/main.ts', 'audit', '--follow'], {
+        env: { ...process.env, REDIS_URL: urlOf('reader') },
+        stdio: 'ignore',
+      });
+      await expect.poll(() => readCommandUse(server.redis)).toContain('xread');
+      following.kill();
+      const failed: unknown[] = [];
+      for (const args of commands) {
+        const { code, stderr } = await read(...args);
+        if (code !== 0 || stderr !== '') failed.push({ args, code, stderr });
+      }
+      expect(await read('status')).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('No gateway is running') as string,
+      });
+      expect((await read('keys', 'show', 'key_000000000000000000')).stderr).toContain('there is no API key');
+      expect(await read('console', '--viewer')).toMatchObject({ code: 0 });
+      // The type of a value is asked for when Redis refuses it.
+      await redis.rename(redisKeys.bans, 'gw:bans-before');
+      await redis.set(redisKeys.bans, 'x');
+      expect((await read('bans', 'list')).stderr).toContain('gw:bans is a string');
+      await redis.rename('gw:bans-before', redisKeys.bans);
+      const used = [...aclCommands('reader', 'server', usersVersion), readerLinkCommand].toSorted();
+      const sentHere = ['rename', 'set'];
+      expect({ failed, ...(await commandUse(...sentHere)) }).toEqual({ failed: [], denied: [], used });
+    });
+
+    test('runs no command that changes something: it says so, and nothing is changed', async () => {
+      const file = join(directory.path, 'records.jsonl');
+      await writeFile(file, (await ops('keys', 'export')).stdout);
+      const plans = join(directory.path, 'other-plans.yaml');
+      await ops('plans', 'export', plans);
+      await writeFile(plans, (await readFile(plans, 'utf8')).replace('minute: 5', 'minute: 6'));
+      const before = await snapshot(redis);
+      for (const args of [
+        ['keys', 'issue', '--plan', 'gold', '--name', 'New'],
+        ['keys', 'set', id, '--minute', '5'],
+        ['keys', 'rotate', id],
+        ['keys', 'revoke', id, '--yes'],
+        ['keys', 'revoke', '--plan', 'gold', '--yes'],
+        ['keys', 'trial', id, '--minute', '5'],
+        ['keys', 'import', file],
+        ['keys', 'reindex'],
+        ['keys', 'accept-loss', '--yes'],
+        ['bans', 'add', id, '--for', '1h', '--reason', 'flood'],
+        ['bans', 'lift', id],
+        ['addresses', 'block', '203.0.113.7', '--for', '1h', '--reason', 'flood'],
+        ['plans', 'set', 'gold', '--minute', '6'],
+        ['plans', 'undo', 'gold'],
+        ['plans', 'trial', 'gold', '--apply'],
+        ['plans', 'remove', 'gold', '--yes'],
+        ['plans', 'apply', plans, '--yes'],
+        ['policy', 'set', '--ban-seconds', '30'],
+        ['policy', 'reset'],
+        ['usage', 'retention', '--days', '500'],
+        ['services', 'reload'],
+        ['console', 'sessions', 'end', '--all', '--yes'],
+      ]) {
+        const { code, stdout, stderr } = await read(...args);
+        expect({ args, code, stdout, stderr }).toEqual({
+          args,
+          code: 2,
+          stdout: '',
+          stderr: expect.stringContaining(
+            'the Redis user reader-ada may only read, and make links for a viewer (ops console --viewer): nothing was changed',
+          ) as string,
+        });
+      }
+      const operatorLink = await read('console');
+      expect(operatorLink).toMatchObject({ code: 2, stdout: '' });
+      expect(operatorLink.stderr).toContain('for a viewer only: add --viewer');
+      expect((await read('console', '--viewer', '--for', 'Grace')).stderr).toContain('for ada only');
+      expect(await snapshot(redis)).toEqual(before);
+    });
+
+    test('is refused by Redis whatever changes something, also in a script', async () => {
+      const limited = await connectRedis(urlOf('reader'));
+      const codeKey = redisKeys.consoleCode(hashSecret('x'.repeat(22)));
+      const before = await snapshot(redis);
+      for (const [name = '', ...args] of [
+        ['XADD', redisKeys.audit, '*', 'who', 'Grace'],
+        ['DEL', redisKeys.audit],
+        ['SET', codeKey, '{}'],
+        ['PSETEX', codeKey, '1000', '{}'],
+        ['PSETEX', redisKeys.consoleReader('grace'), '1000', '{}'],
+        ['PSETEX', `${redisKeys.consoleReader('ada')}x`, '1000', '{}'],
+        ['SET', redisKeys.consoleReader('ada'), '{}'],
+        ['HSET', redisKeys.consoleSessions, 'x', '{}'],
+        ['HSET', redisKeys.plan('gold'), 'minute', '1'],
+        ['EVAL', "return redis.call('DEL', KEYS[1])", '1', redisKeys.plan('gold')],
+        ['EVAL', "return redis.call('PSETEX', KEYS[1], 1000, '{}')", '1', redisKeys.plan('gold')],
+        ['EVAL', "return redis.call('XADD', 'gw:audit', '*', 'who', 'Grace')", '0'],
+        ['GET', 'other'],
+        ['CONFIG', 'GET', '*'],
+        ['ACL', 'LIST'],
+      ]) {
+        await expect(limited.call(name, ...args), `${name} ${args.join(' ')}`).rejects.toThrow(
+          /NOPERM|ACL failure|permissions|The user executing the script/i,
+        );
+      }
+      expect(await snapshot(redis)).toEqual(before);
+      limited.disconnect();
+      await server.redis.acl('LOG', 'RESET');
+    });
+
+    test('signs in with a link of their own as a viewer, whatever they have written, and the audit log has it', async () => {
+      await using gateway = await startGateway({
+        REDIS_URL: urlOf('gateway'),
+        PETS_SERVICE_URL: upstream.url,
+      });
+      await expect.poll(() => redis.zcard(redisKeys.consoleAddresses)).toBe(1);
+      const made = JSON.parse((await read('console', '--viewer', '--json')).stdout) as Record<string, string>;
+      expect(made).toMatchObject({ name: 'ada', role: 'viewer' });
+      const code = made['link']?.split('#code=')[1] ?? '';
+      expect(code).toMatch(/^ada\.[\w-]{22}$/);
+      const viewer = await signInWith(gateway.adminUrl, code);
+
+      // A record that claims more, in the only key that the reader may write.
+      const secret = 'A'.repeat(22);
+      const limited = await connectRedis(urlOf('reader'));
+      await limited.psetex(
+        redisKeys.consoleReader('ada'),
+        60_000,
+        JSON.stringify({
+          codeHash: hashSecret(secret),
+          expiresAtMs: Date.now() + 60_000,
+          session: 'console_1',
+          role: 'operator',
+          name: 'Grace',
+          grantedBy: 'Grace',
+        }),
+      );
+      limited.disconnect();
+      expect((await send(`${gateway.adminUrl}/api/session`)).status).toBe(401);
+      const forged = await signInWith(gateway.adminUrl, `ada.${secret}`);
+      for (const api of [viewer, forged]) {
+        expect((await api.send('GET', '/api/session')).body).toMatchObject({ name: 'ada', role: 'viewer' });
+        expect((await api.send('DELETE', '/api/plans/gold')).body).toMatchObject({
+          code: 'operator_required',
+        });
+      }
+      const listed = JSON.parse((await read('console', 'sessions', '--json')).stdout) as object[];
+      expect(listed).toEqual(
+        Array.from({ length: 2 }, () =>
+          expect.objectContaining({
+            id: expect.stringMatching(/^console_[\da-f]{12}$/) as string,
+            name: 'ada',
+            role: 'viewer',
+            grantedBy: 'ada',
+          }),
+        ),
+      );
+      const entries = JSON.parse((await read('audit', '--action', 'console', '--json')).stdout) as object[];
+      expect(entries.slice(-4)).toMatchObject([
+        { who: 'ada', action: 'console.link', after: { name: 'ada', role: 'viewer' } },
+        { who: 'ada', action: 'console.sign_in', after: { name: 'ada', role: 'viewer' } },
+        { who: 'ada', action: 'console.link', after: { name: 'ada', role: 'viewer' } },
+        { who: 'ada', action: 'console.sign_in', after: { name: 'ada', role: 'viewer' } },
+      ]);
+      await gateway.stop();
+    });
   });
 });

@@ -18,6 +18,7 @@ import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import type { Api, Route } from './route.ts';
 import { sessionRoutes } from './session.ts';
+import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
 import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
@@ -41,6 +42,7 @@ const guardedRoutes: readonly Route[] = [
   ...liveRoutes,
   ...plansRoutes,
   ...planTrialRoutes,
+  ...sessionsRoutes,
   ...settingsRoutes,
   ...trafficRoutes,
 ];

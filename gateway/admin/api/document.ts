@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { consoleSessionId } from '../../operations/console-sessions.ts';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { planNamePattern } from '../../operations/plan-name.ts';
 import { apiErrorSchema } from './api-error.ts';
@@ -15,8 +16,12 @@ characters, says why; the audit log has it. A viewer's session may only read.
 };
 
 const pathParameters = {
-  id: { schema: { type: 'string', pattern: keyIdPattern.source, examples: ['key_42dcb7237e0963b262'] } },
-  name: { schema: { type: 'string', pattern: planNamePattern.source } },
+  id: {
+    component: 'KeyId',
+    schema: { type: 'string', pattern: keyIdPattern.source, examples: ['key_42dcb7237e0963b262'] },
+  },
+  name: { component: 'PlanName', schema: { type: 'string', pattern: planNamePattern.source } },
+  session: { component: 'SessionId', schema: { type: 'string', pattern: consoleSessionId.source } },
 };
 
 type Json = { [name: string]: unknown };
@@ -45,9 +50,9 @@ export function describeApi(routes: readonly Route[]): object {
       schemas: schemas.components,
       responses: { Error: response('A refusal', schemas.of(apiErrorSchema)) },
       parameters: Object.fromEntries(
-        Object.entries(pathParameters).map(([name, parameter]) => [
-          componentOf(name),
-          { name, in: 'path', required: true, ...parameter },
+        Object.entries(pathParameters).map(([name, { component, schema }]) => [
+          component,
+          { name, in: 'path', required: true, schema },
         ]),
       ),
     },
@@ -55,12 +60,11 @@ export function describeApi(routes: readonly Route[]): object {
   };
 }
 
-const componentOf = (parameter: string) => (parameter === 'id' ? 'KeyId' : 'PlanName');
-
 function parametersOf(path: string): Json {
   const [, name] = /\{(\w+)\}/.exec(path) ?? [];
-  if (name === undefined) return {};
-  return { parameters: [{ $ref: `#/components/parameters/${componentOf(name)}` }] };
+  const parameter = Object.entries(pathParameters).find(([known]) => known === name)?.[1];
+  if (parameter === undefined) return {};
+  return { parameters: [{ $ref: `#/components/parameters/${parameter.component}` }] };
 }
 
 function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) => Json): Json {

@@ -1,5 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import type { Limits } from '../../limits/limits.ts';
+import { isWindowName, windowNames } from '../../limits/windows.ts';
 import { createApiKeyStore } from '../../operations/api-key-store.ts';
+import { isRecorded, readPastUse, type PastUse } from '../../operations/past-impact.ts';
 import { planImpacts, readPlanUse, type PlanImpact, type PlanUse } from '../../operations/plan-impact.ts';
 import type { PlanOnTrial } from '../../operations/plan-trial.ts';
 import type { PlanTraffic } from '../../operations/traffic-summary.ts';
@@ -18,6 +21,8 @@ export interface PlanCounts {
   keys(): Promise<Counted<ReadonlyMap<string, Readonly<PlanImpact>>>>;
   /** Use of the keys on a plan. */
   use(plan: string): Promise<Counted<PlanUse>>;
+  /** Recorded use of the keys on a plan, in the windows of these limits. */
+  pastUse(plan: string, limits: Limits): Promise<Counted<PastUse>>;
   trialReport(plan: PlanOnTrial): Promise<Counted<PlanTrialReport>>;
   /** Traffic of the last hour by plan. */
   lastHour(): Promise<Record<string, PlanTraffic>>;
@@ -37,8 +42,10 @@ const [secondMs, hourMs] = [1000, 3_600_000];
 const keysMaxAgeMs = 30 * secondMs;
 /** Minute windows change faster than the number of keys. */
 const useMaxAgeMs = 10 * secondMs;
+/** Days and months that are over do not change, but the keys of a plan do. */
+const pastUseMaxAgeMs = 600 * secondMs;
 const trafficMaxAgeMs = 5 * secondMs;
-/** Plans whose use is kept: two numbers a key. */
+/** Plans whose use is kept: an id and two numbers a key, and of the past up to 42 numbers a key with use. */
 const maxPlans = 5;
 
 export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanCounts {
@@ -54,6 +61,15 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
       run: (session, onPage) => readPlanUse(session, plan, { pageSize, onPage }),
     }),
   );
+  const pastUses = perName((name) => {
+    const [plan = '', ...windows] = name.split(' ');
+    return createBackgroundRead<PastUse>({
+      read,
+      maxAgeMs: pastUseMaxAgeMs,
+      run: (session, onPage) =>
+        readPastUse(session, plan, { windows: windows.filter(isWindowName), pageSize, onPage }),
+    });
+  });
   const reports = new LRUCache<string, ReturnType<typeof trialReportOf>>({ max: maxPlans });
   let traffic: { byPlan: Promise<Record<string, PlanTraffic>>; atMs: number } | undefined;
 
@@ -83,6 +99,10 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
   return {
     keys: async () => describe(await keys.state()),
     use: async (plan) => describe(await uses(plan).state()),
+    async pastUse(plan, limits) {
+      const windows = windowNames.filter((window) => limits[window] !== undefined && isRecorded(window));
+      return describe(await pastUses([plan, ...windows].join(' ')).state());
+    },
     async trialReport(plan) {
       // Another trial, or the same one beside other limits, is another report.
       const name = JSON.stringify([plan.name, plan.trial, plan.limits]);

@@ -7,8 +7,10 @@ import {
   withLimits,
   type Limits,
 } from '../../limits/limits.ts';
-import { impactOn, planImpactSchema } from '../../operations/plan-impact.ts';
+import { findPastImpacts, pastImpactSchema } from '../../operations/past-impact.ts';
+import { findHitKeys, hitKeySchema, impactOn, planImpactSchema } from '../../operations/plan-impact.ts';
 import type { PlanOverview } from '../../operations/plan-overview.ts';
+import type { Session } from '../../operations/session.ts';
 import type { PlanCounts } from './plan-counts.ts';
 import { reportedTrialSchema, viewTrialReport } from './plan-trials.ts';
 import { countingSchema } from './plan-view.ts';
@@ -19,13 +21,25 @@ export const planEffectSchema = z.object({
     .nullable()
     .describe('What is unusual about the limits; then they have to be confirmed'),
   now: planImpactSchema.nullable().describe('While `asOf` is null, of the keys that were read so far'),
+  hardestHit: z.array(hitKeySchema).describe('The keys of `now.over` that are over by the largest share'),
   asOf: z.iso.datetime().nullable(),
   counting: countingSchema,
+  past: z
+    .object({
+      impacts: z
+        .array(pastImpactSchema)
+        .nullable()
+        .describe('Of the day and the month limit. While `asOf` is null, of the keys that were read so far'),
+      asOf: z.iso.datetime().nullable(),
+      counting: countingSchema,
+    })
+    .describe('What the limits would have done on the recorded days'),
   trial: reportedTrialSchema.nullable().describe('Of a trial of the same limits that runs'),
 });
 
 /** The effect that limits would have if they were set now, before anybody sets them. */
 export async function planEffect(
+  session: Session,
   plan: PlanOverview,
   limits: Limits,
   counts: PlanCounts,
@@ -33,14 +47,24 @@ export async function planEffect(
   const { name, trial } = plan;
   const [use, onTrial] = await Promise.all([counts.use(name), reportOfTrial(plan, limits, counts)]);
   const { value, asOf, counting } = use;
+  // Both read all keys: the one after the other, or with many keys the first answer would come late.
+  const past = asOf === null ? notBegun : await counts.pastUse(name, limits);
   return {
     question: doubtInWords(name, limits) ?? null,
     now: value === undefined ? null : impactOn(value, limits),
+    hardestHit: value === undefined ? [] : await findHitKeys(session, name, value, limits),
     asOf,
     counting,
+    past: {
+      impacts: past.value === undefined ? null : await findPastImpacts(session, past.value, limits),
+      asOf: past.asOf,
+      counting: past.counting,
+    },
     trial: trial === undefined || onTrial === undefined ? null : onTrial,
   };
 }
+
+const notBegun = { value: undefined, asOf: null, counting: null };
 
 async function reportOfTrial({ name, trial, ...plan }: PlanOverview, limits: Limits, counts: PlanCounts) {
   const enforced = completeLimits(knownIn(plan));

@@ -124,7 +124,9 @@ export const plansRoutes = [
     responds: 'The effect',
     result: planEffectSchema,
     handle: ({ target, input }, { read, counts }) =>
-      read(async (session) => planEffect(await findEditablePlan(session, target), withLimits(input), counts)),
+      read(async (session) =>
+        planEffect(session, await findEditablePlan(session, target), withLimits(input), counts),
+      ),
   }),
   route.post('/plans/:name/undo', {
     operationId: 'undoPlanChange',

@@ -11,3 +11,14 @@ export function dayCounterKey(keyHash: string): string {
 export async function dayUsage(redis: RedisClient, keyHash: string): Promise<number> {
   return Number(await redis.get(dayCounterKey(keyHash)));
 }
+
+/** Records use of an API key on a day before today. */
+export async function recordUse(
+  redis: RedisClient,
+  keyHash: string,
+  daysAgo: number,
+  units: number,
+): Promise<void> {
+  const date = utcDate(dayNumberOf(Date.now()) - daysAgo);
+  await redis.hset(redisKeys.usageMonth(keyHash, date.slice(0, 6)), date.slice(6), units);
+}

@@ -10,6 +10,7 @@ import type { planEffectSchema } from '../../api/plan-effect.ts';
 import type { reportedTrialSchema } from '../../api/plan-trials.ts';
 import type { planDetailSchema, planSchema, plansSchema } from '../../api/plan-view.ts';
 import type { sessionSchema } from '../../api/session.ts';
+import type { listedSessionSchema } from '../../api/sessions.ts';
 import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 
 export type { BlockView } from '../../../operations/address-block-store.ts';
@@ -18,6 +19,7 @@ export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
+export type { PastImpact } from '../../../operations/past-impact.ts';
 export type { KeyEffect } from '../../../operations/key-effect.ts';
 export type { WindowView } from '../../../operations/key-windows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
@@ -52,6 +54,7 @@ export type PlanDetail = z.infer<typeof planDetailSchema>;
 export type PlanEffect = z.infer<typeof planEffectSchema>;
 export type PlanTrial = z.infer<typeof reportedTrialSchema>;
 export type Session = z.infer<typeof sessionSchema>;
+export type ListedSession = z.infer<typeof listedSessionSchema>;
 /** `adjustment`: of the record of use only. */
 export type NumberSettingState = SettingState<Record<string, number>> & {
   bounds: { min: number; max: number };

@@ -58,6 +58,12 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
     title: 'Settings',
     load: () => import('../pages/settings.ts'),
   },
+  {
+    path: /^\/console\/sessions$/,
+    element: 'page-sessions',
+    title: 'Sessions',
+    load: () => import('../pages/sessions.ts'),
+  },
 ];
 
 const navigation = [

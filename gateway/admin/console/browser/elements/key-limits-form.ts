@@ -7,6 +7,7 @@ import { limitFields, limitTexts, typedLimits, withoutNulls, type LimitTexts } f
 import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../responses.ts';
 import { url } from '../url.ts';
 import { LimitsForm } from './limits-form.ts';
+import { pastOfKeyText, shorterWindows } from './plan-effect-text.ts';
 
 type Values = LimitTexts & {
   plan: string;
@@ -111,7 +112,7 @@ function bodyOf({ own }: KeyDetail, { plan, until, ...texts }: Values) {
 /** @param plan of the key, which may have been removed */
 const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plans : [plan, ...plans]);
 
-function renderEffect({ before, after, doubts }: KeyEffect) {
+function renderEffect({ before, after, past, doubts }: KeyEffect) {
   return html`
     <p>
       ${windows
@@ -126,6 +127,8 @@ function renderEffect({ before, after, doubts }: KeyEffect) {
         before.next.served === after.next.served ? '' : html` (now it is ${describeNext(before.next)})`
       }.
     </p>
+    ${past.map((impact) => html`<p>${pastOfKeyText(impact)}</p>`)}
+    ${past.length === 0 ? nothing : html`<p class="quiet">${shorterWindows}</p>`}
     ${doubts.map((doubt) => html`<p class="warnings">Is this meant: ${doubt}?</p>`)}
   `;
 }

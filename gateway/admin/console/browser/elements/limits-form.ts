@@ -56,6 +56,11 @@ export abstract class LimitsForm<
   abstract get canTry(): boolean;
   abstract readonly labels: { save: string; try: string };
 
+  /** Whether the effect is not complete yet, and has to be asked for again. */
+  isCounting(_effect: Effect): boolean {
+    return false;
+  }
+
   questionView(): unknown {
     return nothing;
   }
@@ -98,7 +103,7 @@ export abstract class LimitsForm<
       if (asked !== this.asked) return;
       this.effect = effect;
       this.effectFailure = undefined;
-      if ('counting' in effect && effect.counting !== null) this.askSoon(askAgainMs);
+      if (this.isCounting(effect)) this.askSoon(askAgainMs);
     } catch (error) {
       if (asked === this.asked) this.effectFailure = error;
     }

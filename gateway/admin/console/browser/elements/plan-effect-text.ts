@@ -1,22 +1,107 @@
 import { html, nothing } from 'lit';
-import { fieldOf, windowNames } from '../../../../limits/windows.ts';
+import { fieldOf, windowNames, windowOf } from '../../../../limits/windows.ts';
 import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
-import type { PlanEffect, PlanTrial } from '../responses.ts';
+import type { PastImpact, PlanEffect, PlanTrial } from '../responses.ts';
+import { url } from '../url.ts';
+import { numeric, table } from './table.ts';
 
 type Report = NonNullable<PlanTrial['report']>;
 
 /** What limits would do if they were saved now. */
-export const effectText = ({ now, asOf, counting, trial }: PlanEffect) =>
+export const effectText = ({ now, hardestHit, asOf, counting, past, trial }: PlanEffect) =>
   html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
-  ${
-    counting === null
-      ? nothing
-      : html`<p class="quiet">
-          ${now === null ? 'Counting the keys' : 'Counting again'}: ${formatNumber(counting.read)} of
-          ${formatNumber(counting.total)}…
-        </p>`
-  }
+  ${now === null || hardestHit.length === 0 ? nothing : hitTable(hardestHit, now.over)}
+  ${countingText(now === null, counting)}
+  ${now === null || now.keys === 0 ? nothing : html`${pastText(past.impacts ?? [])} ${countingText(past.impacts === null, past.counting)}`}
   ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
+
+const countingText = (isFirst: boolean, counting: PlanEffect['counting']) =>
+  counting === null
+    ? nothing
+    : html`<p class="quiet">
+        ${isFirst ? 'Counting the keys' : 'Counting again'}: ${formatNumber(counting.read)} of
+        ${formatNumber(counting.total)}…
+      </p>`;
+
+/** @param total number of keys, of which the table has those hit hardest */
+const hitTable = (keys: PlanEffect['hardestHit'], total: number) =>
+  html`${table({
+    label: 'Keys that would be refused at once',
+    headings: ['Refused at once', 'Key', 'Plan', numeric('Used of its limit')],
+    rows: keys.map(
+      ({ id, name, plan, window, used, limit }) =>
+        html`<tr>
+          <td>${keyLink(id, name)}</td>
+          <td><code>${id}</code></td>
+          <td>${plan}</td>
+          <td class="number">${formatNumber(used)} of ${formatNumber(limit)} ${windowOf(window).current}</td>
+        </tr>`,
+    ),
+  })}
+  ${moreText(total - keys.length)}`;
+
+const keyLink = (id: string, name: string) =>
+  html`<a href=${url`/console/customers/${id}`}>${name || id}</a>`;
+
+const moreText = (more: number) =>
+  more <= 0 ? nothing : html`<p class="quiet">and ${formatNumber(more)} more</p>`;
+
+/** What limits would have done on the recorded days, with who would have gone over them. */
+const pastText = (impacts: readonly PastImpact[]) =>
+  html`${impacts.map(
+    (impact) =>
+      html`<p>${pastImpactText(impact)}</p>
+        ${impact.keys === 0 ? nothing : pastTable(impact)}`,
+  )}
+  ${impacts.length === 0 ? nothing : html`<p class="quiet">${shorterWindows}</p>`}`;
+
+/** What the record cannot answer. */
+export const shorterWindows =
+  'The record of use has days. It cannot tell about limits of a minute or an hour: a trial answers that.';
+
+function pastImpactText({ window, limit, periods, overPeriods, keys }: PastImpact) {
+  const { limitText, last } = pastWords(window, limit, periods);
+  if (periods === 0) return `About ${limitText}, nothing is known: no ${window} with use is recorded yet.`;
+  if (keys === 0) return `On none of ${last} would a key have gone over ${limitText}.`;
+  return html`On <strong>${formatNumber(overPeriods)} of ${last}</strong>, ${plural(keys, 'key')} would have
+    gone over ${limitText}.`;
+}
+
+/** The same of one key. */
+export function pastOfKeyText({ window, limit, periods, overPeriods, most }: PastImpact) {
+  const { limitText, last } = pastWords(window, limit, periods);
+  if (periods === 0) return `About ${limitText}, nothing is known: no ${window} with use is recorded yet.`;
+  if (overPeriods === 0) return `On none of ${last} would it have gone over ${limitText}.`;
+  return html`On <strong>${formatNumber(overPeriods)} of ${last}</strong> it would have gone over
+    ${limitText}, with ${formatNumber(most[0]?.mostUsed ?? 0)} at most.`;
+}
+
+const pastWords = (window: PastImpact['window'], limit: number, periods: number) => ({
+  limitText: `${formatNumber(limit)} ${windowOf(window).each}`,
+  last:
+    periods === 1 ? `the last recorded ${window}` : `the last ${formatNumber(periods)} recorded ${window}s`,
+});
+
+const pastTable = ({ window, periods, keys, most }: PastImpact) =>
+  html`${table({
+    label: `Keys that would have gone over the ${window} limit`,
+    headings: [
+      `Over the ${window} limit`,
+      'Key',
+      numeric(`${window === 'day' ? 'Days' : 'Months'} over it`),
+      numeric('Most used'),
+    ],
+    rows: most.map(
+      ({ id, name, overPeriods, mostUsed }) =>
+        html`<tr>
+          <td>${keyLink(id, name)}</td>
+          <td><code>${id}</code></td>
+          <td class="number">${formatNumber(overPeriods)} of ${formatNumber(periods)}</td>
+          <td class="number">${formatNumber(mostUsed)}</td>
+        </tr>`,
+    ),
+  })}
+  ${moreText(keys - most.length)}`;
 
 function nowText(now: NonNullable<PlanEffect['now']>) {
   const { keys, over } = now;

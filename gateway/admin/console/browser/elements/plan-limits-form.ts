@@ -60,6 +60,10 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     return api.post<PlanEffect>(url`/api/plans/${name}/effect`, withoutNulls(typedLimits(typed)));
   }
 
+  override isCounting({ counting, past }: PlanEffect) {
+    return counting !== null || past.counting !== null;
+  }
+
   async save(plan: Plan) {
     const { name } = plan;
     const { wanted, confirmed } = this;

@@ -1,29 +1,38 @@
-import './confirm-dialog.ts';
 import { html, nothing } from 'lit';
-import { byWindow, fieldOf, windows } from '../../../../limits/windows.ts';
+import { byWindow, fieldOf, windows, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
+import { withoutNulls } from '../limit-fields.ts';
 import { countedText, limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
-import type { Changed, Plan, PlanTrialReport, PlanTrial as Trial } from '../responses.ts';
+import type { Changed, Plan, PlanEffect, PlanTrialReport, PlanTrial as Trial } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
+import { ConfirmDialog } from './confirm-dialog.ts';
 import { showDialog } from './dialog-element.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
-import { refusedText } from './plan-effect-text.ts';
+import { effectText, refusedText } from './plan-effect-text.ts';
 import { numeric, table } from './table.ts';
+
+/** While keys are counted. */
+const askAgainMs = 1000;
 
 /** The trial of a plan that runs, what it has found, and its end. Fires `changed` when it was ended. */
 class PlanTrial extends LightElement {
   static override properties = {
     plan: { attribute: false },
     trial: { state: true },
+    effect: { state: true },
+    effectFailure: { state: true },
   };
 
   plan: Plan | undefined;
   trial: Trial | null | undefined;
+  /** What the limits on trial would do as those of the plan, while the dialog asks. */
+  effect: PlanEffect | undefined;
+  effectFailure: unknown;
   refresher = new Refresher(
     this,
     () => this.load(),
@@ -33,6 +42,35 @@ class PlanTrial extends LightElement {
   async load() {
     if (this.plan === undefined) return;
     this.trial = (await api.get<{ trial: Trial | null }>(url`/api/plans/${this.plan.name}/trial`)).trial;
+  }
+
+  async askToApply(limits: ByWindow<number>) {
+    this.effect = undefined;
+    this.effectFailure = undefined;
+    showDialog(this, '.apply');
+    await this.readEffect(limits);
+  }
+
+  /** Asks again while keys are counted and the dialog is open. */
+  async readEffect(limits: ByWindow<number>): Promise<void> {
+    if (this.plan === undefined) return;
+    try {
+      // The trial itself is shown already.
+      this.effect = {
+        ...(await api.post<PlanEffect>(url`/api/plans/${this.plan.name}/effect`, limits)),
+        trial: null,
+      };
+    } catch (error) {
+      this.effectFailure = error;
+      return;
+    }
+    const { counting, past } = this.effect;
+    if (counting === null && past.counting === null) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, askAgainMs);
+    });
+    const dialog = this.querySelector('.apply');
+    if (dialog instanceof ConfirmDialog && dialog.open) await this.readEffect(limits);
   }
 
   async end(change: () => Promise<Changed>, done: string) {
@@ -57,7 +95,11 @@ class PlanTrial extends LightElement {
       ${
         session.isOperator
           ? html`<div class="actions">
-              <button type="button" class="wa-brand" @click=${() => showDialog(this, '.apply')}>
+              <button
+                type="button"
+                class="wa-brand"
+                @click=${() => void this.askToApply(withoutNulls(limits))}
+              >
                 Make these the limits
               </button>
               <button type="button" @click=${() => showDialog(this, '.stop')}>End the trial</button>
@@ -72,7 +114,11 @@ class PlanTrial extends LightElement {
             ${limitsText(plan)} → <strong>${limitsText(limits)}</strong>, in force on all gateways within a
             second. The trial ends.
           </p>
-          ${trial.report === null ? nothing : html`<p>In the trial, ${refusedText(trial.report)}</p>`}`}
+          ${trial.report === null ? nothing : html`<p>In the trial, ${refusedText(trial.report)}</p>`}
+          <div class="effect" aria-live="polite">
+            ${this.effect === undefined ? html`<p class="quiet">Looking at the keys…</p>` : effectText(this.effect)}
+            ${inlineFailure(this.effectFailure)}
+          </div>`}
         .run=${() =>
           this.end(
             () => api.post(`${path}/apply`, { expected }),

@@ -40,6 +40,7 @@ class SessionMenu extends ActingElement {
         </p>
         <p>Session ends ${formatTime(current.expiresAt)}</p>
         <p class="quiet">Version ${current.version}</p>
+        <p><a href="/console/sessions" @click=${this.close}>Who is signed in</a></p>
         <button type="button" @click=${this.signOut}>Sign out</button>
         ${inlineFailure(this.failure)}
       </div>

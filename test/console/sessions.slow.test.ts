@@ -1,0 +1,105 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { tabTo } from '../support/checks/keyboard.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () => {
+  let started: ConsoleKit;
+
+  beforeAll(async () => {
+    started = await startConsole();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const sessions = () => {
+    const { redis } = started.kit;
+    return createConsoleSessions({ redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now });
+  };
+  beforeEach(() => sessions().endAll());
+
+  const rowOf = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
+  const lastEntries = async (count: number) => readAudit(started.kit.redis, count);
+
+  test('lists who is signed in, and an operator ends one session, with the keyboard alone', async () => {
+    const grace = await started.signIn({ name: 'Grace', role: 'viewer' });
+    const { page } = await started.open('/console', { name: 'Ada' });
+    await page.locator('session-menu summary').focus();
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Who is signed in');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/console/sessions');
+    await expect
+      .poll(() => rowOf(page, 'Grace').textContent())
+      .toMatch(/viewer\s+.*(?:second|now).*Grace\s+in 11 hours/s);
+    expect(await rowOf(page, 'Ada').textContent()).toMatch(/Ada\s+this session\s+operator/);
+    await expectAccessible(page, 'sessions');
+
+    await tabTo(page, 'End…');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'End the session of Grace?' }).waitFor();
+    await tabTo(page, 'End the session');
+    await page.keyboard.press('Enter');
+    await page.getByText('Grace is signed out.').waitFor();
+    await rowOf(page, 'Grace').waitFor({ state: 'detached' });
+    expect((await grace.send('GET', '/api/session')).status).toBe(401);
+    expect(await lastEntries(1)).toMatchObject([
+      { who: 'Ada', action: 'console.end', before: { name: 'Grace', role: 'viewer' } },
+    ]);
+  });
+
+  test('an operator ends all other sessions after seeing whose they are', async () => {
+    const others = [await started.signIn({ name: 'Grace' }), await started.signIn({ name: 'Eve' })];
+    const { page } = await started.open('/console/sessions', { name: 'Ada' });
+    await page.getByRole('button', { name: 'End all others…' }).click();
+    const dialog = page.locator('confirm-dialog.others');
+    await dialog.getByText('2 sessions: Grace, Eve.').waitFor();
+    await dialog.getByRole('textbox', { name: /^Reason/ }).fill('OPS-9');
+    await dialog.getByRole('button', { name: 'End them' }).click();
+    await page.getByText('2 sessions ended.').waitFor();
+    for (const api of others) expect((await api.send('GET', '/api/session')).status).toBe(401);
+    expect((await sessions().list()).map(({ name }) => name)).toEqual(['Ada']);
+    // In the order of the record of sessions, which is none.
+    const entries = await lastEntries(2);
+    expect(entries.map(({ who, action, before, reason }) => ({ who, action, before, reason }))).toEqual(
+      expect.arrayContaining(
+        ['Grace', 'Eve'].map((name) => ({
+          who: 'Ada',
+          action: 'console.end',
+          before: { name, role: 'operator' },
+          reason: 'OPS-9',
+        })),
+      ),
+    );
+    await expect.poll(() => page.getByRole('button', { name: 'End all others…' }).count()).toBe(0);
+  });
+
+  test('a viewer sees the list, and ends only their own session', async () => {
+    const ada = await started.signIn({ name: 'Ada' });
+    const { page } = await started.open('/console/sessions', { name: 'Grace', role: 'viewer' });
+    await rowOf(page, 'Ada').waitFor();
+    expect(await page.getByRole('button', { name: /^End/ }).count()).toBe(0);
+    await rowOf(page, 'Grace').getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect((await sessions().list()).map(({ name }) => name)).toEqual(['Ada']);
+    expect((await ada.send('GET', '/api/session')).status).toBe(200);
+  });
+
+  test('the API names a session that is none, and ends nothing', async () => {
+    const ada = await started.signIn({ name: 'Ada' });
+    expect((await ada.send('DELETE', '/api/sessions/console_000000000000')).body).toMatchObject({
+      code: 'invalid_operation',
+      message: expect.stringContaining('There is no session console_000000000000') as string,
+    });
+    expect((await ada.send('DELETE', '/api/sessions/x')).body).toMatchObject({ code: 'not_found' });
+    expect((await ada.send('GET', '/api/sessions')).body).toMatchObject({
+      items: [{ name: 'Ada', role: 'operator', grantedBy: 'Ada', own: true }],
+      next: null,
+    });
+  });
+});
