@@ -14,6 +14,7 @@ import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
 import { unknownCommand } from './usage-error.ts';
 import { usageExportCommand } from './usage-export.ts';
+import { usageMonthsCommand } from './usage-months.ts';
 import { usageRetentionCommand } from './usage-retention.ts';
 
 interface UsageOptions extends ListOptions {
@@ -35,6 +36,7 @@ export function usageCommand(): Command {
     .addOption(jsonOption())
     .enablePositionalOptions()
     .addCommand(usageExportCommand())
+    .addCommand(usageMonthsCommand())
     .addCommand(usageRetentionCommand())
     .action(async (id: string, options: UsageOptions, command: Command) => {
       const format = outputFormat(options);

@@ -21,6 +21,8 @@ import { sessionRoutes } from './session.ts';
 import { settingsRoutes } from './settings.ts';
 import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
+import { createUsageDownload } from './usage-download.ts';
+import { createUsageMonths, usageRoutes } from './usage.ts';
 
 const maxBody = '64kb';
 const maxCodeBody = '1kb';
@@ -43,6 +45,7 @@ const guardedRoutes: readonly Route[] = [
   ...planTrialRoutes,
   ...settingsRoutes,
   ...trafficRoutes,
+  ...usageRoutes,
 ];
 
 export const apiRoutes: readonly Route[] = [...sessionRoutes, ...guardedRoutes];
@@ -59,6 +62,8 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     counts: createPlanCounts({ read }),
     readTraffic: createTrafficReader({ search }),
     adjustments: createUsageAdjustments({ change }),
+    usageMonths: createUsageMonths({ read }),
+    downloadUsage: createUsageDownload({ read }),
   };
   const router = Router();
   const serve =
