@@ -9,6 +9,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditRoutes } from './audit.ts';
 import { bansRoutes } from './bans.ts';
+import { documentsRoutes } from './documents.ts';
 import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
 import { liveRoutes } from './live.ts';
@@ -38,6 +39,7 @@ const guardedRoutes: readonly Route[] = [
   ...addressesRoutes,
   ...auditRoutes,
   ...bansRoutes,
+  ...documentsRoutes,
   ...keysRoutes,
   ...keyRoutes,
   ...liveRoutes,

@@ -38,8 +38,8 @@ const trafficQuery = z
 
 export type TrafficQuery = z.infer<typeof trafficQuery>;
 
-/** Of a free range. */
-const freeCachedMs = 5000;
+/** Of a free range, and of one without requests. */
+const shortMs = 5000;
 const maxPoints = 360;
 const maxCached = 20;
 
@@ -60,8 +60,12 @@ export function createTrafficReader({ search }: Pick<ApiDependencies, 'search'>)
       const endMs = to === undefined ? toMs : Math.ceil(toMs / stepMs) * stepMs;
       return readTraffic(session, { fromMs, toMs: endMs, stepMs, plan });
     });
-    readings.set(key, reading, { ttl: last === undefined ? freeCachedMs : ranges[last].cachedMs });
-    reading.catch(() => readings.delete(key));
+    readings.set(key, reading, { ttl: last === undefined ? shortMs : ranges[last].cachedMs });
+    reading.then(
+      // Whoever waits for the first request would not see it for minutes.
+      ({ total }) => total.requests === 0 && readings.set(key, reading, { ttl: shortMs }),
+      () => readings.delete(key),
+    );
     return reading;
   };
 }
