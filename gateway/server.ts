@@ -28,6 +28,7 @@ import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
 import { createReloader, initialReloadState, type Reloader } from './reload.ts';
+import { describeServices } from './services/describe-services.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 
@@ -82,8 +83,10 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   cleanup.defer(() => service.close());
 
   const { health, metrics: renderMetrics } = service;
+  const listening = { port: config.port };
   const adminConsole = createConsole({
     ...instanceConfig,
+    api: { ...config.api, sampleUrl: () => sampleUrl(config, listening.port) },
     service,
     log,
     countRefusal: (code) => metrics.consoleRefusals.inc({ code }),
@@ -108,6 +111,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   const origin = consoleOrigin(config, adminPort);
   adminConsole.announce(origin);
   const port = await service.listen();
+  listening.port = port;
   ready.resolve(
     createReloader({
       config,
@@ -133,6 +137,11 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     consoleLink: consoleCode === undefined ? undefined : consoleLink(origin, consoleCode),
   };
 };
+
+/** The gateway's own operation, which any key may call. */
+function sampleUrl({ publicUrl, services, api }: GatewayConfig, port: number): string {
+  return `${publicUrl ?? `http://localhost:${port}`}${describeServices(services, api).basePath}/usage`;
+}
 
 await runService<GatewayConfig>({
   name: 'gateway',

@@ -22,3 +22,13 @@ export function chooseStep(rangeMs: number, maxPoints: number, minimumMs = 0): n
     ) ?? Math.max(24 * hourMs, minimumMs)
   );
 }
+
+/** As chooseStep, with a step that the record has for the range: those below a minute reach back an hour. */
+export function chooseRecordedStep(
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+  nowMs: number,
+  maxPoints: number,
+): number {
+  const isOld = nowMs - fromMs > tenSeconds.keptMs;
+  return chooseStep(toMs - fromMs, maxPoints, isOld ? oneMinute.stepMs : 0);
+}

@@ -21,8 +21,8 @@ export interface UsageRow extends DayUsage {
   name: string;
 }
 
-/** A year of a page's rows is some 36,000. */
-const pageSize = 100;
+/** Records of a month that are read at once: Redis executes them one after the other, while requests wait. */
+const pageMonths = 100;
 
 /** Reads each day of a range, oldest first. Days without use, and those older than the retention, have zeros. */
 export async function readDays(
@@ -58,22 +58,41 @@ export async function findKeyHash({ redis }: Pick<Session, 'redis'>, id: string)
  */
 export async function* exportUsage(
   session: Pick<Session, 'redis' | 'now'>,
-  { from, to }: Days,
+  days: Days,
   onProgress: (keys: number) => void,
 ): AsyncGenerator<UsageRow[]> {
+  for await (const { keys, done } of readUseByKey(session, days)) {
+    yield keys.flat();
+    onProgress(done);
+  }
+}
+
+/** Use of some keys. */
+export interface UsePage {
+  /** Rows of each key, which has no others. */
+  keys: UsageRow[][];
+  /** Number of keys that are done, of those in the index. */
+  done: number;
+}
+
+/** As exportUsage, key by key. */
+export async function* readUseByKey(
+  session: Pick<Session, 'redis' | 'now'>,
+  { from, to }: Days,
+): AsyncGenerator<UsePage> {
   const { redis } = session;
   const dates = datesByMonth(Math.max(from, await oldestDay(session)), to);
-  let keys = 0;
+  const pageSize = Math.max(1, Math.floor(pageMonths / Math.max(1, dates.size)));
+  let done = 0;
   for await (const page of indexPages(session, undefined, pageSize)) {
-    const rows = await Promise.all(
+    const keys = await Promise.all(
       page.map(async ({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, dates, id))),
     );
-    yield rows.flat();
-    keys += page.length;
-    onProgress(keys);
+    done += page.length;
+    yield { keys, done };
   }
   for await (const keyHashes of scanUsage(redis, [...dates.keys()])) {
-    yield (await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, dates)))).flat();
+    yield { keys: await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, dates))), done };
   }
 }
 

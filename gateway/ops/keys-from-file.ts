@@ -7,11 +7,11 @@ import {
   type IssuedApiKey,
   type NewApiKey,
 } from '../operations/api-key-store.ts';
+import { formatCsvText, parseCsvText } from '../operations/csv-cell.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { issueBatch } from '../operations/issue-batch.ts';
 import { recordView } from '../operations/key-view.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
-import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument } from './limit-options.ts';
 import { nameArgument, scopesArgument, timeArgument } from './options.ts';
 import { print, printJsonArray, stopOnClosedPipe } from './output.ts';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
+import { formatCsvText } from '../operations/csv-cell.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { formatCsvText } from './csv-cell.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { cellText, print, printJsonArray, printTablePages, type Cell, type Row } from './output.ts';
 

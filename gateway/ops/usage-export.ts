@@ -2,8 +2,8 @@ import { Command, Option } from 'commander';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import { indexSizes } from '../operations/api-key-index.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { usageCsv } from '../operations/usage-csv.ts';
 import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
-import { formatCsvText } from './csv-cell.ts';
 import { dayArgument } from './day-argument.ts';
 import { outputFormat } from './list-output.ts';
 import { jsonOption, type JsonOption } from './options.ts';
@@ -46,13 +46,5 @@ export function usageExportCommand(): Command {
 }
 
 async function printCsv(pages: AsyncIterable<readonly UsageRow[]>): Promise<void> {
-  await print('id,name,date,plan,served,refused,bannedSeconds,units\n');
-  for await (const page of pages) {
-    if (page.length > 0) await print(page.map(csvLine).join(''));
-  }
-}
-
-function csvLine({ id, name, date, plan, served, refused, bannedSeconds, units = served }: UsageRow): string {
-  const texts = [id, name, date, plan ?? ''].map(formatCsvText);
-  return `${[...texts, served, refused, bannedSeconds, units].join(',')}\n`;
+  for await (const text of usageCsv(pages)) await print(text);
 }

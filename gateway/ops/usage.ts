@@ -14,6 +14,7 @@ import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
 import { unknownCommand } from './usage-error.ts';
 import { usageExportCommand } from './usage-export.ts';
+import { usageMonthsCommand } from './usage-months.ts';
 import { usageResetCommand } from './usage-reset.ts';
 import { usageRetentionCommand } from './usage-retention.ts';
 
@@ -36,6 +37,7 @@ export function usageCommand(): Command {
     .addOption(jsonOption())
     .enablePositionalOptions()
     .addCommand(usageExportCommand())
+    .addCommand(usageMonthsCommand())
     .addCommand(usageResetCommand())
     .addCommand(usageRetentionCommand())
     .action(async (id: string, options: UsageOptions, command: Command) => {

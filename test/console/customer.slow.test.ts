@@ -244,7 +244,9 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const { page } = await open(key);
     await page.getByText('minute limit', { exact: true }).waitFor();
     await page.getByRole('region', { name: 'Changes' }).getByText('keys.issue').waitFor();
-    await page.getByRole('heading', { name: 'Last 30 days' }).waitFor();
+    const chart = page.getByRole('figure', { name: 'Requests a day' });
+    const mark = chart.getByRole('list', { name: 'Changes' }).getByRole('button').last();
+    await expect.poll(() => mark.innerText()).toContain('tests: keys.issue With History');
   });
 
   test('a viewer sees everything and is offered no change', async () => {

@@ -3,6 +3,15 @@ import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 
+/** What is cut off on the right, but for documents and blocks of code, which scroll. */
+const widerThanPage = `[
+  ...[document.documentElement].filter((element) => element.scrollWidth > innerWidth),
+  ...document.querySelectorAll('.table-scroll'),
+].filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.className || element.tagName)`;
+
+const labelsOfLastRow = `Array.from(document.querySelectorAll('tbody tr:last-child td'), (cell) =>
+  getComputedStyle(cell, '::before').content.replaceAll('"', ''))`;
+
 describe('the frame of the console', { tags: ['chromium'] }, () => {
   let kit: ConsoleKit;
   beforeAll(async () => {
@@ -18,6 +27,8 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
   });
 
   test('the first page transfers at most 300 kB, nothing of it twice, and all from its own host', async () => {
+    // Without any traffic there would be no charts.
+    await send(`${kit.kit.gateway.url}/openapi.json`);
     const observed = await kit.open('/console');
     await observed.page.getByRole('heading', { name: 'Now', exact: true }).waitFor();
     await observed.page.locator('time-chart canvas').first().waitFor();
@@ -34,6 +45,42 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     // Every file is kept by the browser for good: the address changes with the content.
     const { headers } = await send(assets[0]?.name ?? '');
     expect(headers['cache-control']).toContain('immutable');
+  });
+
+  test('on a phone no page and no table is wider than the screen, and all pages are in reach', async () => {
+    const { id } = await kit.kit.issue({ name: 'A customer with a long name, Ltd. & Co. KG', plan: 'pro' });
+    const { page } = await kit.open(
+      '/console',
+      {},
+      { viewport: { width: 390, height: 844 }, isMobile: true },
+    );
+    const links = await page.getByRole('navigation', { name: 'Console' }).getByRole('link').all();
+    expect(links.length).toBeGreaterThan(6);
+    for (const link of links) {
+      const { x = -1, width = 0 } = (await link.boundingBox()) ?? {};
+      expect(x).toBeGreaterThanOrEqual(0);
+      expect(x + width).toBeLessThanOrEqual(390);
+    }
+    const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
+    const further = [`/console/customers/${id}`, '/console/plans/pro', '/console/documents/runbook'];
+    for (const path of [...paths, ...further]) {
+      await page.goto(kit.origin + path);
+      await page.locator('main').getByRole('heading').first().waitFor();
+      await page.getByText('Loading…').waitFor({ state: 'detached' });
+      expect({ path, wide: await page.evaluate(widerThanPage) }).toEqual({ path, wide: [] });
+    }
+    await page.goto(`${kit.origin}/console/customers`);
+    const row = page.getByRole('row').filter({ hasText: 'long name' });
+    await row.waitFor();
+    // Each value has the heading of its column before it.
+    expect(await page.evaluate(labelsOfLastRow)).toEqual([
+      'State',
+      'Plan',
+      'Served today',
+      'Key',
+      'Created',
+      'Expires',
+    ]);
   });
 
   test('without a session there is the sign-in page', async () => {

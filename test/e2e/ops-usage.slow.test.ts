@@ -108,6 +108,41 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(JSON.parse(array.stdout)).toEqual(rows);
   });
 
+  test('months adds up the rows of export by month, and has the largest keys as JSON', async () => {
+    interface Month {
+      month: string;
+      keys: number;
+      served: number;
+      refused: number;
+      largest: { name: string; plan: string; served: number }[];
+    }
+    const months = await kit.json<Month[]>('usage', 'months', '--months', '2');
+    expect(months.map(({ month }) => month).at(-1)).toBe(today.slice(0, 7));
+    const rows = await kit.json<{ id: string; date: string; served: number; refused: number }[]>(
+      'usage',
+      'export',
+      '--from',
+      `${months[0]?.month}-01`,
+    );
+    expect(rows.length).toBeGreaterThan(2);
+    for (const { month, keys, served, refused } of months) {
+      const ofMonth = rows.filter(({ date }) => date.startsWith(month));
+      expect({ keys, served, refused }).toEqual({
+        keys: new Set(ofMonth.map(({ id }) => id)).size,
+        served: ofMonth.reduce((sum, row) => sum + row.served, 0),
+        refused: ofMonth.reduce((sum, row) => sum + row.refused, 0),
+      });
+    }
+    const ofYesterday = months.find(({ month }) => month === iso(yesterday).slice(0, 7));
+    expect(ofYesterday?.largest.map(({ name }) => name)).toEqual(['=ACME, "Ltd"', 'Gone']);
+    const table = await kit.run('usage', 'months', '--months', '1');
+    expect(table.stdout).toMatch(
+      new RegExp(`^MONTH +KEYS +SERVED +REFUSED +UNITS\n${today.slice(0, 7)} +\\d`),
+    );
+    const csv = await kit.run('usage', 'months', '--months', '1', '--output', 'csv');
+    expect(csv.stdout).toMatch(/^month,keys,served,refused,units\n[\d-]+,\d+,\d+,\d+,\d+\n$/);
+  });
+
   test(
     'export shows its progress on a terminal, if the rows go elsewhere',
     { tags: ['script'] },

@@ -125,8 +125,41 @@ describe('what happens now, over the API', () => {
       expect((await traffic('last=24h')).body).toEqual(one.body);
     });
 
+    test('has a range of its own, in steps that the record has', async () => {
+      const iso = (agoMs: number) =>
+        new Date(Math.floor((Date.now() - agoMs) / 60_000) * 60_000).toISOString();
+      const [minuteMs, hourMs] = [60_000, 3_600_000];
+      const read = async (from: string, to: string) =>
+        (await traffic(`from=${from}&to=${to}`)).body as Traffic;
+      const [from, to] = [iso(30 * minuteMs), iso(20 * minuteMs)];
+      const recent = await read(from, to);
+      expect({ ...recent, total: recent.total.requests }).toMatchObject({ stepMs: 10_000, total: 0 });
+      expect(recent.points.map(({ at }) => at)).toEqual(
+        Array.from({ length: 60 }, (_, index) => new Date(Date.parse(from) + index * 10_000).toISOString()),
+      );
+      const old = await read(iso(2 * hourMs), iso(2 * hourMs - 10 * minuteMs));
+      expect({ stepMs: old.stepMs, points: old.points.length }).toEqual({ stepMs: minuteMs, points: 10 });
+      const all = await read(iso(10 * minuteMs), iso(-10 * minuteMs));
+      expect(all.total.byPlan).toMatchObject({ pro: { requests: 7 } });
+      for (const [begin, end] of [
+        [to, from],
+        [iso(8 * 24 * hourMs), to],
+      ]) {
+        expect((await traffic(`from=${begin}&to=${end}`)).body).toMatchObject({ code: 'invalid_operation' });
+      }
+    });
+
+    test('shows all of a step at the end of a range, and not a part as a higher rate', async () => {
+      const startMs = Math.floor((Date.now() - 600_000) / 60_000) * 60_000;
+      await kit.redis.hset(redisKeys.trafficBucket('10s', startMs), { 'r2xx:pro': 50 });
+      const [from, to] = [startMs - 60_000, startMs + 3000].map((ms) => new Date(ms).toISOString());
+      const { points } = (await traffic(`from=${from}&to=${to}`)).body as Traffic;
+      expect(points.at(-1)).toMatchObject({ seconds: 10, requests: 50 });
+    });
+
     test.each([
       ['', 400, 'bad_request', 'last'],
+      [`from=2026-11-25`, 400, 'bad_request', 'to'],
       ['last=2h', 400, 'bad_request', 'last'],
       ['last=1h&last=7d', 400, 'bad_request', 'last'],
       ['last=1h&from=0', 400, 'bad_request', 'from'],

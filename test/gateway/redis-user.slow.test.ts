@@ -107,6 +107,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       ['GET', '/api/settings/ban-policy'],
       ['GET', '/api/settings/usage'],
       ['GET', '/api/traffic?last=1h'],
+      ['GET', '/api/usage/months'],
     ];
     for (const [method, path, body] of steps) {
       const { status, body: answer } = await api.send(method, path, body);

@@ -9,6 +9,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditRoutes } from './audit.ts';
 import { bansRoutes } from './bans.ts';
+import { documentsRoutes } from './documents.ts';
 import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
 import { liveRoutes } from './live.ts';
@@ -22,6 +23,8 @@ import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
 import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
+import { createUsageDownload } from './usage-download.ts';
+import { createUsageMonths, usageRoutes } from './usage.ts';
 
 const maxBody = '64kb';
 const maxCodeBody = '1kb';
@@ -37,6 +40,7 @@ const guardedRoutes: readonly Route[] = [
   ...addressesRoutes,
   ...auditRoutes,
   ...bansRoutes,
+  ...documentsRoutes,
   ...keysRoutes,
   ...keyRoutes,
   ...liveRoutes,
@@ -45,6 +49,7 @@ const guardedRoutes: readonly Route[] = [
   ...sessionsRoutes,
   ...settingsRoutes,
   ...trafficRoutes,
+  ...usageRoutes,
 ];
 
 export const apiRoutes: readonly Route[] = [...sessionRoutes, ...guardedRoutes];
@@ -61,6 +66,8 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     counts: createPlanCounts({ read }),
     readTraffic: createTrafficReader({ search }),
     adjustments: createUsageAdjustments({ change }),
+    usageMonths: createUsageMonths({ read }),
+    downloadUsage: createUsageDownload({ read }),
   };
   const router = Router();
   const serve =

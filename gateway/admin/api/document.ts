@@ -88,7 +88,7 @@ function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) =>
           ...(access === 'open' ? { security: [] } : {}),
           ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
           responses: {
-            [operation.events === undefined ? status : 200]: success(operation, schemaOf),
+            [(operation.events ?? operation.text) ? 200 : status]: success(operation, schemaOf),
             default: { $ref: '#/components/responses/Error' },
           },
         },
@@ -117,10 +117,10 @@ function body(schema: Json, { example }: Operation): Json {
   };
 }
 
-function success({ responds, result, events }: Operation, schemaOf: (schema: z.ZodType) => Json): Json {
-  if (events !== undefined) {
-    return { description: responds, content: { 'text/event-stream': { schema: { type: 'string' } } } };
-  }
+function success(operation: Operation, schemaOf: (schema: z.ZodType) => Json): Json {
+  const { responds, result, text = operation.events && 'text/event-stream' } = operation;
+  if (text !== undefined)
+    return { description: responds, content: { [text]: { schema: { type: 'string' } } } };
   return result === undefined ? { description: responds } : response(responds, schemaOf(result));
 }
 

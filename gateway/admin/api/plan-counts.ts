@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits/limits.ts';
 import { isWindowName, windowNames } from '../../limits/windows.ts';
+import { indexSizes } from '../../operations/api-key-index.ts';
 import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { isRecorded, readPastUse, type PastUse } from '../../operations/past-impact.ts';
 import { planImpacts, readPlanUse, type PlanImpact, type PlanUse } from '../../operations/plan-impact.ts';
@@ -84,17 +85,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
       },
     });
 
-  async function describe<T>({ latest, progress, soFar }: BackgroundState<T>): Promise<Counted<T>> {
-    return {
-      value: latest?.value ?? soFar,
-      asOf: latest === undefined ? null : new Date(latest.atMs).toISOString(),
-      counting: progress === undefined ? null : { read: progress, total: await countKeys() },
-    };
-  }
-
-  async function countKeys(): Promise<number> {
-    return (await read((session) => createApiKeyStore(session).indexSizes())).listed;
-  }
+  const describe = <T>(state: BackgroundState<T>) => describeCount(read, state);
 
   return {
     keys: async () => describe(await keys.state()),
@@ -127,6 +118,21 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
       }
       return traffic.byPlan;
     },
+  };
+}
+
+/** @returns a read of all keys as the API shows it */
+export async function describeCount<T>(
+  read: ApiDependencies['read'],
+  { latest, progress, soFar }: BackgroundState<T>,
+): Promise<Counted<T>> {
+  return {
+    value: latest?.value ?? soFar,
+    asOf: latest === undefined ? null : new Date(latest.atMs).toISOString(),
+    counting:
+      progress === undefined
+        ? null
+        : { read: progress, total: (await read(({ redis }) => indexSizes(redis))).listed },
   };
 }
 

@@ -1,9 +1,11 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Traffic } from '../../operations/traffic.ts';
+import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
-import type { PlanCounts } from './plan-counts.ts';
+import type { Counted, PlanCounts } from './plan-counts.ts';
+import type { TrafficQuery } from './traffic.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
 
 /** What openapi.yaml says of an operation. */
@@ -23,6 +25,8 @@ export interface Operation<Input = unknown, Result = unknown> {
   status?: number;
   /** Content of the events that are the response, by their names in the document. */
   events?: readonly z.ZodType[];
+  /** Media type of a response that is a text, which the handler streams. */
+  text?: string;
   /** `open`: without a session. `session`: also for a viewer, whose changes are refused otherwise. */
   access?: 'open' | 'session';
 }
@@ -33,11 +37,12 @@ export interface Api extends ApiDependencies {
   sendEvents: (req: Request, res: Response) => void;
   counts: PlanCounts;
   /** Readings of the record of traffic serve all consoles. */
-  readTraffic: (
-    req: Request,
-    query: { last: '1h' | '6h' | '24h' | '7d'; plan?: string | undefined },
-  ) => Promise<Traffic>;
+  readTraffic: (req: Request, query: TrafficQuery) => Promise<Traffic>;
   adjustments: UsageAdjustments;
+  /** Use of all keys in the last months. */
+  usageMonths: () => Promise<Counted<MonthUsage[]>>;
+  /** Streams the use of a month as CSV. */
+  downloadUsage: (res: Response, month: string) => Promise<void>;
 }
 
 export interface Call<Input> {
@@ -72,7 +77,8 @@ function routeOf(method: Method) {
     path: string,
     { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result>,
   ): Route {
-    const { input: schema = ignored, result, events, status = result === undefined ? 204 : 200 } = operation;
+    const { input: schema = ignored, result, status = result === undefined ? 204 : 200 } = operation;
+    const isStreamed = operation.events !== undefined || operation.text !== undefined;
     return {
       method,
       path,
@@ -81,7 +87,7 @@ function routeOf(method: Method) {
         const input = schema.parse(method === 'get' ? req.query : req.body);
         const [target = ''] = Object.values(req.params).map(String);
         const value = await handle({ req, res, target, input }, api);
-        if (events !== undefined) return;
+        if (isStreamed) return;
         res.status(status);
         if (result === undefined) res.end();
         else res.json(value);

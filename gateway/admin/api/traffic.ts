@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { chooseStep } from '../../operations/traffic-steps.ts';
+import { timeInput } from '../../operations/key-input.ts';
+import { chooseRecordedStep } from '../../operations/traffic-steps.ts';
 import { readTraffic, trafficSchema, type Traffic } from '../../operations/traffic.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { route, type Api } from './route.ts';
@@ -15,33 +16,56 @@ const ranges = {
   '7d': { rangeMs: 7 * 24 * hourMs, cachedMs: 300_000 },
 } as const;
 
-const trafficQuery = z.strictObject({
-  last: z.enum(['1h', '6h', '24h', '7d']).describe('Range, in steps of 10 s, 1 min, 5 min or 30 min'),
-  plan: z
-    .string()
-    .max(64)
-    .optional()
-    .describe('Counts of this plan only; `none` stands for requests without a valid key'),
-});
+const trafficQuery = z
+  .strictObject({
+    last: z
+      .enum(['1h', '6h', '24h', '7d'])
+      .optional()
+      .describe('Range up to now, in steps of 10 s, 1 min, 5 min or 30 min; or give `from` and `to`'),
+    from: timeInput.optional().describe('Beginning of the range, at most seven days ago'),
+    to: timeInput.optional().describe('End of the range'),
+    plan: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Counts of this plan only; `none` stands for requests without a valid key'),
+  })
+  .refine(
+    ({ last, from, to }) =>
+      last === undefined ? from !== undefined && to !== undefined : from === undefined && to === undefined,
+    { error: 'give either last, or from and to' },
+  );
 
+export type TrafficQuery = z.infer<typeof trafficQuery>;
+
+/** Of a free range, and of one without requests. */
+const shortMs = 5000;
 const maxPoints = 360;
 const maxCached = 20;
 
 /** Creates a reader of the record of traffic whose readings serve all consoles. */
 export function createTrafficReader({ search }: Pick<ApiDependencies, 'search'>): Api['readTraffic'] {
   const readings = new LRUCache<string, Promise<Traffic>>({ max: maxCached });
-  return function readShared(req, { last, plan }) {
-    const key = `${last} ${plan ?? ''}`;
+  return function readShared(req, query) {
+    const { last, from, to, plan } = query;
+    const key = JSON.stringify([last, from, to, plan]);
     const known = readings.get(key);
     if (known !== undefined) return known;
-    const { rangeMs, cachedMs } = ranges[last];
     const reading = search(req, (session) => {
-      const toMs = session.now();
-      const stepMs = chooseStep(rangeMs, maxPoints);
-      return readTraffic(session, { fromMs: toMs - rangeMs, toMs, stepMs, plan });
+      const nowMs = session.now();
+      const toMs = to?.getTime() ?? nowMs;
+      const fromMs = from?.getTime() ?? toMs - ranges[last ?? '1h'].rangeMs;
+      const stepMs = chooseRecordedStep({ fromMs, toMs }, nowMs, maxPoints);
+      // The record has whole steps: the last point would be what is in one, by a part of its time.
+      const endMs = to === undefined ? toMs : Math.ceil(toMs / stepMs) * stepMs;
+      return readTraffic(session, { fromMs, toMs: endMs, stepMs, plan });
     });
-    readings.set(key, reading, { ttl: cachedMs });
-    reading.catch(() => readings.delete(key));
+    readings.set(key, reading, { ttl: last === undefined ? shortMs : ranges[last].cachedMs });
+    reading.then(
+      // Whoever waits for the first request would not see it for minutes.
+      ({ total }) => total.requests === 0 && readings.set(key, reading, { ttl: shortMs }),
+      () => readings.delete(key),
+    );
     return reading;
   };
 }
@@ -52,7 +76,7 @@ export const trafficRoutes = [
     summary: 'Record of the traffic of all gateways',
     description:
       'Counts are exact. They appear within seven seconds; one reading serves all consoles of a gateway for five seconds ' +
-      '(`1h`) to five minutes (`7d`).',
+      '(`1h`, and a range of its own) to five minutes (`7d`).',
     input: trafficQuery,
     responds: 'One point for each step, oldest first',
     result: trafficSchema,

@@ -40,7 +40,7 @@ export function consolePages(settings: PageSettings): Router {
   ].map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
-  const shell = renderShell({ base, importMap: map, styles, settings });
+  let shell: string | undefined;
   const policy = pagePolicy(createHash('sha256').update(map).digest('base64'));
 
   const packages = new Map(Object.entries(browserPackages));
@@ -65,6 +65,8 @@ export function consolePages(settings: PageSettings): Router {
     res.redirect('/console');
   });
   router.get('/console{/*path}', (_req, res) => {
+    // Not at the start: the port of the API is not known then.
+    shell ??= renderShell({ base, importMap: map, styles, settings });
     res
       .set({
         'Content-Security-Policy': policy,

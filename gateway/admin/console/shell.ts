@@ -13,6 +13,8 @@ export interface PageSettings {
   /** Such as Animal store gateway. */
   productName: string;
   keyPrefix: string;
+  /** Address of a request that any key may make, for samples. */
+  sampleUrl: () => string;
 }
 
 /** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
@@ -26,6 +28,7 @@ export function renderShell({ base, importMap, styles, settings }: Shell): strin
     <title>Console – ${name}</title>
     <meta name="application-name" content="${name}" />
     <meta name="key-prefix" content="${settings.keyPrefix}" />
+    <meta name="sample-url" content="${escapeText(settings.sampleUrl())}" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <link rel="icon" href="${own}/icon.svg" type="image/svg+xml" />

@@ -16,7 +16,10 @@ const ruleSchema = z.object({
 
 const rulesSchema = z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(ruleSchema) })) });
 
+const links = z.array(z.object({ title: z.string(), url: z.string() })).default([]);
+
 const dashboardSchema = z.object({
+  links,
   templating: z.object({
     list: z.array(z.object({ name: z.string(), query: z.unknown(), allValue: z.string().optional() })),
   }),
@@ -25,6 +28,7 @@ const dashboardSchema = z.object({
       id: z.number(),
       type: z.string(),
       title: z.string(),
+      links,
       targets: z.array(z.object({ expr: z.string(), legendFormat: z.string() })).default([]),
     }),
   ),

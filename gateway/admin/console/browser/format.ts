@@ -5,6 +5,7 @@ const fewDigits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3
 const shares = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 const dateTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const months = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 /** @param value grouped: 10,000 */
@@ -28,6 +29,9 @@ export function formatTime(iso: string, { dateStyle = 'full' }: { dateStyle?: 'f
   const text = (dateStyle === 'time' ? times : dateTimes).format(date);
   return html`<time datetime=${iso} title=${utc(date)}>${text}</time>`;
 }
+
+/** @param month as YYYY-MM, such as 2026-11 */
+export const formatMonth = (month: string) => months.format(new Date(month));
 
 export const utc = (date: Date) =>
   `${date

@@ -12,6 +12,7 @@ import type { planDetailSchema, planSchema, plansSchema } from '../../api/plan-v
 import type { sessionSchema } from '../../api/session.ts';
 import type { listedSessionSchema } from '../../api/sessions.ts';
 import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
+import type { usageMonthsSchema } from '../../api/usage.ts';
 
 export type { BlockView } from '../../../operations/address-block-store.ts';
 export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
@@ -28,6 +29,7 @@ export type { Refusals } from '../../../quota/refusals.ts';
 export type { SettingState } from '../../../operations/setting-state.ts';
 export type { Traffic, TrafficPoint } from '../../../operations/traffic.ts';
 export type { DayUsage } from '../../../quota/usage-days.ts';
+export type { MonthUsage } from '../../../operations/usage-months.ts';
 export type { PlanTrialReport } from '../../../operations/trial-report.ts';
 export type { BanPolicy } from '../../../quota/ban-policy.ts';
 export type { LivePoint } from '../../live/live-feed.ts';
@@ -53,6 +55,7 @@ export type Plan = z.infer<typeof planSchema>;
 export type PlanDetail = z.infer<typeof planDetailSchema>;
 export type PlanEffect = z.infer<typeof planEffectSchema>;
 export type PlanTrial = z.infer<typeof reportedTrialSchema>;
+export type UsageMonths = z.infer<typeof usageMonthsSchema>;
 export type Session = z.infer<typeof sessionSchema>;
 export type ListedSession = z.infer<typeof listedSessionSchema>;
 /** `adjustment`: of the record of use only. */

@@ -11,11 +11,11 @@ export const router = {
 
   /**
    * Shows another page of the console.
-   * @param path with query
+   * @param path with query, and the part of the page
    * @param options replace: no new entry in the history, as for a filter that is typed
    */
   navigate(path: string, { replace = false }: { replace?: boolean } = {}) {
-    if (path === location.pathname + location.search) return;
+    if (path === location.pathname + location.search + location.hash) return;
     if (replace) history.replaceState(null, '', path);
     else history.pushState(null, '', path);
     notify();
@@ -68,5 +68,5 @@ document.addEventListener('click', (event) => {
   // A link within the page, such as the one that skips the navigation.
   if (hash !== '' && pathname === location.pathname && search === location.search) return;
   event.preventDefault();
-  router.navigate(pathname + search);
+  router.navigate(pathname + search + hash);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseStep } from '../../../../gateway/operations/traffic-steps.ts';
+import { chooseRecordedStep, chooseStep } from '../../../../gateway/operations/traffic-steps.ts';
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
 
@@ -19,4 +19,11 @@ test.each([
 test('a wanted step is taken if there is room', () => {
   expect(chooseStep(hourMs, 100, 5 * minuteMs)).toBe(5 * minuteMs);
   expect(chooseStep(hourMs, 10, 5 * minuteMs)).toBe(10 * minuteMs);
+});
+
+test('a short range that begins more than an hour ago has steps of a minute, which the record still has', () => {
+  const nowMs = 10 * hourMs;
+  const range = (agoMs: number) => ({ fromMs: nowMs - agoMs, toMs: nowMs - agoMs + 5 * minuteMs });
+  expect(chooseRecordedStep(range(hourMs), nowMs, 360)).toBe(10_000);
+  expect(chooseRecordedStep(range(hourMs + 1), nowMs, 360)).toBe(minuteMs);
 });

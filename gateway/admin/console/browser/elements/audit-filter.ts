@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { formText } from '../form-text.ts';
+import { isoTime, localTime } from '../local-time.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { router } from '../router.ts';
 import { LightElement } from './light-element.ts';
@@ -85,19 +86,6 @@ class AuditFilter extends LightElement {
       </form>
       ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">${this.failure}</p>`}`;
   }
-}
-
-/** @param local value of a datetime-local field, in the viewer's zone */
-function isoTime(local: string) {
-  const date = new Date(local);
-  return local === '' || Number.isNaN(date.getTime()) ? '' : date.toISOString();
-}
-
-function localTime(iso: string) {
-  const date = new Date(iso);
-  if (iso === '' || Number.isNaN(date.getTime())) return '';
-  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 16);
 }
 
 customElements.define('audit-filter', AuditFilter);

@@ -1,6 +1,11 @@
 import uPlot from 'uplot';
+import type { ChartRange } from '../shown-range.ts';
 
 export type ChartKind = 'lines' | 'stacked' | 'bars';
+/** Where the points are within the chart, in pixels, and what the axis shows. */
+export type ChartArea = ChartRange & { left: number; top: number; width: number; height: number };
+/** What the points are. */
+export type ChartUnit = 'time' | 'utc-day' | 'utc-month';
 export type ChartSeries = { label: string; tone: string; values: (number | null)[] };
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -8,25 +13,51 @@ const exactClock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const utcDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
+const utcMonth = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone: 'UTC' });
+
 const daySeconds = 86_400;
+/** Less is a click. */
+const minZoomPx = 5;
+/** Events of the cursor that the charts of a group share. */
+const cursorEvents = new Set(['mousemove', 'mouseleave']);
 const axisFont = '12px system-ui, sans-serif';
 
 /** Options of uPlot for a chart of counts over time, in the viewer's zone. */
 export function chartOptions(chart: {
   kind: ChartKind;
-  /** whether points are UTC days */
-  utcDays: boolean;
+  unit: ChartUnit;
   /** visible ones */
   series: readonly ChartSeries[];
   colorOf: (tone: string) => string;
   format: (value: number) => string;
   width: number;
   height: number;
-  /** time that the axis shows, up to the newest point; 0 for all points */
-  spanSeconds: number;
+  /** what the axis shows; undefined for all points */
+  range: () => ChartRange | undefined;
+  /** charts of a group show the point under the cursor together */
+  group: string;
   onCursor: (index: number | undefined) => void;
+  /** called when a range was marked with the mouse; undefined if that does nothing */
+  onZoom: ((range: ChartRange) => void) | undefined;
+  onZoomOut: () => void;
+  /** called with where the points are, whenever they were drawn */
+  onDraw: (area: ChartArea) => void;
 }): uPlot.Options {
-  const { kind, utcDays, series, colorOf, format, width, height, spanSeconds, onCursor } = chart;
+  const {
+    kind,
+    unit,
+    series,
+    colorOf,
+    format,
+    width,
+    height,
+    range,
+    group,
+    onCursor,
+    onZoom,
+    onZoomOut,
+    onDraw,
+  } = chart;
   const [text, line] = [colorOf('text'), colorOf('grid')];
   const axis = {
     stroke: text,
@@ -38,13 +69,21 @@ export function chartOptions(chart: {
     width,
     height,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: {
+      y: false,
+      drag: { x: onZoom !== undefined, y: false, setScale: false },
+      bind: { dblclick: () => () => (onZoomOut(), null) },
+      points: { show: kind === 'lines' },
+      // A range is marked in one chart.
+      ...(group === '' ? {} : { sync: { key: group, filters: { pub: (type) => cursorEvents.has(type) } } }),
+    },
     scales: {
       x: {
         time: true,
         range: (u, min, max) => {
           const half = kind === 'bars' ? stepOf(u.data[0]) / 2 : 0;
-          return [spanSeconds > 0 ? max - spanSeconds : min - half, max + half];
+          const { from, to } = range() ?? { from: min - half, to: max + half };
+          return [from, to];
         },
       },
       y: { range: (_u, _min, max) => [0, uPlot.rangeNum(0, max > 0 ? max : 1, 0.1, true)[1] ?? 1] },
@@ -54,8 +93,10 @@ export function chartOptions(chart: {
         ...axis,
         space: 70,
         size: 32,
+        // A month has no fixed length.
+        ...(unit === 'utc-month' ? { splits: (u: uPlot) => monthTicks(u) } : {}),
         values: (_u, splits, _axis, _space, increment) =>
-          splits.map((seconds) => formatTick(seconds, increment, utcDays)),
+          splits.map((seconds) => formatTick(seconds, increment, unit)),
       },
       { ...axis, size: 64, values: (_u, splits) => splits.map((value) => format(value)) },
     ],
@@ -63,8 +104,32 @@ export function chartOptions(chart: {
       {},
       ...drawingOrder(kind, series).map(({ label, tone }) => seriesOptions(kind, label, colorOf(tone))),
     ],
-    ...(utcDays ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') } : {}),
-    hooks: { setCursor: [(u) => onCursor(u.cursor.idx ?? undefined)] },
+    ...(unit !== 'time'
+      ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }
+      : {}),
+    hooks: {
+      setCursor: [(u) => onCursor(u.cursor.idx ?? undefined)],
+      setSelect: [
+        (u) => {
+          const { left, width } = u.select;
+          if (width === 0) return;
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          if (width >= minZoomPx)
+            onZoom?.({ from: u.posToVal(left, 'x'), to: u.posToVal(left + width, 'x') });
+        },
+      ],
+      draw: [
+        ({ over, scales: { x } }) =>
+          onDraw({
+            left: over.offsetLeft,
+            top: over.offsetTop,
+            width: over.offsetWidth,
+            height: over.offsetHeight,
+            from: x?.min ?? 0,
+            to: x?.max ?? 0,
+          }),
+      ],
+    },
   };
 }
 
@@ -108,12 +173,20 @@ export function chartData(
 const drawingOrder = (kind: ChartKind, series: readonly ChartSeries[]) =>
   kind === 'lines' ? series : series.toReversed();
 
+/** Months to name: all, or every other one and so on as there is room. */
+function monthTicks(u: uPlot) {
+  const times = [...(u.data[0] ?? [])];
+  const every = Math.max(1, Math.ceil((times.length * 70) / u.width));
+  return times.filter((_, index) => (times.length - 1 - index) % every === 0);
+}
+
 const stepOf = (times: ArrayLike<number> | undefined) => (times?.[1] ?? daySeconds) - (times?.[0] ?? 0);
 
 /** @param increment between two ticks */
-function formatTick(seconds: number, increment: number, utcDays: boolean) {
+function formatTick(seconds: number, increment: number, unit: ChartUnit) {
   const date = new Date(seconds * 1000);
-  if (utcDays) return utcDay.format(date);
+  if (unit === 'utc-month') return utcMonth.format(date);
+  if (unit === 'utc-day') return utcDay.format(date);
   if (increment >= daySeconds) return day.format(date);
   if (increment < 60) return exactClock.format(date);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;

@@ -28,6 +28,12 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
     load: () => import('../pages/customer.ts'),
   },
   {
+    path: /^\/console\/usage$/,
+    element: 'page-usage',
+    title: 'Usage',
+    load: () => import('../pages/usage.ts'),
+  },
+  {
     path: /^\/console\/plans$/,
     element: 'page-plans',
     title: 'Plans',
@@ -53,6 +59,12 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
     load: () => import('../pages/audit.ts'),
   },
   {
+    path: /^\/console\/documents\/(?<id>[^/]+)$/,
+    element: 'page-document',
+    title: 'Document',
+    load: () => import('../pages/document.ts'),
+  },
+  {
     path: /^\/console\/settings$/,
     element: 'page-settings',
     title: 'Settings',
@@ -69,6 +81,7 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
 const navigation = [
   ['/console', 'Now'],
   ['/console/customers', 'Customers'],
+  ['/console/usage', 'Usage'],
   ['/console/plans', 'Plans'],
   ['/console/bans', 'Bans'],
   ['/console/addresses', 'Addresses'],

@@ -5,6 +5,7 @@ import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
 import { url } from '../url.ts';
+import { entryMarks } from './chart-marks.ts';
 import { entryTable } from './entry-table.ts';
 import { LightElement } from './light-element.ts';
 import { numeric, table } from './table.ts';
@@ -55,7 +56,7 @@ export class KeyHistory extends LightElement {
     if (days === undefined || refusals === undefined || entries === undefined) return nothing;
     return html`
       <h2>Last 30 days</h2>
-      ${renderDays(days)}
+      ${renderDays(days, entries)}
       <h2>Last refusals</h2>
       ${renderRefusals(refusals)}
       <h2>Changes</h2>
@@ -65,8 +66,13 @@ export class KeyHistory extends LightElement {
   }
 }
 
-/** @param days oldest first */
-function renderDays(days: DayUsage[]) {
+const daySeconds = 86_400;
+
+/**
+ * @param days oldest first
+ * @param entries changes, newest first
+ */
+function renderDays(days: DayUsage[], entries: AuditEntry[]) {
   const sum = (field: 'served' | 'refused' | 'bannedSeconds') =>
     days.reduce((total, day) => total + day[field], 0);
   const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
@@ -83,7 +89,8 @@ function renderDays(days: DayUsage[]) {
   return html`<time-chart
       heading="Requests a day"
       kind="bars"
-      utc-days
+      unit="utc-day"
+      .marks=${entryMarks(entries).map(({ at, text }) => ({ at: at - (at % daySeconds), text }))}
       .times=${days.map(({ date }) => Date.parse(date) / 1000)}
       .series=${[
         { label: 'served', tone: 'good', values: days.map((day) => day.served) },

@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { documentPath } from '../documents.ts';
 import { formatTime, plural } from '../format.ts';
 import type { LiveState, Problem, ProblemLink } from '../responses.ts';
 
@@ -37,7 +38,7 @@ const cards = (problems: readonly Problem[]) =>
 
 function linkTo(link: ProblemLink) {
   if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
-  return html`<span class="quiet">See “${link.heading}” in <code>${link.document}</code>.</span>`;
+  return html`<a href=${documentPath(link.document, link.heading)}>What to do: ${link.heading}</a>`;
 }
 
 /** Shows times in a text in the viewer's zone. */

@@ -1,13 +1,25 @@
 import { html, nothing } from 'lit';
 import uPlot from 'uplot';
 import { formatNumber, utc } from '../format.ts';
-import { chartData, chartOptions, type ChartKind, type ChartSeries } from './chart-options.ts';
+import type { ChartRange } from '../shown-range.ts';
+import { chartMarks, type ChartMark } from './chart-marks.ts';
+import {
+  chartData,
+  chartOptions,
+  type ChartArea,
+  type ChartKind,
+  type ChartSeries,
+  type ChartUnit,
+} from './chart-options.ts';
 import { LightElement } from './light-element.ts';
 import { numeric, table } from './table.ts';
 
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const utcDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const utcMonth = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const height = 220;
+/** How a row of the table names its time. */
+const rowTimes = { time: exactTime, 'utc-day': utcDate, 'utc-month': utcMonth };
 let lastId = 0;
 
 /**
@@ -16,7 +28,7 @@ let lastId = 0;
  *     <time-chart heading="Requests" kind="stacked" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
  *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
  *
- * Tones: good, quiet, caution, bad, brand, other. `utc-days`: the points are UTC days, such as those of a record of use.
+ * Tones: good, quiet, caution, bad, brand, other. `unit`: `utc-day` or `utc-month` for points of a record of use.
  */
 export class TimeChart extends LightElement {
   static override properties = {
@@ -25,14 +37,18 @@ export class TimeChart extends LightElement {
     times: { attribute: false },
     series: { attribute: false },
     format: { attribute: false },
-    utcDays: { type: Boolean, attribute: 'utc-days' },
-    compact: { type: Boolean },
-    spanSeconds: { type: Number, attribute: 'span-seconds' },
+    unit: {},
+    range: { attribute: false },
+    group: {},
+    zoom: { type: Boolean },
+    marks: { attribute: false },
+    quietMarks: { type: Boolean, attribute: 'quiet-marks' },
     asTable: { state: true },
     turnedOff: { state: true },
     index: { state: true },
     dark: { state: true },
     width: { state: true },
+    area: { state: true },
   };
 
   heading = '';
@@ -41,17 +57,24 @@ export class TimeChart extends LightElement {
   times: readonly number[] = [];
   series: readonly ChartSeries[] = [];
   format: (value: number) => string = formatNumber;
-  utcDays = false;
-  /** Less high, for a chart beside others. */
-  compact = false;
-  /** Time that is shown, up to the newest point; 0 for all points. */
-  spanSeconds = 0;
+  unit: ChartUnit = 'time';
+  /** What the axis shows; all points if undefined. */
+  range: ChartRange | undefined;
+  /** Charts of the same group show the point under the cursor together. */
+  group = '';
+  /** Whether a range can be marked with the mouse: the events `zoom` and `zoom-out`. */
+  zoom = false;
+  /** What has happened, oldest first. */
+  marks: readonly ChartMark[] = [];
+  /** Whether the keyboard passes over the marks, which another chart has as well. */
+  quietMarks = false;
   asTable = false;
   /** Labels of series that are not drawn. */
   turnedOff: ReadonlySet<string> = new Set();
   /** Point under the cursor. */
   index: number | undefined;
   width = 0;
+  area: ChartArea | undefined;
   id_ = `time-chart-${(lastId += 1)}`;
   scheme = matchMedia('(prefers-color-scheme: dark)');
   dark = this.scheme.matches;
@@ -92,39 +115,44 @@ export class TimeChart extends LightElement {
   override updated() {
     const target = this.querySelector('.plot');
     if (!(target instanceof HTMLElement) || this.width === 0) return this.removePlot();
-    const { kind, utcDays, visible: series, width } = this;
-    const shape = JSON.stringify([kind, utcDays, series.map(({ label, tone }) => [label, tone]), this.dark]);
+    const { kind, unit, visible: series, width } = this;
+    const shape = JSON.stringify([kind, unit, series.map(({ label, tone }) => [label, tone]), this.dark]);
     const data = chartData(kind, this.times, series);
     if (this.plot === undefined || this.shape !== shape || this.plot.root.parentElement !== target) {
       this.removePlot();
       this.shape = shape;
       const options = chartOptions({
         kind,
-        utcDays,
+        unit,
         series,
         width,
-        height: this.height,
-        spanSeconds: this.spanSeconds,
+        height,
+        range: () => this.range,
+        group: this.group,
         colorOf: (tone) => colorOf(target, tone),
         format: (value) => this.format(value),
         onCursor: (index) => (this.index = index),
+        onZoom: this.zoom
+          ? (detail) => this.dispatchEvent(new CustomEvent('zoom', { detail, bubbles: true }))
+          : undefined,
+        onZoomOut: () => this.dispatchEvent(new CustomEvent('zoom-out', { bubbles: true })),
+        onDraw: (area) => {
+          if (JSON.stringify(area) !== JSON.stringify(this.area)) this.area = area;
+        },
       });
       this.plot = new uPlot(options, data, target);
       return undefined;
     }
-    if (this.plot.width !== width) this.plot.setSize({ width, height: this.height });
+    if (this.plot.width !== width) this.plot.setSize({ width, height });
     this.drawIfChanged(data);
     return undefined;
   }
 
-  get height() {
-    return this.compact ? height * 0.6 : height;
-  }
-
   /** Moving the cursor must not draw everything again. */
   drawIfChanged(data: uPlot.AlignedData) {
-    const text = JSON.stringify(data);
-    if (text === this.drawnText) return;
+    const text = JSON.stringify([data, this.range]);
+    // Nor does it draw while a range is being marked.
+    if (text === this.drawnText || (this.plot?.select.width ?? 0) > 0) return;
     this.drawnText = text;
     this.plot?.setData(data);
   }
@@ -170,7 +198,10 @@ export class TimeChart extends LightElement {
               )}
             </ul>`
       }
-      <div class="plot" role="img" aria-label=${this.summary()}></div>
+      <div class="plot-frame">
+        <div class="plot" role="img" aria-label=${this.summary()}></div>
+        ${this.area === undefined ? nothing : chartMarks(this.marks, this.area, this.quietMarks)}
+      </div>
       <p class="readout quiet">${this.readout()}</p>`;
   }
 
@@ -190,7 +221,10 @@ export class TimeChart extends LightElement {
 
   timeText(seconds: number) {
     const date = new Date(seconds * 1000);
-    return this.utcDays ? `${utcDate.format(date)} (UTC day)` : `${exactTime.format(date)} · ${utc(date)}`;
+    if (this.unit === 'utc-month') return utcMonth.format(date);
+    return this.unit === 'utc-day'
+      ? `${utcDate.format(date)} (UTC day)`
+      : `${exactTime.format(date)} · ${utc(date)}`;
   }
 
   formatOrNone(value: number | null | undefined) {
@@ -210,9 +244,7 @@ export class TimeChart extends LightElement {
     const date = new Date(seconds * 1000);
     return html`<tr>
       <th scope="row">
-        <time datetime=${date.toISOString()} title=${utc(date)}
-          >${this.utcDays ? utcDate.format(date) : exactTime.format(date)}</time
-        >
+        <time datetime=${date.toISOString()} title=${utc(date)}>${rowTimes[this.unit].format(date)}</time>
       </th>
       ${this.series.map(({ values }) => html`<td class="number">${this.formatOrNone(values[index])}</td>`)}
     </tr>`;

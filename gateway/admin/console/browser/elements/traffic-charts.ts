@@ -1,23 +1,19 @@
-import './time-chart.ts';
+import './traffic-range.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
-import { formatRate } from '../format.ts';
-import type { Traffic, TrafficPoint } from '../responses.ts';
+import { livePoints, type StatusPoint } from '../live-points.ts';
+import { live } from '../live.ts';
+import type { AuditEntry, KeyList, Page, Traffic } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { rangeOf, zoomedQuery, type ChartRange } from '../shown-range.ts';
 import { url } from '../url.ts';
+import { entryMarks } from './chart-marks.ts';
+import { entryTable } from './entry-table.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
-import { occurring, perSecond, refusalSeries, requestSeries, secondsOf } from './traffic-series.ts';
-
-type Range = readonly [last: string, label: string, refreshMs: number];
-const defaultRange: Range = ['1h', 'Last hour', 10_000];
-const ranges: readonly Range[] = [
-  defaultRange,
-  ['6h', '6 hours', 60_000],
-  ['24h', '24 hours', 60_000],
-  ['7d', '7 days', 300_000],
-];
+import { durationChart, refusalChart, requestChart } from './traffic-panels.ts';
+import { secondsOf } from './traffic-series.ts';
 
 /** What is no plan of keys. */
 const planLabels: Record<string, string> = {
@@ -25,13 +21,32 @@ const planLabels: Record<string, string> = {
   anonymous: 'Refused addresses',
 };
 
-/** Charts of the record of traffic. Range and plan are in the address. */
+const maxEntries = 200;
+
+/** Charts of the record of traffic, with the changes that operators have made. Range and plan are in the address. */
 class TrafficCharts extends LightElement {
-  static override properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
+  static override properties = {
+    traffic: { state: true },
+    entries: { state: true },
+    keys: { state: true },
+    failure: { state: true },
+    query: { state: true },
+    seconds: { state: true },
+  };
 
   traffic: Traffic | undefined;
+  /** Changes by operators in the range, newest first. */
+  entries: AuditEntry[] = [];
+  /** Whether there are older changes in the range, which are not shown. */
+  hasMore = false;
+  /** Number of keys, if there has been no traffic at all; undefined if there has been some. */
+  keys: number | undefined;
+  /** Whether there has been traffic. */
+  isUsed = false;
   failure: unknown;
   query = router.location.query;
+  /** Seconds of the last minutes, which the record does not have yet. */
+  seconds: StatusPoint[] = [];
   timer: ReturnType<typeof setTimeout> | undefined;
   request: AbortController | undefined;
 
@@ -41,6 +56,16 @@ class TrafficCharts extends LightElement {
       router.subscribe(({ query }) => {
         this.query = query;
         void this.load();
+      }),
+    );
+    this.whileConnected(() =>
+      live.subscribe(({ name, content }) => {
+        if (name === 'history') this.seconds = content;
+        // The history has the points up to the newest state.
+        else if (content.traffic !== null && this.seconds.at(-1)?.at !== content.traffic.at) {
+          const { at, seconds, counted } = content.traffic;
+          this.seconds = [...this.seconds.slice(-keptSeconds), { at, seconds, byStatus: counted.byStatus }];
+        }
       }),
     );
     this.whileConnected(() => {
@@ -58,8 +83,7 @@ class TrafficCharts extends LightElement {
   }
 
   get range() {
-    const asked = this.query.get('last');
-    return ranges.find(([last]) => last === asked) ?? defaultRange;
+    return rangeOf(this.query);
   }
 
   get plan() {
@@ -71,10 +95,8 @@ class TrafficCharts extends LightElement {
     this.request?.abort();
     const request = new AbortController();
     this.request = request;
-    const [last] = this.range;
-    const plan = this.plan === '' ? '' : url`&plan=${this.plan}`;
     try {
-      this.traffic = await api.get<Traffic>(`/api/traffic?last=${last}${plan}`, request.signal);
+      await this.read(request.signal);
       this.failure = undefined;
     } catch (error) {
       if (request.signal.aborted) return;
@@ -83,50 +105,102 @@ class TrafficCharts extends LightElement {
     if (!document.hidden) this.schedule();
   }
 
+  async read(signal: AbortSignal) {
+    const plan = this.plan === '' ? '' : url`&plan=${this.plan}`;
+    const traffic = await api.get<Traffic>(`/api/traffic?${this.range.search}${plan}`, signal);
+    const keys = await this.keysWithoutTraffic(traffic, signal);
+    const { from, to } = this.shown(traffic);
+    const [since, until] = [from, to].map((seconds) => new Date(seconds * 1000).toISOString());
+    const changes = await api.get<Page<AuditEntry>>(
+      url`/api/audit?since=${since ?? ''}&until=${until ?? ''}&limit=${maxEntries}`,
+      signal,
+    );
+    this.traffic = traffic;
+    this.keys = keys;
+    this.hasMore = changes.next !== null;
+    // Who signs in changes nothing, and defaults are nobody's change.
+    this.entries = changes.items.filter(({ action }) => !/^(?:console|tokens)\.|\.seed$/.test(action));
+  }
+
+  /** @returns the number of keys if the record has no traffic at all */
+  async keysWithoutTraffic({ total }: Traffic, signal: AbortSignal) {
+    if (total.requests > 0) this.isUsed = true;
+    if (this.isUsed || this.range.isFree || this.plan !== '') return undefined;
+    // The longest reading, but for an unused gateway it is made once: then the last hour says that this has changed.
+    if (this.keys === undefined) {
+      const week = await api.get<Traffic>('/api/traffic?last=7d', signal);
+      this.isUsed = week.total.requests > 0;
+      if (this.isUsed) return undefined;
+    }
+    await import('./first-use.ts');
+    return (await api.get<KeyList>('/api/keys?limit=1', signal)).total;
+  }
+
   /** Reads again after a while, but not for a person who does not want to sign in again. */
   schedule() {
-    const [, , refreshMs] = this.range;
-    this.timer = setTimeout(() => (session.hasGivenUp ? this.schedule() : void this.load()), refreshMs);
+    this.timer = setTimeout(
+      () => (session.hasGivenUp ? this.schedule() : void this.load()),
+      this.range.refreshMs,
+    );
+  }
+
+  /** What the axes of all charts show. A range up to now ends with the newest second. */
+  shown({ total }: Traffic): ChartRange {
+    const { range } = this;
+    if (range.isFree) return { from: range.from, to: range.to };
+    const end = secondsOf(total) + total.seconds;
+    const to = Math.max(end, ...this.seconds.slice(-1).map(secondsOf));
+    return { from: to - range.seconds, to };
   }
 
   override render() {
     return html`<section aria-labelledby="traffic-heading">
       <div class="section-head">
         <h2 id="traffic-heading">Traffic</h2>
-        <div class="actions" role="group" aria-label="Time range">
-          ${ranges.map(
-            ([last, label]) =>
-              html`<button
-                type="button"
-                class="choice"
-                aria-pressed=${last === this.range[0]}
-                @click=${() => router.setQuery({ last: last === defaultRange[0] ? '' : last })}
-              >
-                ${label}
-              </button>`,
-          )}
-        </div>
-        <label class="inline"
-          >Plan
-          <select
-            .value=${this.plan}
-            @change=${(event: Event) => {
-              if (event.target instanceof HTMLSelectElement) router.setQuery({ plan: event.target.value });
-            }}
-          >
-            <option value="" ?selected=${this.plan === ''}>All</option>
-            ${this.planNames.map(
-              (name) =>
-                html`<option value=${name} ?selected=${name === this.plan}>
-                  ${planLabels[name] ?? name}
-                </option>`,
-            )}
-          </select>
-        </label>
+        ${this.isUnused ? nothing : this.controls()}
       </div>
-      ${inlineFailure(this.failure)}
-      ${this.traffic === undefined ? (this.failure === undefined ? loading() : nothing) : this.charts(this.traffic)}
+      ${inlineFailure(this.failure)} ${this.content()}
     </section>`;
+  }
+
+  controls() {
+    return html`<label class="inline"
+        >Plan
+        <select
+          .value=${this.plan}
+          @change=${(event: Event) => {
+            if (event.target instanceof HTMLSelectElement) router.setQuery({ plan: event.target.value });
+          }}
+        >
+          <option value="" ?selected=${this.plan === ''}>All</option>
+          ${this.planNames.map(
+            (name) =>
+              html`<option value=${name} ?selected=${name === this.plan}>
+                ${planLabels[name] ?? name}
+              </option>`,
+          )}
+        </select>
+      </label>
+      <traffic-range></traffic-range>`;
+  }
+
+  content() {
+    if (this.traffic === undefined) {
+      // Without Redis there is no record, but there is what this gateway counts.
+      return this.failure === undefined ? loading() : requestChart(this.seconds);
+    }
+    if (this.isUnused) {
+      return html`<first-use .keys=${this.keys ?? 0} @issued=${() => void this.load()}></first-use>`;
+    }
+    return html`${this.charts(this.traffic)}${this.changes()}`;
+  }
+
+  /** Whether nobody has used the gateway yet. */
+  get isUnused() {
+    const dialog = this.querySelector('issue-dialog');
+    // A key is shown once: its dialog stays, whoever sends the first request.
+    if (dialog !== null && 'open' in dialog && dialog.open === true) return true;
+    return this.keys !== undefined && !this.seconds.some(hasRequests);
   }
 
   /** The plan of a shared address may have no traffic. */
@@ -135,65 +209,58 @@ class TrafficCharts extends LightElement {
     return this.plan === '' || plans.includes(this.plan) ? plans : [...plans, this.plan];
   }
 
-  charts({ points, total, issues }: Traffic) {
-    const times = points.map(secondsOf);
-    const rate = (count: (point: TrafficPoint) => number) =>
-      points.map((point) => perSecond(count(point), point.seconds));
-    const quantile = (name: 'p50' | 'p99') => points.map(({ latencyMs }) => latencyMs.served?.[name] ?? null);
+  charts(traffic: Traffic) {
+    const { points, total, issues } = traffic;
     const isQuiet = total.requests === 0 && this.plan !== 'anonymous';
+    const frame = { range: this.shown(traffic), marks: entryMarks(this.entries) };
     return html`${isQuiet ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
       ${issues.map(({ key, issue }) => html`<p class="failure-text">${key}: ${issue}</p>`)}
-      <div class="charts">
-        <time-chart
-          class="panel wide"
-          heading="Requests a second"
-          kind="stacked"
-          .times=${times}
-          .series=${requestSeries(points)}
-          .format=${formatRate}
-        ></time-chart>
-        <time-chart
-          class="panel"
-          heading="Refusals a second"
-          kind="stacked"
-          .times=${times}
-          .series=${[
-            ...refusalSeries(points),
-            { label: 'during a ban', tone: 'bad', values: rate(({ bannedRequests }) => bannedRequests) },
-            ...occurring([
-              {
-                label: 'without a valid key',
-                tone: 'quiet',
-                values: rate(({ unauthenticated = 0 }) => unauthenticated),
-              },
-              {
-                label: 'blocked address',
-                tone: 'other',
-                values: rate(({ blockedRequests = 0 }) => blockedRequests),
-              },
-            ]),
-          ]}
-          .format=${formatRate}
-        ></time-chart>
+      <div class="charts" @zoom=${this.zoomIn} @zoom-out=${this.zoomOut}>
+        ${requestChart([...points, ...this.newest(traffic)], frame)} ${refusalChart(points, frame)}
         ${
           this.plan === ''
-            ? html`<time-chart
-                class="panel"
-                heading="Duration of served requests (ms)"
-                .times=${times}
-                .series=${[
-                  { label: 'p50', tone: 'brand', values: quantile('p50') },
-                  { label: 'p99', tone: 'caution', values: quantile('p99') },
-                ]}
-                .format=${formatRate}
-              ></time-chart>`
+            ? durationChart(points, frame)
             : html`<p class="panel quiet">
                 Durations are recorded for all plans together:
-                <a href="/console?last=${this.range[0]}">show all plans</a>
+                <a href=${`/console?${this.range.search}`}>show all plans</a>
               </p>`
         }
       </div>`;
   }
+
+  /** What the record does not have yet, in its steps, while the newest of all plans is shown. */
+  newest({ stepMs, total }: Traffic) {
+    if (this.range.isFree || this.plan !== '' || stepMs > maxLiveStepMs) return [];
+    return livePoints(this.seconds, secondsOf(total) + total.seconds, stepMs / 1000);
+  }
+
+  zoomIn({ detail }: CustomEvent<ChartRange>) {
+    router.setQuery(zoomedQuery(detail), { replace: false });
+  }
+
+  zoomOut() {
+    if (this.range.isFree) router.setQuery({ from: '', to: '' }, { replace: false });
+  }
+
+  changes() {
+    const { entries } = this;
+    if (entries.length === 0)
+      return html`<p class="quiet">No operator has changed anything in this time.</p>`;
+    return html`<details class="changes-shown">
+      <summary>
+        Changes by operators in this time (${entries.length}${this.hasMore ? ' or more' : ''})
+      </summary>
+      ${entryTable('Changes', entries)}
+      <p><a href="/console/audit">Audit log</a></p>
+    </details>`;
+  }
 }
+
+/** The record lags behind by seconds, and by more while Redis is unavailable. */
+const keptSeconds = 3600;
+/** With longer steps, the newest point is not that old. */
+const maxLiveStepMs = 60_000;
+
+const hasRequests = ({ byStatus }: StatusPoint) => Object.values(byStatus).some((count) => count > 0);
 
 customElements.define('traffic-charts', TrafficCharts);

@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL('../../../../../gateway/admin/console/brows
 /** @returns a function that reads a file of the console as a browser does, by its path in the folder of sources */
 async function serve(): Promise<(name: string) => Promise<Response>> {
   const server = express()
-    .use(consolePages({ productName: 'Gateway', keyPrefix: 'pets_' }))
+    .use(consolePages({ productName: 'Gateway', keyPrefix: 'pets_', sampleUrl: () => '' }))
     .listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');

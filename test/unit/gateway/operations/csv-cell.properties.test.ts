@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatCsvText, parseCsvText } from '../../../../gateway/ops/csv-cell.ts';
+import { formatCsvText, parseCsvText } from '../../../../gateway/operations/csv-cell.ts';
 
 const unusual = fc.constantFrom("'", '"', '=', '+', '-', '@', ',', ';', '\t', '\r', '\n', ' ', '1', '＝');
 const text = fc

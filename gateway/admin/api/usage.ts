@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import {
+  lastMonths,
+  monthUsageSchema,
+  readUsageMonths,
+  unusedMonth,
+  type MonthUsage,
+} from '../../operations/usage-months.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
+import { createBackgroundRead, type BackgroundRead } from './background-read.ts';
+import { describeCount } from './plan-counts.ts';
+import { countingSchema } from './plan-view.ts';
+import { route, type Api } from './route.ts';
+
+const shownMonths = 12;
+const [minuteMs, hourMs] = [60_000, 3_600_000];
+/** Of the present month. */
+const maxAgeMs = 5 * minuteMs;
+/** Past months change only if what was served without Redis is added to them. With 100,000 keys they take minutes. */
+const pastMaxAgeMs = hourMs;
+
+/** Creates the read of the last months, which serves all consoles of this process. */
+export function createUsageMonths({ read }: Pick<ApiDependencies, 'read'>): Api['usageMonths'] {
+  const readOf = (months: readonly string[], ageMs: number) =>
+    createBackgroundRead<MonthUsage[]>({
+      read,
+      maxAgeMs: ageMs,
+      run: (session, onPage) => readUsageMonths(session, months, onPage),
+    });
+  const describe = async (months: BackgroundRead<MonthUsage[]>) => describeCount(read, await months.state());
+  let reads: Record<'past' | 'present', BackgroundRead<MonthUsage[]>> | undefined;
+  let readMonth = '';
+
+  return async function usageMonths() {
+    const months = await read(({ now }) => Promise.resolve(lastMonths(now(), shownMonths)));
+    const [month = ''] = months.slice(-1);
+    if (reads === undefined || month !== readMonth) {
+      reads = { past: readOf(months.slice(0, -1), pastMaxAgeMs), present: readOf([month], maxAgeMs) };
+      readMonth = month;
+    }
+    const [past, present] = await Promise.all([describe(reads.past), describe(reads.present)]);
+    const known = [past, present].flatMap(({ value = [] }) => value);
+    return {
+      value: months.map((name) => known.find((use) => use.month === name) ?? unusedMonth(name)),
+      asOf: past.asOf === null ? null : present.asOf,
+      counting: past.counting ?? present.counting,
+    };
+  };
+}
+
+export const usageMonthsSchema = z.object({
+  items: z.array(monthUsageSchema).describe('Twelve months, oldest first, the present one included'),
+  asOf: z.iso.datetime().nullable().describe('Null while the sums are those of the keys read so far'),
+  counting: countingSchema,
+});
+
+/** Use of all keys by month. */
+export const usageRoutes = [
+  route.get('/usage/months', {
+    operationId: 'listUsageMonths',
+    summary: 'Use of all keys by month, with the largest keys of each',
+    description:
+      'All keys have to be read. The sums serve all consoles of a gateway for five minutes, those of past months for an hour.',
+    responds: 'The last twelve UTC months',
+    result: usageMonthsSchema,
+    handle: async (_call, { usageMonths }) => {
+      const { value = [], asOf, counting } = await usageMonths();
+      return { items: value, asOf, counting };
+    },
+  }),
+  route.get('/usage/export', {
+    operationId: 'exportUsage',
+    summary: 'Use of all keys on each day of a month as CSV, as `ops usage export` prints it',
+    input: z.strictObject({
+      month: z
+        .string('has to be given')
+        .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'has to be a month such as 2026-11')
+        .describe('UTC month'),
+    }),
+    responds: 'A row for each key and day with use',
+    text: 'text/csv',
+    handle: ({ res, input: { month } }, { downloadUsage }) => downloadUsage(res, month),
+  }),
+];

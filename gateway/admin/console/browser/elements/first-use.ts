@@ -1,0 +1,52 @@
+import './copy-field.ts';
+import './issue-dialog.ts';
+import { html } from 'lit';
+import { plural } from '../format.ts';
+import { sampleUrl } from '../product.ts';
+import { session } from '../session.ts';
+import { showDialog } from './dialog-element.ts';
+import { LightElement } from './light-element.ts';
+
+/** What to do with a gateway that nobody has used yet, in place of charts without anything in them. */
+class FirstUse extends LightElement {
+  static override properties = { keys: { attribute: false } };
+
+  /** Number of keys. */
+  keys = 0;
+
+  override render() {
+    return html`<div class="panel first-use">
+      <h3>No requests yet</h3>
+      <ol>
+        <li>${this.keyStep()}</li>
+        <li>
+          <p>Send a request with it, in place of <code>YOUR_KEY</code>:</p>
+          <copy-field
+            label="Command that sends a request"
+            .text=${`curl -H 'Authorization: Bearer YOUR_KEY' ${sampleUrl}`}
+          ></copy-field>
+        </li>
+        <li><p>The charts appear here within a second.</p></li>
+      </ol>
+      <issue-dialog></issue-dialog>
+    </div>`;
+  }
+
+  keyStep() {
+    const button = session.isOperator
+      ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
+          Issue a key
+        </button>`
+      : html`<p>An operator can issue a key.</p>`;
+    if (this.keys === 0)
+      return html`<p>A request needs an API key.</p>
+        ${button}`;
+    return html`<p>
+        There ${this.keys === 1 ? 'is' : 'are'} <a href="/console/customers">${plural(this.keys, 'key')}</a>.
+        Take one that you have, or issue another.
+      </p>
+      ${button}`;
+  }
+}
+
+customElements.define('first-use', FirstUse);

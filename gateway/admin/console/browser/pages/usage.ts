@@ -1,0 +1,150 @@
+import '../elements/time-chart.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { LightElement } from '../elements/light-element.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
+import { numeric, table } from '../elements/table.ts';
+import { formatMonth, formatNumber, formatTime } from '../format.ts';
+import { keyPath } from '../key.ts';
+import { Refresher } from '../refresher.ts';
+import type { MonthUsage, UsageMonths } from '../responses.ts';
+import { router } from '../router.ts';
+import { url } from '../url.ts';
+
+/** Month's end: the use of all keys by month, the largest keys of one, and its export. */
+class PageUsage extends LightElement {
+  static override properties = { usage: { state: true } };
+
+  usage: UsageMonths | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.usage?.counting ? 1000 : 60_000),
+  );
+
+  constructor() {
+    super();
+    this.whileConnected(() => router.subscribe(() => this.requestUpdate()));
+  }
+
+  async load() {
+    this.usage = await api.get<UsageMonths>('/api/usage/months');
+  }
+
+  override render() {
+    return html`<h1>Usage</h1>
+      ${
+        this.usage === undefined
+          ? this.refresher.placeholder()
+          : html`${inlineFailure(this.refresher.failure)}${this.content(this.usage)}`
+      }`;
+  }
+
+  content({ items, asOf, counting }: UsageMonths) {
+    const isUsed = items.some(({ keys }) => keys > 0);
+    const progress =
+      counting === null
+        ? nothing
+        : html` ${formatNumber(counting.read)} of ${formatNumber(counting.total)} keys read…`;
+    return html`<p class="quiet" role="status">
+        UTC months, all keys together.
+        ${asOf === null ? 'So far:' : html`As of ${formatTime(asOf)}.`}${progress}
+      </p>
+      ${
+        isUsed
+          ? this.months(items)
+          : counting === null
+            ? emptyState('No use is recorded yet', 'Each request of a key counts, from the first one on.')
+            : nothing
+      }`;
+  }
+
+  months(items: MonthUsage[]) {
+    const asked = router.location.query.get('month');
+    const chosen = items.find(({ month }) => month === asked) ?? items.at(-1);
+    const units = items.some((month) => month.units !== undefined);
+    return html`<h2>Months</h2>
+      <time-chart
+        class="panel"
+        heading="Requests by month"
+        kind="bars"
+        unit="utc-month"
+        .times=${items.map(({ month }) => Date.parse(month) / 1000)}
+        .series=${[
+          { label: 'served', tone: 'good', values: items.map(({ served }) => served) },
+          { label: 'refused', tone: 'caution', values: items.map(({ refused }) => refused) },
+        ]}
+      ></time-chart>
+      ${table({
+        label: 'Months',
+        headings: ['Month', numeric('Keys'), ...countHeadings(units), 'Each key by day'],
+        rows: items.toReversed().map((month) => monthRow(month, month === chosen, units)),
+      })}
+      ${chosen === undefined ? nothing : largest(chosen)}`;
+  }
+}
+
+const countHeadings = (units: boolean) => [
+  numeric('Served'),
+  numeric('Refused'),
+  ...(units ? [numeric('Units')] : []),
+];
+
+const countCells = (
+  { served, refused, units }: MonthUsage['largest'][number] | MonthUsage,
+  withUnits: boolean,
+) =>
+  html`<td class="number">${formatNumber(served)}</td>
+    <td class="number">${formatNumber(refused)}</td>
+    ${withUnits ? html`<td class="number">${formatNumber(units ?? served)}</td>` : nothing}`;
+
+function monthRow(use: MonthUsage, isChosen: boolean, units: boolean) {
+  const { month, keys } = use;
+  const name = formatMonth(month);
+  return html`<tr>
+    <th scope="row">
+      <a href=${url`/console/usage?month=${month}`} aria-current=${isChosen ? 'true' : nothing}>${name}</a>
+    </th>
+    <td class="number">${formatNumber(keys)}</td>
+    ${countCells(use, units)}
+    <td>
+      ${
+        keys === 0
+          ? '–'
+          : html`<a
+              download
+              href=${url`/api/usage/export?month=${month}`}
+              aria-label=${`Download CSV of ${name}`}
+              >Download CSV</a
+            >`
+      }
+    </td>
+  </tr>`;
+}
+
+function largest({ month, largest }: MonthUsage) {
+  const heading = html`<h2>Largest keys in ${formatMonth(month)}</h2>`;
+  if (largest.length === 0)
+    return html`${heading}
+      <p class="quiet">No key was served in this month.</p>`;
+  const units = largest.some((key) => key.units !== undefined);
+  return html`${heading}
+  ${table({
+    label: 'Largest keys',
+    headings: ['Customer', 'Plan', ...countHeadings(units)],
+    rows: largest.map(
+      (key) =>
+        html`<tr>
+          <th scope="row">
+            ${key.id === '' ? key.name || 'unknown' : html`<a href=${keyPath(key.id)}>${key.name || key.id}</a>`}
+          </th>
+          <td>
+            ${key.plan === null ? '–' : html`<a href=${url`/console/plans/${key.plan}`}>${key.plan}</a>`}
+          </td>
+          ${countCells(key, units)}
+        </tr>`,
+    ),
+  })}`;
+}
+
+customElements.define('page-usage', PageUsage);

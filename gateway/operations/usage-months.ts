@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { dayNumberOf } from '../limits/utc-day.ts';
+import type { Session } from './session.ts';
+import { readUseByKey, type Days, type UsageRow } from './usage-record.ts';
+
+const counts = z.object({
+  served: z.int().describe('Requests that counted towards the quotas'),
+  units: z.exactOptional(
+    z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
+  ),
+  refused: z.int().describe('Requests that were answered with 429'),
+});
+
+const keyMonthSchema = counts.extend({
+  id: z.string().describe('Id of the API key; empty if it is not known any more'),
+  name: z.string(),
+  plan: z.string().nullable().describe('Plan on the last day with use; null if it is not known'),
+});
+
+export const monthUsageSchema = counts
+  .extend({
+    month: z
+      .string()
+      .meta({ pattern: String.raw`^\d{4}-\d\d$` })
+      .describe('UTC'),
+    keys: z.int().describe('Keys with requests or a ban'),
+    largest: z.array(keyMonthSchema).describe('Keys with the most units, largest first'),
+  })
+  .meta({ id: 'MonthUsage' });
+
+export type MonthUsage = z.infer<typeof monthUsageSchema>;
+type KeyMonth = z.infer<typeof keyMonthSchema>;
+
+const largestCount = 10;
+
+/**
+ * Adds up the use of all keys by month. The sums are those of exportUsage. 100,000 keys take half a minute for each month.
+ * @param months as YYYY-MM without a gap, oldest first
+ * @param onPage called after each page of keys with the number of keys in the index that are done, and the sums so far
+ */
+export async function readUsageMonths(
+  session: Pick<Session, 'redis' | 'now'>,
+  months: readonly string[],
+  onPage: (keys: number, soFar: MonthUsage[]) => unknown,
+): Promise<MonthUsage[]> {
+  const sums = new Map(months.map((month) => [month, unusedMonth(month)]));
+  const days = { from: daysOfMonth(months[0] ?? '').from, to: daysOfMonth(months.at(-1) ?? '').to };
+  for await (const { keys, done } of readUseByKey(session, days)) {
+    for (const [month, use] of keys.flatMap(monthsOf)) {
+      const sum = sums.get(month);
+      if (sum !== undefined) addTo(sum, use);
+    }
+    await onPage(done, [...sums.values()]);
+  }
+  return [...sums.values()];
+}
+
+/** @returns the first and the last day of a month as YYYY-MM */
+export function daysOfMonth(month: string): Days {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return { from: dayNumberOf(Date.UTC(year, number - 1, 1)), to: dayNumberOf(Date.UTC(year, number, 1)) - 1 };
+}
+
+/** @returns months as YYYY-MM, the one of the time last */
+export function lastMonths(nowMs: number, count: number): string[] {
+  const now = new Date(nowMs);
+  return Array.from({ length: count }, (_, index) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (count - 1 - index), 1))
+      .toISOString()
+      .slice(0, 7),
+  );
+}
+
+export const unusedMonth = (month: string): MonthUsage => ({
+  month,
+  keys: 0,
+  served: 0,
+  refused: 0,
+  largest: [],
+});
+
+/** Adds up the days of one key by month. */
+function monthsOf(rows: readonly UsageRow[]): [month: string, KeyMonth][] {
+  return Array.from(
+    Map.groupBy(rows, ({ date }) => date.slice(0, 7)),
+    ([month, days]) => {
+      const { id = '', name = '' } = days[0] ?? {};
+      const plan = days.findLast((day) => day.plan !== null)?.plan ?? null;
+      const use: KeyMonth = { id, name, plan, served: 0, refused: 0 };
+      for (const day of days) addCounts(use, day);
+      return [month, use];
+    },
+  );
+}
+
+function addTo(sum: MonthUsage, use: KeyMonth): void {
+  sum.keys += 1;
+  addCounts(sum, use);
+  const smallest = sum.largest.at(-1);
+  if (unitsOf(use) === 0) return;
+  if (sum.largest.length === largestCount && smallest && unitsOf(use) <= unitsOf(smallest)) return;
+  sum.largest = [...sum.largest, use]
+    .toSorted((one, other) => unitsOf(other) - unitsOf(one))
+    .slice(0, largestCount);
+}
+
+type Counts = z.infer<typeof counts>;
+
+/** `units` is there only if it differs from `served`, as in the record of a day. */
+function addCounts(sum: Counts, { served, refused, units = served }: Counts): void {
+  const sumOfUnits = unitsOf(sum) + units;
+  sum.served += served;
+  sum.refused += refused;
+  if (sumOfUnits !== sum.served) sum.units = sumOfUnits;
+}
+
+export const unitsOf = ({ served, units = served }: Pick<Counts, 'served' | 'units'>): number => units;

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+
+interface Month {
+  month: string;
+  keys: number;
+  served: number;
+  refused: number;
+  units?: number;
+  largest: { id: string; name: string; plan: string | null; served: number }[];
+}
+
+const now = new Date();
+/** YYYY-MM of some months ago. */
+const monthAgo = (count: number) =>
+  new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count, 1)).toISOString().slice(0, 7);
+
+describe('the API of the use by month', () => {
+  let started: ConsoleApiKit;
+  let viewer: ConsoleApi;
+  const ids: string[] = [];
+
+  beforeAll(async () => {
+    started = await startConsoleApi();
+    viewer = await started.signIn({ role: 'viewer' });
+    const { kit } = started;
+    for (let number = 1; number <= 12; number += 1) {
+      const { id, keyHash } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
+      ids.push(id);
+      await kit.redis.hset(redisKeys.usageMonth(keyHash, monthAgo(2).replace('-', '')), {
+        id,
+        p03: 'free',
+        '03': number,
+        p04: 'pro',
+        '04': 100 * number,
+        r04: number,
+        // The first one has called operations that cost more.
+        ...(number === 1 ? { x04: 50 } : {}),
+      });
+      await kit.redis.hset(redisKeys.usageMonth(keyHash, monthAgo(1).replace('-', '')), {
+        id,
+        p01: 'pro',
+        '01': 1,
+        r02: 2,
+      });
+    }
+    const banned = await kit.issue({ name: '=Banned' });
+    ids.push(banned.id);
+    await kit.redis.hset(redisKeys.usageMonth(banned.keyHash, monthAgo(1).replace('-', '')), {
+      id: banned.id,
+      b15: 60,
+    });
+  });
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  test('has the totals of twelve months, and the ten largest keys of each with their last plan', async () => {
+    const { body, status } = await viewer.send('GET', '/api/usage/months');
+    const { items, asOf, counting } = body as { items: Month[]; asOf: string; counting: null };
+    expect({ status, counting }).toEqual({ status: 200, counting: null });
+    expect(Date.parse(asOf)).not.toBeNaN();
+    expect(items.map(({ month }) => month)).toEqual(
+      Array.from({ length: 12 }, (_, index) => monthAgo(11 - index)),
+    );
+    const [older, last, present] = items.slice(-3);
+    const sum = (12 * 13) / 2;
+    expect(older).toMatchObject({ keys: 12, served: 101 * sum - 50, units: 101 * sum, refused: sum });
+    expect(older?.largest.map(({ id }) => id)).toEqual(ids.slice(2, 12).toReversed());
+    expect(older?.largest[0]).toEqual({
+      id: ids[11],
+      name: 'Customer 12',
+      plan: 'pro',
+      served: 1212,
+      refused: 12,
+    });
+    expect(last).toMatchObject({ keys: 13, served: 12, refused: 24 });
+    expect(last).not.toHaveProperty('units');
+    expect(last?.largest).toHaveLength(10);
+    expect(present).toEqual({ month: monthAgo(0), keys: 0, served: 0, refused: 0, largest: [] });
+  });
+
+  const download = (query: string, cookie = viewer.cookie) =>
+    fetch(`${started.origin}/api/usage/export?${query}`, { headers: { Cookie: cookie } });
+
+  test('exports a month as CSV: the rows of its keys and days, and no others', async () => {
+    const response = await download(`month=${monthAgo(1)}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(response.headers.get('content-disposition')).toBe(
+      `attachment; filename="usage-${monthAgo(1)}.csv"`,
+    );
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const rows = ids
+      .slice(0, 12)
+      .flatMap((id, index) => [
+        `${id},Customer ${index + 1},${monthAgo(1)}-01,pro,1,0,0,1`,
+        `${id},Customer ${index + 1},${monthAgo(1)}-02,pro,0,2,0,0`,
+      ]);
+    expect(await response.text()).toBe(
+      [
+        'id,name,date,plan,served,refused,bannedSeconds,units',
+        ...rows,
+        `${ids[12]},'=Banned,${monthAgo(1)}-15,free,0,0,60,0`,
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('exports a month without use as the headings alone', async () => {
+    const response = await download('month=2001-02');
+    expect(await response.text()).toBe('id,name,date,plan,served,refused,bannedSeconds,units\n');
+  });
+
+  test.each(['', 'month=2026-13', 'month=2026-1', 'month=2026-11&day=1'])(
+    'refuses ?%s with what would be right',
+    async (query) => {
+      const { status, body } = await viewer.send('GET', `/api/usage/export?${query}`);
+      expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+    },
+  );
+
+  test('needs a session', async () => {
+    expect((await download(`month=${monthAgo(1)}`, '')).status).toBe(401);
+  });
+});

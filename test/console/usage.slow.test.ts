@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { barriers, expectClean } from '../support/kits/browser.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+const now = new Date();
+const lastMonth = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1));
+const month = lastMonth.toISOString().slice(0, 7);
+const monthName = lastMonth.toLocaleDateString('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
+  let kit: ConsoleKit;
+
+  beforeAll(async () => {
+    kit = await startConsole();
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  test('says that there is no use yet', async () => {
+    const { page } = await kit.open('/console/usage', { role: 'viewer' });
+    await page.getByText('No use is recorded yet').waitFor();
+    expect(await barriers(page)).toEqual([]);
+  });
+
+  test('shows a viewer the months, the largest keys of one, and its download', async () => {
+    // Another process, whose sums are not those of the page before.
+    await using other = await startConsole();
+    const { id, keyHash } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
+    await other.kit.redis.hset(redisKeys.usageMonth(keyHash, month.replace('-', '')), {
+      id,
+      p07: 'pro',
+      '07': 4321,
+      r07: 21,
+      x07: 1000,
+    });
+    const observed = await other.open('/console', { role: 'viewer' });
+    const { page } = observed;
+    await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click();
+    const row = page
+      .getByRole('region', { name: 'Months', exact: true })
+      .getByRole('row', { name: monthName });
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/\s1\s+3,321\s+21\s+4,321\s/);
+    await row.getByRole('link', { name: monthName, exact: true }).press('Enter');
+    expect(new URL(page.url()).search).toBe(`?month=${month}`);
+    const largest = page.getByRole('region', { name: 'Largest keys' }).getByRole('row', { name: 'Acme' });
+    expect(await largest.innerText()).toMatch(/Acme\s+pro\s+3,321\s+21\s+4,321/);
+    await page.reload();
+    await page.getByRole('heading', { name: `Largest keys in ${monthName}` }).waitFor();
+    const chart = page.getByRole('figure', { name: 'Requests by month' });
+    await chart.locator('.u-over').waitFor();
+    expectClean(observed, other.origin);
+
+    const download = page.waitForEvent('download');
+    await row.getByRole('link', { name: `Download CSV of ${monthName}` }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe(`usage-${month}.csv`);
+    expect(await readFile(await file.path(), 'utf8')).toBe(
+      `id,name,date,plan,served,refused,bannedSeconds,units\n${id},Acme,${month}-07,pro,3321,21,0,4321\n`,
+    );
+
+    await chart.getByRole('button', { name: 'Show as table' }).press('Enter');
+    expect(await chart.getByRole('row').nth(2).innerText()).toMatch(/3,321\s+21/);
+    expect(await barriers(page)).toEqual([]);
+  });
+});
