@@ -28,6 +28,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'keys import': ['keys import keys.jsonl'],
   usage: [`usage ${id}`, `usage ${id} --days 30`],
   'usage export': ['usage export --from 2026-11-01 --to 2026-11-30 --output csv > use.csv'],
+  'usage months': ['usage months --months 3'],
   'usage reset': [`usage reset ${id} --reason "their retry loop, ticket 813"`],
   'usage retention': ['usage retention --days 400'],
   top: ['top --count 20'],
@@ -55,6 +56,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'services test': ['services test http://127.0.0.1:3003'],
   'tokens issue': ['tokens issue billing'],
   'redis-acl': ['redis-acl'],
+  'redis-acl readers': ['redis-acl readers ann ben'],
 };
 
 /** Ends the help of a command with its examples. @param words that lead to it */
