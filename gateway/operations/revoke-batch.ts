@@ -1,10 +1,12 @@
-import type { ApiKeyStore } from './api-key-store.ts';
+import { createApiKeyStore, type ApiKeyStore } from './api-key-store.ts';
+import { keyView } from './key-view.ts';
 import type { ChangingSession } from './session.ts';
+import { findStoredKey } from './stored-keys.ts';
 import { writeBatch, type BatchSource } from './write-batch.ts';
 
 interface RevokeBatchDependencies extends Pick<ChangingSession, 'audit' | 'waitUntilDurable'> {
   store: Pick<ApiKeyStore, 'revoke'>;
-  stop: AbortSignal;
+  stop?: AbortSignal;
 }
 
 /**
@@ -23,4 +25,27 @@ export async function* revokeBatch(
     await waitUntilDurable();
     yield page.length;
   }
+}
+
+/** Numbers of keys that were revoked now, and that were before. */
+export interface RevokedKeys {
+  revoked: number;
+  alreadyRevoked: number;
+}
+
+/**
+ * Revokes keys that a person has selected, as a batch.
+ * @throws InvalidOperation if one of them does not exist: none is revoked then
+ */
+export async function revokeSelected(session: ChangingSession, ids: readonly string[]): Promise<RevokedKeys> {
+  const { redis, now } = session;
+  const stored = await Promise.all([...new Set(ids)].map((id) => findStoredKey(redis, id)));
+  const found = stored.map(({ key }) => keyView(key, now()));
+  const keys = found.filter(({ state }) => state !== 'revoked');
+  let revoked = 0;
+  if (keys.length > 0) {
+    const dependencies = { store: createApiKeyStore(session), ...session };
+    for await (const count of revokeBatch(keys, {}, dependencies)) revoked += count;
+  }
+  return { revoked, alreadyRevoked: found.length - keys.length };
 }

@@ -31,7 +31,6 @@ const documents = {
   'gateway/ops/MANUAL.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/REDIS.md': maxLines,
-  'gateway/ops/REDIS-USERS.md': maxLines,
   'gateway/ops/RUNBOOK.md': maxLines,
   'pets-service/README.md': maxLines,
   'prisma/README.md': maxLines,

@@ -2,19 +2,22 @@ import { z } from 'zod';
 import { knownIn } from '../../limits/limits.ts';
 import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { findKeyId } from '../../operations/find-key-id.ts';
-import { newKeyInput, timeInput } from '../../operations/key-input.ts';
+import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
 import { keyStates, limitsView } from '../../operations/key-view.ts';
 import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import { storedLimitsSchema } from '../../operations/plan-store.ts';
+import { revokeSelected } from '../../operations/revoke-batch.ts';
 import { issued, issueKey } from './key.ts';
 import { countInput, flagInput, nextInput } from './query-input.ts';
-import { listOf } from './results.ts';
+import { changed, listOf } from './results.ts';
 import { route } from './route.ts';
 
 /** A page takes half a second at most, whatever the filter: the console goes on with `next`. */
 const maxRead = 20_000;
 const maxPastedLength = 10_000;
+/** A change of a thousand takes seconds: the command does that, and shows its progress. */
+const maxRevoked = 500;
 
 export const keyPlanSchema = z.object({
   name: z.string(),
@@ -90,6 +93,30 @@ export const keysRoutes = [
     handle: async ({ input: { text } }, { read }) => ({
       id: await read((session) => findKeyId(text, session)),
     }),
+  }),
+  // No conditions: they could match other keys by now than those that the person has seen.
+  route.post('/keys/revoke', {
+    operationId: 'revokeKeys',
+    summary: 'Refuse several keys for good, from their next requests on',
+    description: 'Of a key that does not exist, the answer is 404, and none is revoked.',
+    input: z.strictObject({
+      ids: z
+        .array(z.string().regex(keyIdPattern, 'is not the id of a key'))
+        .min(1, 'names no key')
+        .max(maxRevoked, `names more than ${maxRevoked} keys`),
+    }),
+    example: { ids: ['key_42dcb7237e0963b262', 'key_c1c3be292070cc7aff'] },
+    responds: 'The keys are revoked',
+    result: changed(
+      z.object({
+        revoked: z.int().describe('Keys that this call has revoked'),
+        alreadyRevoked: z.int().describe('Keys that were revoked before'),
+      }),
+    ),
+    handle: async ({ req, input: { ids } }, { change }) => {
+      const { result, warnings } = await change(req, (session) => revokeSelected(session, ids));
+      return { ...result, warnings };
+    },
   }),
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
   route.get('/key-plans', {

@@ -1,15 +1,18 @@
+import '../elements/confirm-dialog.ts';
 import '../elements/issue-dialog.ts';
 import '../elements/key-search-box.ts';
 import { html, nothing } from 'lit';
 import { windowNames } from '../../../../limits/windows.ts';
+import { api } from '../api.ts';
 import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
+import { notify } from '../elements/notice.ts';
 import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
 import { numeric, table } from '../elements/table.ts';
-import { formatNumber, formatRelative } from '../format.ts';
+import { formatNumber, formatRelative, plural } from '../format.ts';
 import { searchKeys } from '../key-search.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
-import type { KeyList, KeyRow } from '../responses.ts';
+import type { Changed, KeyList, KeyRow } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
@@ -20,11 +23,14 @@ class PageCustomers extends LightElement {
     found: { state: true },
     isComplete: { state: true },
     failure: { state: true },
+    selected: { state: true },
   };
 
   found: KeyList | undefined;
   isComplete = false;
   failure: unknown;
+  /** Keys that are to be revoked together, by id. They stay selected on other pages and with other filters. */
+  selected: ReadonlyMap<string, KeyRow> = new Map();
   request = new AbortController();
 
   constructor() {
@@ -60,6 +66,26 @@ class PageCustomers extends LightElement {
     }
   }
 
+  select(keys: readonly KeyRow[], isSelected: boolean) {
+    const selected = new Map(this.selected);
+    for (const key of keys) {
+      if (isSelected) selected.set(key.id, key);
+      else selected.delete(key.id);
+    }
+    this.selected = selected;
+  }
+
+  async revoke() {
+    const ids = [...this.selected.keys()];
+    const { revoked, alreadyRevoked, warnings } = await api.post<
+      Changed<{ revoked: number; alreadyRevoked: number }>
+    >('/api/keys/revoke', { ids });
+    this.selected = new Map();
+    const before = alreadyRevoked === 0 ? '' : ` ${plural(alreadyRevoked, 'key')} had been revoked before.`;
+    notify(`${plural(revoked, 'key')} revoked, from the next request on.${before}`, warnings);
+    await this.load();
+  }
+
   override render() {
     return html`
       <div class="page-head">
@@ -77,6 +103,7 @@ class PageCustomers extends LightElement {
       <issue-dialog
         @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
       ></issue-dialog>
+      ${this.renderRevocation()}
     `;
   }
 
@@ -85,7 +112,8 @@ class PageCustomers extends LightElement {
     if (found === undefined) return loading();
     return html`
       <p class="quiet" role="status">${this.describeProgress(found)}</p>
-      ${found.items.length === 0 ? (this.isComplete ? this.renderEmpty(found) : nothing) : renderTable(found.items)}
+      ${this.renderSelection()}
+      ${found.items.length === 0 ? (this.isComplete ? this.renderEmpty(found) : nothing) : this.renderTable(found.items)}
       ${this.isComplete ? renderPaging(found.next) : nothing}
     `;
   }
@@ -97,6 +125,86 @@ class PageCustomers extends LightElement {
     if (!isFiltered) return `${all} keys, newest first`;
     const more = next === null ? '' : ' or more';
     return `${formatNumber(items.length)}${more} of ${all} keys match`;
+  }
+
+  renderSelection() {
+    const { size } = this.selected;
+    if (size === 0) return nothing;
+    return html`<div class="actions selection" role="group" aria-label="Selected keys">
+      <span role="status">${plural(size, 'key')} selected</span>
+      <button
+        type="button"
+        class="wa-danger wa-outlined"
+        ?disabled=${size > maxSelected}
+        @click=${() => showDialog(this, '.revoke')}
+      >
+        Revoke…
+      </button>
+      <button type="button" class="wa-plain" @click=${() => (this.selected = new Map())}>Select none</button>
+      ${
+        size > maxSelected
+          ? html`<span class="quiet">More than ${maxSelected}: use <code>ops keys revoke</code></span>`
+          : nothing
+      }
+    </div>`;
+  }
+
+  /** Names all of them: some may be on another page. */
+  renderRevocation() {
+    const keys = [...this.selected.values()];
+    return html`<confirm-dialog
+      class="revoke"
+      heading=${`Revoke ${plural(keys.length, 'key')}?`}
+      action="Revoke them"
+      danger
+      .typed=${String(keys.length)}
+      .message=${html`<p>Their requests get 401 from the next one on. A revoked key cannot be restored.</p>
+        <ul>
+          ${keys.map((key) => html`<li>${keyTitle(key)} <span class="quiet">${key.plan}, ${key.id}</span></li>`)}
+        </ul>`}
+      .run=${() => this.revoke()}
+    ></confirm-dialog>`;
+  }
+
+  renderTable(items: KeyRow[]) {
+    const { selected } = this;
+    const selectable = session.isOperator ? items.filter(isSelectable) : [];
+    const count = selectable.filter(({ id }) => selected.has(id)).length;
+    const all = html`<th scope="col">
+      <input
+        type="checkbox"
+        aria-label="Select all keys of this page"
+        ?disabled=${selectable.length === 0}
+        .checked=${count > 0 && count === selectable.length}
+        .indeterminate=${count > 0 && count < selectable.length}
+        @change=${(event: Event) => this.select(selectable, isChecked(event))}
+      />
+    </th>`;
+    const one = (key: KeyRow) =>
+      html`<td>
+        <input
+          type="checkbox"
+          aria-label=${`Select ${keyTitle(key)}`}
+          ?disabled=${!isSelectable(key)}
+          .checked=${selected.has(key.id)}
+          @change=${(event: Event) => this.select([key], isChecked(event))}
+        />
+      </td>`;
+    return table({
+      label: 'Keys',
+      region: 'wide',
+      headings: [
+        ...(session.isOperator ? [all] : []),
+        'Customer',
+        'State',
+        'Plan',
+        numeric('Served today'),
+        'Key',
+        'Created',
+        'Expires',
+      ],
+      rows: items.map((key) => renderRow(key, session.isOperator ? one(key) : nothing)),
+    });
   }
 
   renderEmpty({ total }: KeyList) {
@@ -113,19 +221,19 @@ class PageCustomers extends LightElement {
   }
 }
 
-function renderTable(items: KeyRow[]) {
-  return table({
-    label: 'Keys',
-    region: 'wide',
-    headings: ['Customer', 'State', 'Plan', numeric('Served today'), 'Key', 'Created', 'Expires'],
-    rows: items.map(renderRow),
-  });
-}
+/** As many as the API revokes at once. */
+const maxSelected = 500;
 
-function renderRow(key: KeyRow) {
+const isSelectable = ({ state }: KeyRow) => state !== 'revoked';
+
+const isChecked = ({ target }: Event) => target instanceof HTMLInputElement && target.checked;
+
+/** @param select cell that selects the key */
+function renderRow(key: KeyRow, select: unknown) {
   const { id, plan, hint, state, usedToday, dayLimit, createdAt, expiresAt } = key;
   const ownLimits = windowNames.some((name) => (key[name] ?? null) !== null);
   return html`<tr>
+    ${select}
     <th scope="row"><a href=${keyPath(id)}>${keyTitle(key)}</a></th>
     <td>${stateTag(state)}</td>
     <td>
