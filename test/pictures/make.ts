@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const pictures = join(root, '.github/pictures');
-const size = { width: 1100, height: 620 };
+const size = { width: 1100, height: 580 };
 /** The console's first chart shows minutes. */
 const trafficMs = 120_000;
 
