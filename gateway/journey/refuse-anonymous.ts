@@ -33,7 +33,7 @@ export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies)
     const { headers } = res.locals;
     if (key !== undefined) {
       res.locals.endedKeyId = key.id;
-      refusedUse.count(key.keyHash, addressGroup(clientAddress(req)));
+      refusedUse.count(key, addressGroup(clientAddress(req)));
     }
     if (error.status === 503) {
       // The key may be valid, so the limit is shown but nothing is counted.

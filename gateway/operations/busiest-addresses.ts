@@ -21,12 +21,19 @@ export const busyAddressSchema = z
 
 export type BusyAddress = z.infer<typeof busyAddressSchema>;
 
-/** Addresses with the most refused requests in the last minute on all instances, busiest first. Counts appear within 5 s. */
+/** Slots that tell who sends now: the one that is being filled, which may be empty yet, and the one before. */
+export const presentSlots = 2;
+
+/**
+ * Addresses with the most refused requests in the last minute on all instances, busiest first. Counts appear within 5 s.
+ * @param slotCount presentSlots for those of the last 10 to 20 seconds
+ */
 export async function readBusiestAddresses(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   count: number,
+  slotCount?: number,
 ): Promise<BusyAddress[]> {
-  const slots = newestSlots(now());
+  const slots = newestSlots(now(), slotCount);
   const [members, stored] = await Promise.all([
     redis.zunion(slots.length, slots.map(redisKeys.busyAddresses), 'WITHSCORES'),
     ignoreInvalid(readAddressBlocks(redis)),

@@ -13,10 +13,10 @@ export interface BusyKey {
 /** The last minute, with the slot that is being filled. */
 const slotCount = 6;
 
-/** Slots of the last minute, the one that is being filled first. */
-export function newestSlots(nowMs: number): number[] {
+/** Slots of the last minute, or fewer, the one that is being filled first. */
+export function newestSlots(nowMs: number, count = slotCount): number[] {
   const newest = Math.floor(nowMs / slotMs);
-  return Array.from({ length: slotCount }, (_, index) => newest - index);
+  return Array.from({ length: count }, (_, index) => newest - index);
 }
 
 /** Keys with the most requests in the last minute on all instances, busiest first. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBusiestAddresses } from './busiest-addresses.ts';
+import { presentSlots, readBusiestAddresses } from './busiest-addresses.ts';
+import { readBusiestEndedKeys } from './busiest-ended-keys.ts';
 import { describeFleet } from './describe-fleet.ts';
 import { readFleetStatus, type FleetStatus } from './fleet-status.ts';
 import { createFleetTraffic } from './fleet-traffic.ts';
@@ -25,12 +26,13 @@ export const reportedMinutes = 5;
 /** @param redisIsPrivate whether the gateway runs this Redis itself */
 export async function readFleetReport(session: Session, redisIsPrivate: boolean): Promise<FleetReport> {
   const nowMs = session.now();
-  const [{ fleet, disagreeingSince, perSecond }, servers, lastHour, busiestAddresses, { total }] =
+  const [{ fleet, disagreeingSince, perSecond }, servers, lastHour, busiestAddresses, endedKeys, { total }] =
     await Promise.all([
       readSettledFleet(session),
       readRedisStatus(session.redis),
       readLastHour(session),
-      readBusiestAddresses(session, 1 + blockedAddresses),
+      readBusiestAddresses(session, 1 + blockedAddresses, presentSlots),
+      readBusiestEndedKeys(session),
       readTraffic(session, { fromMs: nowMs - reportedMinutes * minuteMs, toMs: nowMs, stepMs: minuteMs }),
     ]);
   const state = describeFleet({
@@ -40,6 +42,7 @@ export async function readFleetReport(session: Session, redisIsPrivate: boolean)
     lastHour,
     perSecond,
     busiestAddresses,
+    endedKeys,
     disagreeingSince,
   });
   return { ...state, redis: { servers }, traffic: total };

@@ -63,5 +63,5 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
 export function addExamples(command: Command, words: readonly string[]): void {
   const lines = examples[words.join(' ')] ?? [];
   if (lines.length === 0) return;
-  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ops ${line}`).join('\n')}`);
+  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ops ${line}`).join('\n')}`);
 }

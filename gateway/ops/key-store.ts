@@ -15,10 +15,13 @@ export function changeKeys<T>(who: string, use: (store: ApiKeyStore) => Promise<
   return withChanges(who, (session) => use(createApiKeyStore(session)));
 }
 
+/** Temporary limits in words; null without any. */
+export const temporaryText = ({ temporary }: Pick<KeyView, 'temporary'>) =>
+  temporary && `${describeLimits(temporary)}, until ${temporary.until}`;
+
 /** A view of a key as fields on a terminal. */
 export function keyFields({ temporary, ...view }: Omit<KeyView, 'id'>) {
-  const text = temporary && `${describeLimits(temporary)}, until ${temporary.until}`;
-  return { ...view, ...(text && { temporary: text }) };
+  return { ...view, ...(temporary && { temporary: temporaryText({ temporary }) }) };
 }
 
 export function printIssued({ key, record }: IssuedApiKey, json: true | undefined): void {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { windowNames } from '../limits/windows.ts';
 import type { KeyFilter, KeyInList } from '../operations/key-filter.ts';
 import { addKeyFilterOptions, givenFilter, matchingKeys } from './key-filter-options.ts';
+import { temporaryText } from './key-store.ts';
 import {
   fieldColumns,
   listOptions,
@@ -26,22 +27,25 @@ export const keyLayout: ListLayout<KeyInList> = {
     createdAt,
     expiresAt,
   ],
-  csv: fieldColumns(
-    'id',
-    'plan',
-    'name',
-    'hint',
-    ...windowNames,
-    'state',
-    'createdAt',
-    'expiresAt',
-    'revokedAt',
-    'replaces',
-    'replacedBy',
-    'batch',
-    'rev',
-    'scopes',
-  ),
+  csv: {
+    ...fieldColumns(
+      'id',
+      'plan',
+      'name',
+      'hint',
+      ...windowNames,
+      'state',
+      'createdAt',
+      'expiresAt',
+      'revokedAt',
+      'replaces',
+      'replacedBy',
+      'batch',
+      'rev',
+      'scopes',
+    ),
+    temporary: temporaryText,
+  },
 };
 
 interface KeysListOptions extends KeyFilter, ListOptions {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { addToSlot, slotMs } from './hot-keys.ts';
 
 /** Requests of one address with a key that was revoked or has expired. */
 export const refusedUseSchema = z.object({
@@ -15,8 +16,8 @@ export const refusedUseSchema = z.object({
 export type RefusedUse = z.infer<typeof refusedUseSchema>;
 
 export interface RefusedUseReports {
-  /** Counts one request. @param group address or IPv6 network */
-  count(keyHash: string, group: string): void;
+  /** Counts one request of a key. @param group address or IPv6 network */
+  count(key: { id: string; keyHash: string }, group: string): void;
   /** Adds all counts to those in Redis. Never rejects: what it does not confirm is lost. */
   report(): Promise<void>;
 }
@@ -30,6 +31,8 @@ interface RefusedUseDependencies {
 const maxAddresses = 10;
 /** Keys of a report. Beyond, the one that was used longest ago is forgotten. */
 const maxKeys = 1000;
+/** Keys of a report that are named among those in use now. */
+const maxReported = 10;
 /** How long it is kept of a record without an expiry. */
 const keptMs = 90 * 86_400_000;
 
@@ -41,14 +44,15 @@ interface Use {
 
 /** Counts who goes on with keys that have ended, without a Redis command for each request. */
 export function createRefusedUseReports({ redis, now }: RefusedUseDependencies): RefusedUseReports {
-  const keys = new LRUCache<string, LRUCache<string, Use>>({ max: maxKeys });
+  const keys = new LRUCache<string, { id: string; addresses: LRUCache<string, Use> }>({ max: maxKeys });
   return {
-    count(keyHash, group) {
-      let addresses = keys.get(keyHash);
-      if (addresses === undefined) {
-        addresses = new LRUCache({ max: maxAddresses });
-        keys.set(keyHash, addresses);
+    count({ id, keyHash }, group) {
+      let key = keys.get(keyHash);
+      if (key === undefined) {
+        key = { id, addresses: new LRUCache({ max: maxAddresses }) };
+        keys.set(keyHash, key);
       }
+      const { addresses } = key;
       const nowMs = Math.floor(now());
       const use = addresses.get(group) ?? { fromMs: nowMs, toMs: nowMs, requests: 0 };
       use.toMs = nowMs;
@@ -56,7 +60,12 @@ export function createRefusedUseReports({ redis, now }: RefusedUseDependencies):
       addresses.set(group, use);
     },
     async report() {
-      const reports = Array.from(keys.entries(), ([keyHash, addresses]) =>
+      const used = Array.from(keys.values(), ({ id, addresses }): [string, number] => [
+        id,
+        Array.from(addresses.values()).reduce((sum, { requests }) => sum + requests, 0),
+      ]);
+      const busiest = used.toSorted(([, one], [, other]) => other - one).slice(0, maxReported);
+      const reports = Array.from(keys.entries(), ([keyHash, { addresses }]) =>
         redis.addRefusedUse(
           redisKeys.apiKey(keyHash),
           redisKeys.refusedUse(keyHash),
@@ -72,7 +81,12 @@ export function createRefusedUseReports({ redis, now }: RefusedUseDependencies):
       );
       keys.clear();
       // Redis is unavailable, which the gate reports.
-      await Promise.allSettled(reports);
+      await Promise.allSettled([
+        ...reports,
+        ...(busiest.length === 0
+          ? []
+          : [addToSlot(redis, redisKeys.busyEnded(Math.floor(now() / slotMs)), busiest)]),
+      ]);
     },
   };
 }

@@ -40,6 +40,8 @@ export const redisKeys = {
   /** HyperLogLog with expiry: ids of the keys with requests in a minute, or with refused ones. */
   keysInUse: (kind: 'active' | 'refused', plan: string, minute: number) =>
     `${busyPrefix}keys:${kind}:${plan}:${minute}`,
+  /** The same for requests of keys after their end. */
+  busyEnded: (slot: number) => `${busyPrefix}${slot}:ended`,
   /** The same for refused requests of addresses, by why they were refused. */
   busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
   /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readBusiestEndedKeys } from '../../gateway/operations/busiest-ended-keys.ts';
 import { readKeyDetail } from '../../gateway/operations/key-detail.ts';
 import { readOnlyAudit } from '../../gateway/operations/session.ts';
 import { readRefusedUse } from '../../gateway/quota/refused-use.ts';
@@ -63,6 +64,8 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
       ['198.51.100.1', 3],
       ['2001:db8::/56', 1],
     ]);
+    const inUse = async () => (await readBusiestEndedKeys(session)).find(({ id }) => id === issued.id);
+    await expect.poll(inUse, reported).toMatchObject({ requests: 4 });
     const first = (await use(issued))[0];
     expect(Date.parse(first?.to ?? '')).toBeGreaterThan(Date.parse(first?.from ?? ''));
   });

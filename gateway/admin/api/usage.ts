@@ -42,7 +42,8 @@ export function createUsageMonths({ read }: Pick<ApiDependencies, 'read'>): Api[
     const known = [past, present].flatMap(({ value = [] }) => value);
     return {
       value: months.map((name) => known.find((use) => use.month === name) ?? unusedMonth(name)),
-      asOf: past.asOf === null ? null : present.asOf,
+      // Those of past months are older.
+      asOf: present.asOf === null ? null : past.asOf,
       counting: past.counting ?? present.counting,
     };
   };

@@ -1,4 +1,5 @@
-import { readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
+import { presentSlots, readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
+import { readBusiestEndedKeys, type EndedKeyUse } from '../../operations/busiest-ended-keys.ts';
 import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
 import { describeFleet } from '../../operations/describe-fleet.ts';
 import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
@@ -52,8 +53,9 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
     read((session) => readBusiestKeyUsage(session, busiestCount)),
   );
   const busiestAddresses = createPeriodically<BusyAddress[]>(busiestMs, [], () =>
-    read((session) => readBusiestAddresses(session, busiestCount)),
+    read((session) => readBusiestAddresses(session, busiestCount, presentSlots)),
   );
+  const endedKeys = createPeriodically<EndedKeyUse[]>(busiestMs, [], () => read(readBusiestEndedKeys));
   const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () => read(readLastHour));
 
   /** @returns whether Redis is available */
@@ -88,7 +90,8 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
 
   return async function readLiveState() {
     const available = await readFleet();
-    if (available) for (const part of [servers, busiest, busiestAddresses, lastHour]) part.refresh();
+    if (available)
+      for (const part of [servers, busiest, busiestAddresses, endedKeys, lastHour]) part.refresh();
     const { atMs, gateways } = fleet;
     const since = unavailableSince ?? new Date(atMs).toISOString();
     const redis = available
@@ -103,6 +106,7 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
       lastHour: lastHour.value(),
       perSecond: traffic?.perSecond,
       busiestAddresses: busiestAddresses.value(),
+      endedKeys: endedKeys.value(),
       disagreeingSince,
     });
     return {

@@ -1,4 +1,5 @@
 import type { BusyAddress } from '../busiest-addresses.ts';
+import type { EndedKeyUse } from '../busiest-ended-keys.ts';
 import type { FleetStatus } from '../fleet-status.ts';
 import type { RedisServerStatus } from '../redis-status.ts';
 import type { TrafficSummary } from '../traffic-summary.ts';
@@ -19,8 +20,10 @@ export interface LiveFacts {
   lastHour: readonly TrafficPoint[];
   /** Counts a second over the last five seconds; undefined in the first second. */
   perSecond: TrafficSummary | undefined;
-  /** Addresses with the most refused requests in the last minute; empty while they are unknown. */
+  /** Addresses with the most refused requests in the last 20 seconds; empty while they are unknown. */
   busiestAddresses: readonly BusyAddress[];
+  /** Keys that were used after their end in the last minute, the busiest first. */
+  endedKeys: readonly EndedKeyUse[];
   /** Settings that gateways have been enforcing differently, with the time since when, in Unix milliseconds. */
   disagreeingSince: ReadonlyMap<string, number>;
 }

@@ -104,7 +104,7 @@ function stallProblem(stalls: readonly LocalPeriod[][], nowMs: number): Problem[
     id,
     severity: isFlapping ? 'warning' : 'notice',
     title: `${who} ${isOne ? 'was' : 'were'} without Redis${count}`,
-    detail: `For ${secondsOf(newest)} s, until ${to}.${processes} limited known API keys on its own in this time.${again}`,
+    detail: `For ${inSeconds(msOf(newest))} s, until ${to}.${processes} limited known API keys on its own in this time.${again}`,
     advice: 'If it happens again, look at the network to Redis and at slow commands.',
     link: alerts(isFlapping ? 'GatewayRedisFlapping' : 'GatewayWithoutRedis'),
   };
@@ -118,18 +118,20 @@ const heldMs = 3 * 60_000;
 
 function describeEarlier(stalls: readonly LocalPeriod[][]): string {
   if (stalls.length === 1) return '';
-  const seconds = stalls.reduce((sum, stall) => sum + secondsOf(stall), 0);
+  const seconds = inSeconds(stalls.reduce((sum, stall) => sum + msOf(stall), 0));
   return ` It was the ${ordinal(stalls.length)} time since ${stalls[0]?.[0]?.from}, ${seconds} s in all.`;
 }
 
 const ordinal = (count: number) => (count === 2 ? 'second' : count === 3 ? 'third' : `${count}th`);
 
 /** Of a stall that has ended; 0 while it lasts. */
-function secondsOf(stall: readonly LocalPeriod[]): number {
+function msOf(stall: readonly LocalPeriod[]): number {
   const [to, from] = [endOf(stall), stall[0]?.from];
   if (to === undefined || to === '' || from === undefined) return 0;
-  return Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+  return Date.parse(to) - Date.parse(from);
 }
+
+const inSeconds = (ms: number) => Math.max(1, Math.round(ms / 1000));
 
 const endOf = (stall: readonly LocalPeriod[]) =>
   stall

@@ -1,12 +1,17 @@
 import type { LiveFacts } from './live-facts.ts';
-import { alerts, type Problem, type ProblemLink } from './problem.ts';
+import { alerts, runbook, type Problem, type ProblemLink } from './problem.ts';
 
 /** A change is in force everywhere within a second. */
 export const disagreementMs = 5000;
 
 export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: LiveFacts): Problem[] {
   if (!redis.available) return [];
-  const invalid = fleet.invalidSettings.map(({ key, issues, stored, processes }): Problem => ({
+  const missing = fleet.invalidSettings.filter(isMissing);
+  const shown =
+    missing.length > 1
+      ? fleet.invalidSettings.filter((setting) => !isMissing(setting))
+      : fleet.invalidSettings;
+  const invalid = shown.map(({ key, issues, stored, processes }): Problem => ({
     id: `invalid-setting ${key}`,
     severity: 'warning',
     title: `The setting ${settingName(key)} in Redis is invalid`,
@@ -29,7 +34,31 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
       advice: 'Set the value again, so that all take it over. If one differs for long, restart it.',
       link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
     }));
-  return [...invalid, ...disagreements];
+  return [...invalid, ...missingSettings(missing), ...disagreements];
+}
+
+const isMissing = ({ key, stored, issues }: LiveFacts['fleet']['invalidSettings'][number]) =>
+  isStoredSetting(key) &&
+  Object.keys(stored).length === 0 &&
+  issues.every((issue) => issue.endsWith(' is missing'));
+
+/** Plans and policies; a record of a key is shown by itself. */
+const isStoredSetting = (key: string) => pageOf(key) !== undefined;
+
+/** Several at once were not removed one by one: Redis has lost them. */
+function missingSettings(missing: readonly { key: string }[]): Problem[] {
+  if (missing.length < 2) return [];
+  return [
+    {
+      id: 'missing-settings',
+      severity: 'warning',
+      title: 'Redis lacks settings',
+      detail: `There is nothing in ${missing.map(({ key }) => key).join(', ')}. Gateways that run keep the last valid values.`,
+      advice:
+        'If Redis has lost its data, restore plans and policies as the runbook says, before a gateway restarts.',
+      link: runbook('Redis came back empty'),
+    },
+  ];
 }
 
 const reportedBy = (processes: number) =>

@@ -35,6 +35,7 @@ export function findTrafficProblems(facts: LiveFacts): Problem[] {
     ...refusedKeys(facts),
     ...bans(facts.lastHour),
     ...flood(facts),
+    ...endedKeys(facts),
   ];
 }
 
@@ -144,7 +145,9 @@ function flood({ perSecond, busiestAddresses }: LiveFacts): Problem[] {
   if (rate <= floodRate) return [];
   const busiest = busiestAddresses.find(({ blockedUntil }) => blockedUntil === null);
   const most =
-    busiest === undefined ? '' : ` Most come from ${busiest.address}: ${busiest.refused} in the last minute.`;
+    busiest === undefined
+      ? ''
+      : ` Most come from ${busiest.address}: ${busiest.refused} in the last 20 seconds.`;
   return [
     {
       id: 'flood',
@@ -155,6 +158,18 @@ function flood({ perSecond, busiestAddresses }: LiveFacts): Problem[] {
       link: { page: '/console/addresses', text: 'Addresses' },
     },
   ];
+}
+
+/** A leaked key that was revoked, or a client that nobody has told of the end of its key. */
+function endedKeys({ endedKeys: keys }: LiveFacts): Problem[] {
+  return keys.map(({ id, name, requests }) => ({
+    id: `ended-key ${id}`,
+    severity: 'notice',
+    title: `A key of ${name || id} is used after its end`,
+    detail: `${requests} requests with it were refused in the last minute.`,
+    advice: 'Its page has their addresses and times. If the key has leaked, block the address.',
+    link: { page: `/console/customers/${encodeURIComponent(id)}`, text: name || id },
+  }));
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -138,7 +138,7 @@ describe('the examples of the help', () => {
         expect(operands.length, line).toBeGreaterThanOrEqual(required);
         const most = wanted.some(({ variadic }) => variadic) ? Infinity : wanted.length;
         expect(operands.length, line).toBeLessThanOrEqual(most);
-        expect(help.join(''), line).toContain(`\n  ops ${line}\n`);
+        expect(help.join(''), line).toContain(`\n  $ ops ${line}\n`);
       }
     }
   });

@@ -74,7 +74,7 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
         placeholder: (name) => likePlan(key, plan, name),
       })}
       <label
-        >Until
+        >Until (your time zone)
         <input name="until" type="datetime-local" .value=${values.until} />
         <small>Empty for good. The limits that you change end then by themselves.</small>
       </label>`;

@@ -4,21 +4,17 @@ import type { LiveState } from '../responses.ts';
 
 /** Figures on top of the page. */
 export function liveFigures({ traffic, activeBans, recent }: LiveState) {
-  const {
-    requests = 0,
-    byStatus,
-    refusals,
-    bannedRequests = 0,
-    unauthenticated = 0,
-    latencyMs,
-  } = traffic?.perSecond ?? {};
+  const { requests, byStatus, refusals, bannedRequests = 0, byPlan, latencyMs } = traffic?.perSecond ?? {};
+  const withoutKey = byPlan?.['anonymous'];
+  const refusedWithoutKey =
+    (withoutKey?.unauthenticated ?? 0) + sum(Object.values(withoutKey?.refusals ?? {}));
   const byClass = Object.entries(byStatus ?? {})
     .filter(([, rate]) => rate > 0)
     .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
   const { p50, p99 } = latencyMs?.served ?? {};
   return html`<dl class="figures-now">
-    ${figure('Requests a second', formatRate(requests), byClass.join(' · ') || 'no requests')}
-    ${figure('Refusals a second', formatRate(sum(Object.values(refusals ?? {}))), `${formatRate(bannedRequests)} more during bans, ${formatRate(unauthenticated)} without a valid key`)}
+    ${figure('Requests a second', rate(requests), requests === undefined ? 'reading…' : byClass.join(' · ') || 'no requests')}
+    ${figure('Refusals a second', rate(refusals && sum(Object.values(refusals))), `${formatRate(bannedRequests)} more during bans, ${formatRate(refusedWithoutKey)} without a valid key`)}
     ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
     ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
     ${figure('Errors in the last minute', formatNumber(sum(Object.values(recent.errors))), errorCodes(recent.errors))}
@@ -28,6 +24,7 @@ export function liveFigures({ traffic, activeBans, recent }: LiveState) {
   </dl>`;
 }
 
+const rate = (perSecond: number | undefined) => (perSecond === undefined ? '–' : formatRate(perSecond));
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 const milliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
 const errorCodes = (errors: Record<string, number>) =>

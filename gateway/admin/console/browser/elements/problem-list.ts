@@ -7,9 +7,16 @@ const tones = { critical: 'bad', warning: 'caution', notice: '' };
 const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** What is wrong, in words, most severe first. */
-export function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
+export function problemList({
+  summary,
+  problems,
+  traffic,
+}: Pick<LiveState, 'summary' | 'problems' | 'traffic'>) {
   const past = problems.filter((problem) => problem.past);
   const lasting = problems.filter((problem) => !problem.past);
+  // In the first second, not all is read.
+  if (lasting.length === 0 && traffic === null)
+    return html`<p class="panel well">Reading the state of all gateways…</p>`;
   return html`${lasting.length === 0 ? html`<p class="panel well"><span class="tag good">✓</span> ${summary}</p>` : html`<p>${summary}</p>`}
   ${cards(lasting)}
   ${

@@ -108,16 +108,9 @@ function monthRow(use: MonthUsage, isChosen: boolean, units: boolean) {
     <td class="number">${formatNumber(keys)}</td>
     ${countCells(use, units)}
     <td>
-      ${
-        keys === 0
-          ? '–'
-          : html`<a
-              download
-              href=${url`/api/usage/export?month=${month}`}
-              aria-label=${`Download CSV of ${name}`}
-              >Download CSV</a
-            >`
-      }
+      <a download href=${url`/api/usage/export?month=${month}`} aria-label=${`Download CSV of ${name}`}
+        >Download CSV</a
+      >
     </td>
   </tr>`;
 }

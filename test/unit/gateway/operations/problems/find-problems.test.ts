@@ -95,6 +95,7 @@ const facts = ({
   lastHour: hour(),
   perSecond: undefined,
   busiestAddresses: [],
+  endedKeys: [],
   disagreeingSince: new Map(),
   ...changes,
   fleet: {
@@ -370,6 +371,25 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'notice',
     says: 'gw-a (10.0.0.1:9090): a; gw-b (10.0.0.1:9090): b',
   },
+  'A key of Acme is used after its end': {
+    problems: found({ endedKeys: [{ id: 'key_1', name: 'Acme', requests: 40 }] }),
+    severity: 'notice',
+    says: '40 requests with it were refused in the last minute',
+  },
+  'Redis lacks settings': {
+    problems: found({
+      fleet: {
+        invalidSettings: ['gw:plan:free', 'gw:ban-policy'].map((key) => ({
+          key,
+          issues: ['minute is missing'],
+          stored: {},
+          processes: 1,
+        })),
+      },
+    }),
+    severity: 'warning',
+    says: 'There is nothing in gw:plan:free, gw:ban-policy.',
+  },
   'Two versions are running': {
     problems: found({ fleet: { withoutStatus: [{ id: 'older', seenAtMs: nowMs }] } }),
     severity: 'notice',
@@ -448,7 +468,8 @@ describe('a flood without keys', () => {
     expect(problem).toMatchObject({
       id: 'flood',
       severity: 'warning',
-      detail: '61 requests a second have no valid key. Most come from 203.0.113.7: 3540 in the last minute.',
+      detail:
+        '61 requests a second have no valid key. Most come from 203.0.113.7: 3540 in the last 20 seconds.',
       link: { page: '/console/addresses' },
     });
   });
