@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   appendFileSync,
   cpSync,
@@ -9,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -109,6 +111,14 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
   });
 
   afterAll(() => stack?.disposeAsync());
+
+  test('takes the address in redis.url from redis-cli', async () => {
+    const { result } = await withRedis(intact, async () => {
+      const url = readFileSync(join(intact, 'redis.url'), 'utf8');
+      return promisify(execFile)('redis-cli', ['--no-auth-warning', '-u', url, 'GET', names[0] ?? '']);
+    });
+    expect(result).toEqual({ stdout: 'a value\n', stderr: '' });
+  });
 
   /** A copy of the files, changed. @returns the data directory and that of Redis */
   async function damagedCopy(damage: (redisDirectory: string) => void) {

@@ -57,7 +57,7 @@ export async function startInProcessRedis(options: InProcessRedisOptions): Promi
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the embedded Redis has no port');
-  const url = `redis://:${password}@127.0.0.1:${address.port}`;
+  const url = `redis://default:${password}@127.0.0.1:${address.port}`;
   announce(url);
   return {
     url,

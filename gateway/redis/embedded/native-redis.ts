@@ -35,7 +35,7 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
   await repairAppendOnlyFile({ program, directory, log });
   const port = await freePort();
-  const url = `redis://:${password}@127.0.0.1:${port}`;
+  const url = `redis://default:${password}@127.0.0.1:${port}`;
   let closing = false;
   let server: ChildProcess;
 
