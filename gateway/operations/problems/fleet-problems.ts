@@ -15,7 +15,6 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
       notSeen(gateway, facts.nowMs).concat(crash(gateway), restarts(gateway), refusedReload(gateway)),
     ),
     ...versionProblems(facts),
-    ...revisionProblems(gateways),
   ];
 }
 
@@ -161,33 +160,6 @@ function refusedReload(gateway: FleetGateway): Problem[] {
       title: `Gateway ${gatewayName(gateway)} has refused to reload its files`,
       detail: `${refused.issues.join('; ')}. It goes on with what it had. Refused at ${refused.at}.`,
       advice: 'Correct the file, see that ops services check finds nothing, and reload again.',
-      link: reloading,
-    },
-  ];
-}
-
-function revisionProblems(gateways: readonly FleetGateway[]): Problem[] {
-  const names = Map.groupBy(
-    gateways.flatMap((gateway) =>
-      [...new Set(reloadsOf(gateway).map(({ revision }) => revision))].map((revision) => ({
-        revision,
-        name: gatewayName(gateway),
-      })),
-    ),
-    ({ revision }) => revision,
-  );
-  if (names.size < 2) return [];
-  const revisions = Array.from(
-    names,
-    ([revision, gateways]) => `${gateways.map(({ name }) => name).join(', ')}: ${revision}`,
-  );
-  return [
-    {
-      id: 'revisions',
-      severity: 'notice',
-      title: 'Gateways serve different services files',
-      detail: `Revisions by gateway: ${revisions.join('; ')}. During a reload or an upgrade this is expected.`,
-      advice: 'Give all gateways the same files, and run ops services reload.',
       link: reloading,
     },
   ];

@@ -356,21 +356,6 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'warning',
     says: `SERVICES_FILE: services.x is missing. It goes on with what it had. Refused at ${ago(5)}.`,
   },
-  'Gateways serve different services files': {
-    problems: found({
-      fleet: {
-        gateways: ['a', 'b'].map((revision) =>
-          gateway({
-            id: revision,
-            host: `gw-${revision}`,
-            processes: [fleetProcess({ reload: { revision, request: null, at: null, issues: [] } })],
-          }),
-        ),
-      },
-    }),
-    severity: 'notice',
-    says: 'gw-a (10.0.0.1:9090): a; gw-b (10.0.0.1:9090): b',
-  },
   'A key of Acme is used after its end': {
     problems: found({ endedKeys: [{ id: 'key_1', name: 'Acme', requests: 40 }] }),
     severity: 'notice',
