@@ -42,9 +42,9 @@ export const keyLayout: ListLayout<KeyInList> = {
       'replacedBy',
       'batch',
       'rev',
-      'scopes',
     ),
     temporary: temporaryText,
+    ...fieldColumns('scopes'),
   },
 };
 

@@ -177,10 +177,13 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
     await mark.waitFor();
     const text = mark.locator('.mark-text');
     const opacity = async () => Number(await page.evaluate(opacityOfLastMark));
+    // The chart ends some seconds ago.
+    await expect
+      .poll(() => text.innerText(), { timeout: 20_000 })
+      .toMatch(/tests: keys\.issue Marked GmbH|more$/);
     expect(await opacity()).toBe(0);
     await mark.focus();
     await expect.poll(opacity).toBe(1);
-    expect(await text.innerText()).toMatch(/tests: keys\.issue Marked GmbH|more$/);
     await page.keyboard.press('Shift+Tab');
     await expect.poll(opacity).toBe(0);
     await mark.hover();
