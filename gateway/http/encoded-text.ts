@@ -1,11 +1,17 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 
 /** Content codings in the order of preference (RFC 9110 section 8.4.1). */
 export const encodings = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof encodings)[number];
+
+/** The content coding that a client prefers. */
+export function acceptedEncoding(req: Request): Encoding {
+  return encodings.find((one) => one === req.acceptsEncodings(...encodings)) ?? 'identity';
+}
 
 /** A text in one content coding. */
 export interface EncodedText {

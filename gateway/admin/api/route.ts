@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { acceptedEncoding, encode } from '../../http/encoded-text.ts';
 import type { Traffic } from '../../operations/traffic.ts';
 import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
@@ -90,10 +91,24 @@ function routeOf(method: Method) {
         if (isStreamed) return;
         res.status(status);
         if (result === undefined) res.end();
-        else res.json(value);
+        else await sendJson(req, res, value);
       },
     };
   };
+}
+
+/** From this on, a response is compressed: an hour of traffic has 74 kB. Responses with secrets are shorter. */
+const minCompressed = 8192;
+
+async function sendJson(req: Request, res: Response, value: unknown): Promise<void> {
+  const text = JSON.stringify(value);
+  const encoding = text.length < minCompressed ? 'identity' : acceptedEncoding(req);
+  if (encoding === 'identity') {
+    res.json(value);
+    return;
+  }
+  const { body } = await encode(text, encoding);
+  res.set({ 'Content-Encoding': encoding, Vary: 'Accept-Encoding' }).type('json').send(body);
 }
 
 /** Describes and serves a route: `route.get('/bans', { … })`. */

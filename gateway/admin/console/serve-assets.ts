@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import type { RequestHandler } from 'express';
-import { encode, encodings, type EncodedText } from '../../http/encoded-text.ts';
+import { acceptedEncoding, encode, type EncodedText } from '../../http/encoded-text.ts';
 
 /** A path of a file for browsers. No part of it begins with a dot. */
 const assetPath = /^\/((?:[\w-][\w.-]*\/)+[\w-][\w.-]*\.(?:css|js|svg|ts))$/;
@@ -15,7 +15,7 @@ export function serveAssets(read: (name: string) => Promise<string | undefined>)
   return async function serveAssets(req, res, next) {
     const [, name] = assetPath.exec(req.path) ?? [];
     if (name === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
-    const encoding = encodings.find((one) => one === req.acceptsEncodings(...encodings)) ?? 'identity';
+    const encoding = acceptedEncoding(req);
     const key = `${encoding} ${name}`;
     let file = loaded.get(key);
     if (file === undefined) {
