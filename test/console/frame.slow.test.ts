@@ -66,21 +66,17 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     for (const path of [...paths, ...further]) {
       await page.goto(kit.origin + path);
       await page.locator('main').getByRole('heading').first().waitFor();
-      await page.getByText('Loading…').waitFor({ state: 'detached' });
-      expect({ path, wide: await page.evaluate(widerThanPage) }).toEqual({ path, wide: [] });
+      await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);
+      // A chart takes its width when it has been laid out.
+      await expect.poll(async () => [path, await page.evaluate(widerThanPage)]).toEqual([path, []]);
     }
     await page.goto(`${kit.origin}/console/customers`);
     const row = page.getByRole('row').filter({ hasText: 'long name' }).first();
     await row.waitFor();
     // Each value has the heading of its column before it.
-    expect(await page.evaluate(labelsOfLastRow)).toEqual([
-      'State',
-      'Plan',
-      'Served today',
-      'Key',
-      'Created',
-      'Expires',
-    ]);
+    await expect
+      .poll(() => page.evaluate(labelsOfLastRow))
+      .toEqual(['State', 'Plan', 'Served today', 'Key', 'Created', 'Expires']);
   });
 
   test('without a session there is the sign-in page', async () => {
