@@ -8,9 +8,12 @@ import { LRUCache } from 'lru-cache';
 export const encodings = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof encodings)[number];
 
-/** The content coding that a client prefers. */
-export function acceptedEncoding(req: Request): Encoding {
-  return encodings.find((one) => one === req.acceptsEncodings(...encodings)) ?? 'identity';
+/**
+ * The content coding that a client prefers. One that accepts none at all gets the text as it is (RFC 9110 section 12.5.3).
+ * @param codings those that there are, in the order of preference
+ */
+export function acceptedEncoding(req: Request, codings: readonly Encoding[] = encodings): Encoding {
+  return codings.find((one) => one === req.acceptsEncodings(...codings)) ?? 'identity';
 }
 
 /** A text in one content coding. */

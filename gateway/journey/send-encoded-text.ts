@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { encodings, type EncodedText, type Encoding } from '../http/encoded-text.ts';
+import { acceptedEncoding, type EncodedText, type Encoding } from '../http/encoded-text.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 
 interface EncodedContent {
@@ -19,10 +19,9 @@ export async function sendEncodedText(
   req: Request,
   res: Response,
   headers: ResponseHeaders,
-  { contentType, codings = encodings, encode }: EncodedContent,
+  { contentType, codings, encode }: EncodedContent,
 ): Promise<void> {
-  // A client that accepts no coding at all gets the text as it is (RFC 9110 section 12.5.3).
-  const encoding = codings.find((name) => name === req.acceptsEncodings(...codings)) ?? 'identity';
+  const encoding = acceptedEncoding(req, codings);
   const { body, etag } = await encode(encoding);
   headers.set('Vary', 'Accept-Encoding');
   headers.set('ETag', etag);

@@ -6,7 +6,6 @@ import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import type { Counted, PlanCounts } from './plan-counts.ts';
-import type { TrafficQuery } from './traffic.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
 
 /** What openapi.yaml says of an operation. */
@@ -30,6 +29,14 @@ export interface Operation<Input = unknown, Result = unknown> {
   text?: string;
   /** `open`: without a session. `session`: also for a viewer, whose changes are refused otherwise. */
   access?: 'open' | 'session';
+}
+
+/** A range of the record of traffic: up to now, or a free one. */
+interface TrafficQuery {
+  last?: '1h' | '6h' | '24h' | '7d' | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+  plan?: string | undefined;
 }
 
 /** What routes work with. */

@@ -36,8 +36,6 @@ const trafficQuery = z
     { error: 'give either last, or from and to' },
   );
 
-export type TrafficQuery = z.infer<typeof trafficQuery>;
-
 /** Of a free range, and of one without requests. */
 const shortMs = 5000;
 const maxPoints = 360;

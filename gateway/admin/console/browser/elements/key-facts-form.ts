@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import { localTime } from '../local-time.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { formScopes, scopesField, scopesText } from '../scopes-field.ts';
 import { url } from '../url.ts';
@@ -35,7 +36,7 @@ export class KeyFactsForm extends ActingElement {
       const key = await api.patch<ChangedKey>(url`/api/keys/${base.id}`, {
         rev: base.rev,
         ...(name === base.name ? {} : { name }),
-        ...(expires === localTime(base.expiresAt)
+        ...(expires === fieldValue(base.expiresAt)
           ? {}
           : { expiresAt: expires === '' ? null : new Date(expires).toISOString() }),
         ...(scopesText(scopes) === scopesText(base.scopes) ? {} : { scopes }),
@@ -53,7 +54,7 @@ export class KeyFactsForm extends ActingElement {
       this.querySelector(`[name="${field}"]`),
     );
     if (name instanceof HTMLInputElement) name.value = key?.name ?? '';
-    if (expires instanceof HTMLInputElement) expires.value = localTime(key?.expiresAt ?? null);
+    if (expires instanceof HTMLInputElement) expires.value = fieldValue(key?.expiresAt ?? null);
     if (scopes instanceof HTMLInputElement) scopes.value = scopesText(key?.scopes ?? null);
   }
 
@@ -71,7 +72,7 @@ export class KeyFactsForm extends ActingElement {
         <label>Name <input name="name" required maxlength="100" .value=${shown.name} /></label>
         <label
           >Expires (your time zone)
-          <input name="expires" type="datetime-local" step="1" .value=${localTime(shown.expiresAt)}
+          <input name="expires" type="datetime-local" step="1" .value=${fieldValue(shown.expiresAt)}
         /></label>
         ${scopesField(shown.scopes)}
       </div>
@@ -91,11 +92,6 @@ export class KeyFactsForm extends ActingElement {
   }
 }
 
-/** @returns for a field of the type datetime-local, in the viewer's zone */
-function localTime(iso: string | null): string {
-  if (iso === null) return '';
-  const time = new Date(iso);
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}
+const fieldValue = (iso: string | null) => localTime(iso ?? '', { seconds: true });
 
 customElements.define('key-facts-form', KeyFactsForm);

@@ -9,50 +9,66 @@ import type { ChartSeries } from './chart-options.ts';
 import { occurring, perSecond, refusalSeries, requestSeries, secondsOf } from './traffic-series.ts';
 
 /** What all charts of a page have in common. */
-type Frame = { range?: ChartRange; marks?: readonly ChartMark[] };
+type Frame = { range?: ChartRange | undefined; marks?: readonly ChartMark[] };
 
-export const requestChart = (points: readonly StatusPoint[], { range, marks = [] }: Frame = {}) =>
+interface Chart extends Frame {
+  heading: string;
+  points: readonly Pick<TrafficPoint, 'at' | 'seconds'>[];
+  series: readonly ChartSeries[];
+  kind?: 'stacked' | 'lines';
+  /** The first one is wide, and the keyboard stops at its marks only. */
+  isFirst?: boolean;
+}
+
+const trafficChart = ({
+  heading,
+  points,
+  series,
+  kind = 'lines',
+  isFirst = false,
+  range,
+  marks = [],
+}: Chart) =>
   html`<time-chart
-    class="panel wide"
-    heading="Requests a second"
-    kind="stacked"
+    class=${isFirst ? 'panel wide' : 'panel'}
+    heading=${heading}
+    kind=${kind}
     group="traffic"
     zoom
+    ?quiet-marks=${!isFirst}
     .range=${range}
     .marks=${marks}
     .times=${points.map(secondsOf)}
-    .series=${requestSeries(points)}
+    .series=${series}
     .format=${formatRate}
   ></time-chart>`;
 
-export const refusalChart = (points: readonly TrafficPoint[], { range, marks }: Frame) =>
-  html`<time-chart
-    class="panel"
-    heading="Refusals a second"
-    kind="stacked"
-    group="traffic"
-    zoom
-    quiet-marks
-    .range=${range}
-    .marks=${marks}
-    .times=${points.map(secondsOf)}
-    .series=${refusals(points)}
-    .format=${formatRate}
-  ></time-chart>`;
+export const requestChart = (points: readonly StatusPoint[], frame: Frame = {}) =>
+  trafficChart({
+    heading: 'Requests a second',
+    points,
+    series: requestSeries(points),
+    kind: 'stacked',
+    isFirst: true,
+    ...frame,
+  });
 
-export const durationChart = (points: readonly TrafficPoint[], { range, marks }: Frame) =>
-  html`<time-chart
-    class="panel"
-    heading="Duration of served requests (ms)"
-    group="traffic"
-    zoom
-    quiet-marks
-    .range=${range}
-    .marks=${marks}
-    .times=${points.map(secondsOf)}
-    .series=${[quantile(points, 'p50', 'brand'), quantile(points, 'p99', 'caution')]}
-    .format=${formatRate}
-  ></time-chart>`;
+export const refusalChart = (points: readonly TrafficPoint[], frame: Frame) =>
+  trafficChart({
+    heading: 'Refusals a second',
+    points,
+    series: refusals(points),
+    kind: 'stacked',
+    ...frame,
+  });
+
+export const durationChart = (points: readonly TrafficPoint[], frame: Frame) =>
+  trafficChart({
+    heading: 'Duration of served requests (ms)',
+    points,
+    series: [quantile(points, 'p50', 'brand'), quantile(points, 'p99', 'caution')],
+    ...frame,
+  });
 
 function refusals(points: readonly TrafficPoint[]): ChartSeries[] {
   const rate = (count: (point: TrafficPoint) => number) =>
