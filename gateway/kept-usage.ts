@@ -8,7 +8,7 @@ import { createUsageReports, unsentUsage, type UsageReports } from './quota/usag
 import { parseJson } from './redis/parse-json.ts';
 import type { RedisClient } from './redis/redis-client.ts';
 
-/** Use of API keys that Redis does not have when a process stops, in files of DATA_DIR, one for each process. */
+/** Use of customers that Redis does not have when a process stops, in files of DATA_DIR, one for each process. */
 export interface KeptUsage {
   /** Writes what was not reported. Never rejects: what cannot be written is logged as lost. */
   keep(): Promise<void>;
@@ -44,7 +44,7 @@ export function createKeptUsage(dependencies: KeptUsageDependencies): KeptUsage 
     }
     const reports = createUsageReports({ ...dependencies, ended: parsed.data });
     const requests = reports.pending();
-    // Each report adds one day of each key.
+    // Each report adds one day of each customer.
     while (reports.unsent() !== undefined) await reports.report();
     await rm(file);
     log.warn(
@@ -64,18 +64,18 @@ export function createKeptUsage(dependencies: KeptUsageDependencies): KeptUsage 
       const unsent = usageReports.unsent();
       if (unsent === undefined) return;
       const requests = usageReports.pending();
-      const keys = new Set(unsent.reports.map(({ keyHash }) => keyHash)).size;
+      const customers = new Set(unsent.reports.map(({ customerId }) => customerId)).size;
       const file = join(directory, `${unsent.processId}.json`);
       try {
         makeDirectory(directory);
         await writeWhole(file, JSON.stringify(unsent));
         log.warn(
-          { requests, keys, file },
+          { requests, customers, file },
           'requests served without Redis are kept; the next start with this DATA_DIR adds them to the day counters',
         );
       } catch (error) {
         log.error(
-          { err: error, requests, keys },
+          { err: error, requests, customers },
           'requests served without Redis are lost to the day counters',
         );
       }

@@ -3,10 +3,11 @@ import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { quotaKeys, redisKeys, type QuotaKeys } from '../redis/redis-keys.ts';
-import { apiKeyState, parseApiKeyRecord, type ApiKeyRecord } from './api-key-record.ts';
+import { isCustomerId, quotaKeys, redisKeys, type KeyPlace, type QuotaKeys } from '../redis/redis-keys.ts';
+import { apiKeyState, type ApiKeyRecord } from './api-key-record.ts';
 import type { LostKeys } from './lost-keys.ts';
 import { createNewestRecords, describeLostChange } from './newest-records.ts';
+import { readApiKey, type ReadApiKey } from './read-api-key.ts';
 
 /** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
 export const anyRev = -1;
@@ -20,16 +21,16 @@ export interface Caller extends ApiKeyRecord {
 }
 
 export function createCaller(record: ApiKeyRecord, keyHash: string): Caller {
-  return { ...record, keyHash, quotaKeys: quotaKeys(keyHash) };
+  return { ...record, keyHash, quotaKeys: quotaKeys({ customerId: record.customerId, keyHash }) };
 }
 
-/** A key that was revoked or has expired. */
-export type EndedKey = Pick<Caller, 'id' | 'keyHash'>;
+/** A key that was revoked or has expired, or whose customer is suspended. */
+export type EndedKey = Pick<Caller, 'id' | keyof KeyPlace>;
 
 export type ApiKeyLookup =
   | { outcome: 'valid'; caller: Caller }
   | { outcome: 'unknown' }
-  | { outcome: 'expired' | 'revoked'; key: EndedKey }
+  | { outcome: 'expired' | 'revoked' | 'suspended'; key: EndedKey }
   /** Redis is unavailable or holds an invalid record, and nothing recent is cached; or it has lost the record. */
   | { outcome: 'unavailable' };
 
@@ -69,32 +70,51 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
+  /** @returns undefined for an unknown key. The customer of a key never changes. */
+  async function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
+    const known = cache.get(keyHash)?.caller.customerId;
+    if (known !== undefined) return { customerId: known, keyHash };
+    const customerId = await gate.send(() => redis.get(redisKeys.keyCustomer(keyHash)));
+    if (customerId === null) return undefined;
+    if (isCustomerId(customerId)) return { customerId, keyHash };
+    throw new Error('is no id of a customer');
+  }
+
   async function read(keyHash: string): Promise<ApiKeyLookup> {
-    const key = redisKeys.apiKey(keyHash);
-    let fields: Record<string, string>;
+    let place: KeyPlace | undefined;
+    let read: ReadApiKey;
     try {
-      fields = await gate.send(() => redis.hgetall(key));
+      place = await findPlace(keyHash);
+      if (place === undefined) return await findAbsent(keyHash);
+      const found = place;
+      read = await gate.send(() => readApiKey(redis, found));
     } catch (error) {
+      const key = place === undefined ? redisKeys.keyCustomer(keyHash) : redisKeys.apiKey(place);
       if (!(error instanceof RedisUnavailable)) invalidValues.report(key, [String(error)]);
       return findWithoutRedis(keyHash);
     }
-    const parsed = parseApiKeyRecord(fields);
-    switch (parsed.outcome) {
+    return take(place, read);
+  }
+
+  function take(place: KeyPlace, read: ReadApiKey): Promise<ApiKeyLookup> | ApiKeyLookup {
+    const { keyHash } = place;
+    const report = (issues: readonly string[], customerIssues: readonly string[]) => {
+      invalidValues.report(redisKeys.apiKey(place), issues);
+      invalidValues.report(redisKeys.customer(place.customerId), customerIssues);
+    };
+    switch (read.outcome) {
       case 'absent':
-        invalidValues.report(key, []);
+        report([], []);
         return findAbsent(keyHash);
       case 'invalid':
-        invalidValues.report(key, parsed.issues);
-        return parsed.revoked
-          ? revokeLast({ keyHash, id: fields['id'] ?? '' }, fields['revokedAt'])
-          : keepLastValid(keyHash, fields['rev']);
+        report(read.issues, read.customerIssues);
+        return read.revoked
+          ? revokeLast({ ...place, id: read.id }, read.revokedAt)
+          : keepLastValid(keyHash, read.rev);
       case 'record': {
-        const caller = createCaller(parsed.record, keyHash);
+        const caller = createCaller(read.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
-        invalidValues.report(
-          key,
-          newest === caller ? (parsed.issues ?? []) : [describeLostChange(newest, caller)],
-        );
+        report([], newest === caller ? (read.issues ?? []) : [describeLostChange(newest, caller)]);
         // The scripts compare the rev with the one in Redis.
         return store(newest === caller ? caller : { ...newest, rev: caller.rev });
       }
@@ -106,7 +126,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     const last = cache.get(keyHash);
     if (last !== undefined && apiKeyState(last.caller, now()) === 'valid') {
       const readAgoMs = now() - last.readAtMs;
-      const deleted = await gate.send(() => lostKeys.wasDeleted(keyHash, readAgoMs)).catch(() => false);
+      const deleted = await gate.send(() => lostKeys.wasDeleted(last.caller, readAgoMs)).catch(() => false);
       if (!deleted) return { outcome: 'unavailable' };
     }
     cache.delete(keyHash);
@@ -119,7 +139,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     await gate.send(() => plans.ensureLoaded(caller.plan)).catch(() => {});
     cache.set(caller.keyHash, { caller, readAtMs: plans.limitsOf(caller) ? now() : tooOld() });
     const lookup = lookupOf(caller);
-    if (lookup.outcome === 'valid') lostKeys.found(caller.keyHash);
+    if (lookup.outcome === 'valid') lostKeys.found(caller);
     return lookup;
   }
 
@@ -128,8 +148,10 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
 
   function lookupOf(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
-    const { id, keyHash } = caller;
-    return state === 'valid' ? { outcome: 'valid', caller } : { outcome: state, key: { id, keyHash } };
+    const { id, customerId, keyHash } = caller;
+    return state === 'valid'
+      ? { outcome: 'valid', caller }
+      : { outcome: state, key: { id, customerId, keyHash } };
   }
 
   /** The last valid record, which serves during an outage, is revoked by an invalid one. */

@@ -15,6 +15,8 @@ export function lookupError(outcome: Exclude<ApiKeyLookup['outcome'], 'valid'>):
       return new GatewayError('expired_api_key');
     case 'revoked':
       return new GatewayError('revoked_api_key');
+    case 'suspended':
+      return new GatewayError('customer_suspended');
     case 'unavailable':
       return new GatewayError('service_unavailable', { headers: { 'Retry-After': '1' } });
   }

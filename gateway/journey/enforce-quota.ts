@@ -73,7 +73,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     observeDecision(metrics, caller.plan, decision);
     hotKeys.count(caller, decision.outcome !== 'allowed');
     if (decision.outcome !== 'allowed') {
-      usageReports.addRefused(caller.keyHash, refusalReason(decision), decision.nowMs);
+      usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }
     setDecision(res, decision.outcome);
     res.locals.headers.setAll(rateLimitHeaders(decision));

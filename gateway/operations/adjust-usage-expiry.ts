@@ -35,5 +35,5 @@ function usageExpiry(key: string, retentionDays: number): number | undefined {
   const first = dayNumberOf(Date.UTC(name.year, name.month - 1, name.day ?? 1));
   // A month is kept until its last day can be deleted, and for simplicity has 31 days.
   const end = first + (name.day === undefined ? longestMonthDays : 1);
-  return (end + retentionDays) * (dayMs / 1000) + Number.parseInt(name.keyHash.slice(0, 4), 16);
+  return (end + retentionDays) * (dayMs / 1000) + (Number.parseInt(name.customerId.slice(4, 8), 16) || 0);
 }

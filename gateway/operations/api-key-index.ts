@@ -1,6 +1,13 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import {
+  formatPlace,
+  isCustomerId,
+  parsePlace,
+  redisKeys,
+  type CustomerId,
+  type KeyPlace,
+} from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
@@ -13,7 +20,7 @@ type Reading = Pick<Session, 'redis' | 'now'>;
 export interface IndexedKey {
   id: string;
   /** Undefined if only gw:keys has the id. */
-  keyHash: string | undefined;
+  place: KeyPlace | undefined;
   /** False for a key so new that its record may still be being written. */
   settled: boolean;
 }
@@ -22,9 +29,24 @@ export interface IndexedKey {
 const issueTimeoutMs = 60_000;
 const { apiKeyIds, apiKeysByCreation } = redisKeys;
 
-export async function keyHashOf(redis: RedisClient, id: string): Promise<string | undefined> {
+export async function placeOf(redis: RedisClient, id: string): Promise<KeyPlace | undefined> {
   assertNotApiKey(id);
-  return (await redis.hget(apiKeyIds, id)) ?? undefined;
+  return parsePlace((await redis.hget(apiKeyIds, id)) ?? '');
+}
+
+/** Finds the place of an API key by its hash. */
+export async function placeOfHash(redis: RedisClient, keyHash: string): Promise<KeyPlace | undefined> {
+  const customerId = (await redis.get(redisKeys.keyCustomer(keyHash))) ?? '';
+  return isCustomerId(customerId) ? { customerId, keyHash } : undefined;
+}
+
+/** The places of several ids, in their order. */
+export async function placesOf(
+  redis: RedisClient,
+  ids: readonly string[],
+): Promise<(KeyPlace | undefined)[]> {
+  if (ids.length === 0) return [];
+  return (await redis.hmget(apiKeyIds, ...ids)).map((text) => parsePlace(text ?? ''));
 }
 
 /** Whether gw:keys has the id. */
@@ -42,12 +64,27 @@ export async function indexSizes(redis: RedisClient): Promise<{ listed: number; 
 export async function addToIndex(
   { redis, now }: Reading,
   { id, createdAt }: Pick<ApiKeyRecord, 'id' | 'createdAt'>,
-  keyHash: string,
+  place: KeyPlace,
 ): Promise<void> {
-  const createdAtMs = Date.parse(createdAt);
-  const score = Number.isNaN(createdAtMs) ? now() : createdAtMs;
   // Sent together, to keep the time in which only one of them has the id short.
-  await Promise.all([redis.hset(apiKeyIds, id, keyHash), redis.zadd(apiKeysByCreation, score, id)]);
+  await Promise.all([
+    redis.set(redisKeys.keyCustomer(place.keyHash), place.customerId),
+    redis.hset(apiKeyIds, id, formatPlace(place)),
+    redis.zadd(apiKeysByCreation, creationMs(createdAt, now), id),
+  ]);
+}
+
+/** The same for a customer. */
+export async function addCustomerToIndex(
+  { redis, now }: Reading,
+  { id, createdAt }: { id: CustomerId; createdAt: string },
+): Promise<void> {
+  await redis.zadd(redisKeys.customers, creationMs(createdAt, now), id);
+}
+
+function creationMs(createdAt: string, now: () => number): number {
+  const ms = Date.parse(createdAt);
+  return Number.isNaN(ms) ? now() : ms;
 }
 
 /**
@@ -72,13 +109,23 @@ export async function* indexPages(
     const entries = scoredMembers(await redis.zrange(apiKeysByCreation, from, to, 'WITHSCORES'));
     if (entries.length === 0) return;
     const ids = entries.map(([id]) => id);
-    const keyHashes = await redis.hmget(apiKeyIds, ...ids);
+    const places = await placesOf(redis, ids);
     yield entries.map(([id, createdAtMs], index) => ({
       id,
-      keyHash: keyHashes[index] ?? undefined,
+      place: places[index],
       settled: isSettled(createdAtMs, now),
     }));
     start = (await rankAfter(redis, ids)) ?? start;
+  }
+}
+
+/** All customers by time of creation, in pages. */
+export async function* customerPages(redis: RedisClient, size: number): AsyncGenerator<CustomerId[]> {
+  for (let start = 0; ;) {
+    const ids = await redis.zrange(redisKeys.customers, String(start), String(start + size - 1));
+    if (ids.length === 0) return;
+    yield ids.filter(isCustomerId);
+    start = (await rankAfter(redis, ids, redisKeys.customers)) ?? start;
   }
 }
 
@@ -87,13 +134,29 @@ export async function removeFromIndex({ redis, now }: Reading, ids: readonly str
   const scores = await Promise.all(ids.map((id) => redis.zscore(apiKeysByCreation, id)));
   const settled = ids.filter((_id, index) => isSettled(Number(scores[index]), now));
   if (settled.length === 0) return;
-  await Promise.all([redis.zrem(apiKeysByCreation, ...settled), redis.hdel(apiKeyIds, ...settled)]);
+  const places = await placesOf(redis, settled);
+  await Promise.all([
+    redis.zrem(apiKeysByCreation, ...settled),
+    redis.hdel(apiKeyIds, ...settled),
+    ...places.flatMap((place, index) =>
+      place === undefined
+        ? []
+        : [
+            redis.del(redisKeys.keyCustomer(place.keyHash)),
+            redis.srem(redisKeys.customerKeys(place.customerId), settled[index] ?? ''),
+          ],
+    ),
+  ]);
 }
 
-/** Rank after the last of the ids that is still in the index: later keys move up when some are removed. */
-async function rankAfter(redis: RedisClient, ids: readonly string[]): Promise<number | undefined> {
+/** Rank after the last of the ids that is still in the index: later ones move up when some are removed. */
+async function rankAfter(
+  redis: RedisClient,
+  ids: readonly string[],
+  index: string = apiKeysByCreation,
+): Promise<number | undefined> {
   for (const id of ids.toReversed()) {
-    const rank = await redis.zrank(apiKeysByCreation, id);
+    const rank = await redis.zrank(index, id);
     if (rank !== null) return rank + 1;
   }
   return undefined;

@@ -1,22 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../api-keys/api-key-format.ts';
-import {
-  formatApiKeyRecord,
-  keptSeconds,
-  parseApiKeyRecord,
-  recordExpiry,
-  type ApiKeyRecord,
-} from '../api-keys/api-key-record.ts';
+import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
+import { readApiKey } from '../api-keys/read-api-key.ts';
 import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { temporaryAt, type TemporaryLimits } from '../limits/temporary-limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import type { Change } from '../redis/record-change.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { addToIndex, indexPages, indexSizes, type IndexedKey } from './api-key-index.ts';
+import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
+import {
+  addCustomerToIndex,
+  addToIndex,
+  indexPages,
+  indexSizes,
+  placeOfHash,
+  type IndexedKey,
+} from './api-key-index.ts';
+import { showCustomer } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { assertAccess } from './known-access.ts';
 import { assertRev } from './overtaken-change.ts';
+import { recordChangeCall } from './record-change-call.ts';
 import { rotateKey } from './rotate-key.ts';
 import { findUnindexed } from './scan-records.ts';
 import type { Session } from './session.ts';
@@ -30,12 +35,17 @@ import {
   type StoredApiKey,
 } from './stored-keys.ts';
 
-export interface NewApiKey extends SomeLimits {
+/** A key of a customer that exists. */
+export interface FurtherApiKey {
   name: string;
-  plan: string;
   expiresAt?: Date | undefined;
   /** Undefined for all. */
   scopes?: readonly string[] | undefined;
+}
+
+/** A key of a customer that is made with it, of the same name. */
+export interface NewApiKey extends FurtherApiKey, SomeLimits {
+  plan: string;
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
@@ -51,7 +61,7 @@ export interface ApiKeyChange extends ByWindow<number | null> {
 
 /** A key as the list shows it. */
 export type ListedApiKey =
-  | (Extract<StoredApiKey, { outcome: 'record' }> & { keyHash: string })
+  | (Extract<StoredApiKey, { outcome: 'record' }> & { place: KeyPlace })
   | Extract<StoredApiKey, { outcome: 'invalid' }>
   /** Only gw:keys has the id, so its record can't be found. */
   | { outcome: 'lost'; id: string }
@@ -66,11 +76,16 @@ export interface IssuedApiKey {
 
 export interface ApiKeyStore {
   /**
-   * Issues a key.
+   * Issues a key with a customer of its own.
    * @param key an existing key to store; generated if absent
    * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without both limits
    */
   issue(wanted: NewApiKey, key?: string): Promise<IssuedApiKey>;
+  /**
+   * Issues a further key of a customer, which shares its plan, its limits and what is used of them.
+   * @throws InvalidOperation as `issue` does, and if there is no such customer
+   */
+  issueFor(customerId: CustomerId, wanted: FurtherApiKey): Promise<IssuedApiKey>;
   /** Issues a key without an audit entry of its own: the batch has one (issue-batch.ts). */
   issueForBatch(wanted: NewApiKey, batch: string): Promise<IssuedApiKey>;
   /** Throws what `issue` would throw, and changes nothing. */
@@ -94,7 +109,7 @@ export interface ApiKeyStore {
   /** @throws InvalidOperation if there is no such key */
   find(id: string): Promise<StoredApiKey>;
   /** @throws InvalidOperation if there is no such key, or its record is invalid */
-  show(id: string): Promise<{ keyHash: string; record: ApiKeyRecord }>;
+  show(id: string): Promise<{ place: KeyPlace; record: ApiKeyRecord }>;
   /** @throws InvalidOperation as `issue` and `show` do, and for a revoked key; OvertakenChange for another rev */
   change(id: string, change: ApiKeyChange): Promise<ApiKeyRecord>;
   /**
@@ -117,72 +132,138 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
     await assertAccess(redis, wanted);
   }
 
-  async function issue(
-    wanted: NewApiKey & Pick<ApiKeyRecord, 'replaces' | 'trial' | 'temporary' | 'batch'>,
-    key = generateApiKey(),
-  ): Promise<IssuedApiKey> {
-    await check(wanted);
-    const { name, plan, expiresAt, scopes, replaces, trial, temporary, batch } = wanted;
-    const record: ApiKeyRecord = {
+  function newRecord(
+    customer: CustomerRecord,
+    wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces' | 'batch'>,
+    key: string,
+  ): ApiKeyRecord {
+    const { plan, trial, temporary, suspendedAt, id: customerId } = customer;
+    const { name, expiresAt, scopes, replaces, batch } = wanted;
+    return {
       id: `key_${randomBytes(9).toString('hex')}`,
+      customerId,
       name,
       plan,
       hint: apiKeyHint(key),
       createdAt: new Date(now()).toISOString(),
       expiresAt: expiresAt?.toISOString(),
       scopes,
-      ...limitsIn(wanted),
+      ...limitsIn(customer),
       temporary,
       trial,
+      suspendedAt,
       replaces,
       batch,
-      rev: 0,
+      rev: customer.rev,
     };
+  }
+
+  /**
+   * Writes a new key, and its customer if that is new, too.
+   * @returns undefined if the customer was changed in between
+   */
+  async function write(
+    record: ApiKeyRecord,
+    key: string,
+    customer?: CustomerRecord,
+  ): Promise<IssuedApiKey | undefined> {
+    const { customerId } = record;
     const keyHash = hashApiKey(key);
-    await listPlan(redis, record);
+    const other = await placeOfHash(redis, keyHash);
+    if (other !== undefined && (await redis.exists(redisKeys.apiKey(other))) === 1) {
+      throw new InvalidOperation('this key exists already');
+    }
     // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
-    await addToIndex({ redis, now }, record, keyHash);
+    if (customer !== undefined) await addCustomerToIndex({ redis, now }, customer);
+    await addToIndex({ redis, now }, record, { customerId, keyHash });
     const { rev: _unknownYet, ...after } = record;
     const entries: Change[] = [{ action: 'keys.issue', target: record.id, before: null, after }];
-    const rev = await audit.make(batch === undefined ? entries : [], {
+    const rev = await audit.make(record.batch === undefined ? entries : [], {
       script: 'changeRecordAudited',
-      keys: [redisKeys.apiKey(keyHash)],
-      args: [0, recordExpiry(record), keptSeconds, ...formatApiKeyRecord(record)],
+      ...recordChangeCall({
+        customerId,
+        rev: record.rev,
+        ...(customer && { customer: formatCustomerRecord(customer) }),
+        key: {
+          keyHash,
+          fields: formatApiKeyRecord(record),
+          expiry: recordExpiry(record),
+          isNew: true,
+        },
+      }),
     });
-    if (!rev) throw new InvalidOperation('this key exists already');
-    return { key, record: { ...record, rev } };
+    return rev ? { key, record: { ...record, rev } } : undefined;
+  }
+
+  async function issue(
+    wanted: NewApiKey & Pick<ApiKeyRecord, 'batch'>,
+    key = generateApiKey(),
+  ): Promise<IssuedApiKey> {
+    await check(wanted);
+    const customer: CustomerRecord = {
+      id: `cus_${randomBytes(9).toString('hex')}`,
+      name: wanted.name,
+      plan: wanted.plan,
+      createdAt: new Date(now()).toISOString(),
+      ...limitsIn(wanted),
+      rev: 0,
+    };
+    await listPlan(redis, customer);
+    const issued = await write(newRecord(customer, wanted, key), key, customer);
+    if (issued === undefined) throw new InvalidOperation('this key exists already');
+    return issued;
+  }
+
+  async function issueFor(
+    customerId: CustomerId,
+    wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>,
+  ): Promise<IssuedApiKey> {
+    assertFuture(wanted.expiresAt, now());
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const customer = await showCustomer(redis, customerId);
+      await assertAccess(redis, { ...customer, scopes: wanted.scopes });
+      const key = generateApiKey();
+      const issued = await write(newRecord(customer, wanted, key), key);
+      if (issued !== undefined) return issued;
+    }
+    throw tooManyChanges(customerId);
   }
 
   async function revoke(id: string): Promise<StoredApiKey> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const { keyHash, rev, key } = await findStoredKey(redis, id);
+      const { place, rev, key } = await findStoredKey(redis, id);
       if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
-      if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
+      if (key.outcome === 'invalid' && rev === '')
+        throw new InvalidOperation(`${key.where} ${key.issues.join('; ')}`);
       const revokedAt = new Date(now()).toISOString();
       const before = key.outcome === 'record' ? key.record : key;
       const expiry = recordExpiry(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
       // Writes this one field only, so that a key with an invalid record can be revoked, too.
       await audit.make([{ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } }], {
         script: 'changeRecordAudited',
-        keys: [redisKeys.apiKey(keyHash)],
-        args: [rev, expiry, keptSeconds, 'revokedAt', revokedAt],
+        ...recordChangeCall({
+          customerId: place.customerId,
+          rev,
+          key: { keyHash: place.keyHash, fields: { revokedAt }, expiry },
+        }),
       });
     }
     throw tooManyChanges(id);
   }
 
-  async function lookUp({ id, keyHash, settled }: IndexedKey): Promise<ListedApiKey | undefined> {
-    if (keyHash === undefined) return { outcome: 'lost', id };
-    const key = (await readStoredKey(redis, id, keyHash))?.key;
+  async function lookUp({ id, place, settled }: IndexedKey): Promise<ListedApiKey | undefined> {
+    if (place === undefined) return { outcome: 'lost', id };
+    const key = (await readStoredKey(redis, id, place))?.key;
     if (key === undefined) return settled ? { outcome: 'gone', id } : undefined;
-    return key.outcome === 'record' ? { ...key, keyHash } : key;
+    return key.outcome === 'record' ? { ...key, place } : key;
   }
 
   return {
     issue,
+    issueFor,
     issueForBatch: (wanted, batch) => issue({ ...wanted, batch }),
     check,
-    rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issue, revoke }),
+    rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issueFor, revoke }),
     async *list(after, pageSize = defaultPageSize) {
       for await (const page of indexPages({ redis, now }, after, pageSize)) {
         const found = await Promise.all(page.map(lookUp));
@@ -215,8 +296,9 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
       }),
     revoke,
     async findByKey(key) {
-      const parsed = parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(hashApiKey(key))));
-      return parsed.outcome === 'record' ? parsed.record : undefined;
+      const place = await placeOfHash(redis, hashApiKey(key));
+      const read = place && (await readApiKey(redis, place));
+      return read?.outcome === 'record' ? read.record : undefined;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { consecutiveBan } from '../quota/ban-reason.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { readAudit } from './audit-log.ts';
 
 /** Since when a key is banned, and by whom. */
@@ -19,11 +19,11 @@ const auditLeadMs = 5000;
  */
 export async function readBanOrigin(
   redis: RedisClient,
-  { id, keyHash, endsAt }: { id: string; keyHash: string; endsAt: string },
+  { id, place, endsAt }: { id: string; place: KeyPlace; endsAt: string },
 ): Promise<z.infer<typeof banOriginSchema>> {
   const [value, [recorded, banMs]] = await Promise.all([
-    redis.get(redisKeys.ban(keyHash)).catch(() => null),
-    redis.hmget(redisKeys.strikes(keyHash), 'ban', 'banMs').catch(() => []),
+    redis.get(redisKeys.ban(place)).catch(() => null),
+    redis.hmget(redisKeys.strikes(place), 'ban', 'banMs').catch(() => []),
   ]);
   const isRecorded = value !== null && recorded === value && endsAt !== '' && Number(banMs) > 0;
   if (!isRecorded) return { since: null, who: null };

@@ -1,8 +1,8 @@
-import { parseApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { readApiKey } from '../api-keys/read-api-key.ts';
 import { indexBan } from '../quota/ban-index.ts';
 import { consecutiveBan } from '../quota/ban-reason.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { bannedKeyHashOf, redisKeys } from '../redis/redis-keys.ts';
+import { banPattern, placeIn, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import {
@@ -41,15 +41,15 @@ const maxBansOfPart = 500;
 /** Keys that are read at once: so few that requests, which this process may serve as well, do not wait noticeably. */
 const batchSize = 100;
 
-/** The ban of a key by its hash; undefined if it is not banned. */
+/** The ban of a key; undefined if it is not banned. */
 export async function findBan(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
-  keyHash: string,
+  place: KeyPlace,
 ): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
   const [expiresInMs, value, [recorded, banMs]] = await Promise.all([
-    redis.pttl(redisKeys.ban(keyHash)),
-    redis.get(redisKeys.ban(keyHash)).catch(() => 'not a text'),
-    redis.hmget(redisKeys.strikes(keyHash), 'ban', 'banMs').catch(() => []),
+    redis.pttl(redisKeys.ban(place)),
+    redis.get(redisKeys.ban(place)).catch(() => 'not a text'),
+    redis.hmget(redisKeys.strikes(place), 'ban', 'banMs').catch(() => []),
   ]);
   if (expiresInMs === -2 || value === null) return undefined;
   // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
@@ -75,9 +75,9 @@ export async function* listBans(
     if (ids.length === 0) break;
     yield unlisted(await Promise.all(ids.map((id) => bannedKey(session, id))));
   }
-  for await (const names of scanRedisKeys(redis, redisKeys.ban('*'), onProgress)) {
-    const keyHashes = names.flatMap((name) => bannedKeyHashOf(name) ?? []);
-    yield unlisted(await Promise.all(keyHashes.map((keyHash) => describeByHash(session, keyHash))));
+  for await (const names of scanRedisKeys(redis, banPattern, onProgress)) {
+    const places = names.flatMap((name) => placeIn('ban', name) ?? []);
+    yield unlisted(await Promise.all(places.map((place) => describeAt(session, place))));
   }
 
   function unlisted(bans: readonly (ActiveBan | undefined)[]): ActiveBan[] {
@@ -118,18 +118,16 @@ export async function readBanPage(
 export async function scanBans(session: Session, cursor: string | undefined): Promise<BanScan> {
   const { redis } = session;
   const [{ names, next, scanned }, total] = await Promise.all([
-    scanRedisKeysFrom(redis, redisKeys.ban('*'), { cursor, pages: scanPages, enough: maxBansOfPart }),
+    scanRedisKeysFrom(redis, banPattern, { cursor, pages: scanPages, enough: maxBansOfPart }),
     countRedisKeys(redis),
   ]);
-  const keyHashes = [...new Set(names.flatMap((name) => bannedKeyHashOf(name) ?? []))];
+  const places = [...new Set(names)].flatMap((name) => placeIn('ban', name) ?? []);
   const bans: ActiveBan[] = [];
-  for (let start = 0; start < keyHashes.length; start += batchSize) {
+  for (let start = 0; start < places.length; start += batchSize) {
     const found = await Promise.all(
-      keyHashes
+      places
         .slice(start, start + batchSize)
-        .map(async (keyHash) =>
-          (await isListed(redis, keyHash)) ? undefined : describeByHash(session, keyHash),
-        ),
+        .map(async (place) => ((await isListed(redis, place)) ? undefined : describeAt(session, place))),
     );
     bans.push(...found.filter((ban) => ban !== undefined));
   }
@@ -147,16 +145,16 @@ export async function addBan(
   reason: string,
 ): Promise<ActiveBan> {
   const { redis, audit, now } = session;
-  const { keyHash, key, ban: before = null } = await describe(session, id);
+  const { place, key, ban: before = null } = await describe(session, id);
   const endsAt = new Date(now() + durationMs).toISOString();
   const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
   await audit.make([{ action: 'bans.add', target: id, before, after }], {
     script: 'setBanAudited',
-    keys: banKeys(keyHash),
+    keys: banKeys(place),
     args: [reason, durationMs, await readRetentionDays(redis)],
   });
   await indexBan(redis, id, now() + durationMs, now());
-  const found = await findBan(session, keyHash);
+  const found = await findBan(session, place);
   if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
   return { ...key, ...found };
 }
@@ -167,11 +165,11 @@ export async function addBan(
  */
 export async function liftBan(session: Session, id: string): Promise<ActiveBan> {
   const { redis, audit } = session;
-  const { keyHash, ban } = await describe(session, id);
+  const { place, ban } = await describe(session, id);
   if (ban === undefined) throw new InvalidOperation(`the key ${id} is not banned`);
   await audit.make([{ action: 'bans.lift', target: id, before: ban, after: null }], {
     script: 'liftBanAudited',
-    keys: banKeys(keyHash),
+    keys: banKeys(place),
     args: [await readRetentionDays(redis)],
   });
   await redis.zrem(redisKeys.bans, id);
@@ -179,12 +177,12 @@ export async function liftBan(session: Session, id: string): Promise<ActiveBan> 
 }
 
 async function describe(session: Session, id: string) {
-  const { keyHash, record } = await showStoredKey(session.redis, id);
-  const found = await findBan(session, keyHash);
+  const { place, record } = await showStoredKey(session.redis, id);
+  const found = await findBan(session, place);
   const { name, plan } = record;
   const key = { id, name, plan };
   const ban: ActiveBan | undefined = found === undefined ? undefined : { ...key, ...found };
-  return { keyHash, key, ban };
+  return { place, key, ban };
 }
 
 /** A key that is gone, or whose record is invalid, is refused for that. */
@@ -193,17 +191,17 @@ async function bannedKey(session: Session, id: string): Promise<ActiveBan | unde
 }
 
 /** The id comes from the record, since the indexes may lack it. */
-async function describeByHash(session: Session, keyHash: string): Promise<ActiveBan | undefined> {
+async function describeAt(session: Session, place: KeyPlace): Promise<ActiveBan | undefined> {
   const { redis } = session;
-  const parsed = parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(keyHash)).catch(() => ({})));
+  const parsed = await readApiKey(redis, place);
   if (parsed.outcome !== 'record') return undefined;
   const { id, name, plan } = parsed.record;
-  const found = await findBan(session, keyHash);
+  const found = await findBan(session, place);
   return found === undefined ? undefined : { id, name, plan, ...found };
 }
 
-async function isListed(redis: RedisClient, keyHash: string): Promise<boolean> {
-  const id = await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null);
+async function isListed(redis: RedisClient, place: KeyPlace): Promise<boolean> {
+  const id = await redis.hget(redisKeys.apiKey(place), 'id').catch(() => null);
   return id !== null && (await redis.zscore(redisKeys.bans, id)) !== null;
 }
 
@@ -214,8 +212,8 @@ async function rankAfter(redis: RedisClient, cursor: string): Promise<number> {
   return rank === null ? redis.zcount(redisKeys.bans, '-inf', `(${cursor.slice(0, separator)}`) : rank + 1;
 }
 
-function banKeys(keyHash: string): [ban: string, strikes: string] {
-  return [redisKeys.ban(keyHash), redisKeys.strikes(keyHash)];
+function banKeys(place: KeyPlace): [ban: string, strikes: string] {
+  return [redisKeys.ban(place), redisKeys.strikes(place)];
 }
 
 /** Gateways write the number of bans in a row, operators write a reason. */

@@ -1,6 +1,7 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { placeOfHash } from './api-key-index.ts';
 import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
@@ -24,8 +25,9 @@ export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>)
     );
   }
   if (found.size > 1) throw new InvalidOperation(`the text contains ${found.size} API keys: give one`);
-  const id = await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null);
-  if (id !== null && id !== '') return id;
+  const place = await placeOfHash(redis, keyHash);
+  const id = place && (await redis.hget(redisKeys.apiKey(place), 'id').catch(() => null));
+  if (id) return id;
   throw new InvalidOperation(
     'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',
   );

@@ -1,6 +1,6 @@
 import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { keyPattern, keyPrefix } from '../config/key-prefix.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
@@ -22,8 +22,8 @@ export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): 
     );
   }
   if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
-  const keyHash = hashApiKey(key);
-  const found = (await readStoredKey(redis, '', keyHash))?.key;
+  const place = await placeOfHash(redis, hashApiKey(key));
+  const found = place && (await readStoredKey(redis, '', place))?.key;
   if (found === undefined) {
     throw new InvalidOperation(
       'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',
@@ -31,7 +31,7 @@ export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): 
   }
   if (found.outcome === 'record') return found;
   throw new InvalidOperation(
-    `the record ${redisKeys.apiKey(keyHash)} is invalid: ${found.issues.join('; ')}; its id is its field id`,
+    `the record ${found.where} is invalid: ${found.issues.join('; ')}; its id is its field id`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
+import { placeOfHash } from './api-key-index.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -43,7 +44,8 @@ export async function findListedKeys(
   async function findOne(text: string): Promise<StoredApiKey> {
     const [secret] = apiKeysIn(text);
     if (secret !== undefined) {
-      const key = (await readStoredKey(redis, '', hashApiKey(secret)))?.key;
+      const place = await placeOfHash(redis, hashApiKey(secret));
+      const key = place && (await readStoredKey(redis, '', place))?.key;
       if (key?.outcome === 'record') return key;
       throw new InvalidOperation('this API key has no valid record');
     }

@@ -5,14 +5,14 @@ import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
 import { readRefusedUse, refusedUseSchema } from '../quota/refused-use.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { isListed, keyHashOf } from './api-key-index.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { isListed, placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { createBanPolicyStore } from './ban-policy-store.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { createKeyTrials, type KeyOnTrial } from './key-trial.ts';
-import { keyStates, keyView, keyViewSchema, limitsView, type KeyView } from './key-view.ts';
+import { keyStates, keyView, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
 import {
   createLimitsReader,
@@ -78,20 +78,20 @@ export type BanView = NonNullable<KeyDetail['ban']>;
  */
 export async function readKeyDetail(session: Session, id: string): Promise<KeyDetail> {
   const { redis, now } = session;
-  const keyHash = await keyHashOf(redis, id);
-  if (keyHash === undefined) {
+  const place = await placeOf(redis, id);
+  if (place === undefined) {
     if (!(await isListed(redis, id))) throw new UnknownKey(id);
     const issues = [`${redisKeys.apiKeyIds} has no hash for it; ops keys reindex finds it`];
     return withoutRecord(id, { state: 'lost', issues, nowMs: now() });
   }
-  const key = (await readStoredKey(redis, id, keyHash))?.key;
+  const key = (await readStoredKey(redis, id, place))?.key;
   if (key === undefined) return withoutRecord(id, { state: 'gone', issues: [], nowMs: now() });
   if (key.outcome === 'invalid') {
     const state = key.revoked ? 'revoked' : 'unusable';
     const view = withoutRecord(id, { state, issues: key.issues, nowMs: now() });
-    return { ...view, refusedUse: await readRefusedUse(redis, keyHash) };
+    return { ...view, refusedUse: await readRefusedUse(redis, place) };
   }
-  return describeRecord(session, { keyHash, record: key.record, issues: key.issues ?? [] });
+  return describeRecord(session, { place, record: key.record, issues: key.issues ?? [] });
 }
 
 function withoutRecord(
@@ -99,7 +99,7 @@ function withoutRecord(
   options: { state: 'lost' | 'gone' | 'unusable' | 'revoked'; issues: string[]; nowMs: number },
 ): KeyDetail {
   const { state, issues, nowMs } = options;
-  const view = keyView({ outcome: 'invalid', id, issues, revoked: state === 'revoked' }, nowMs);
+  const view = keyView({ outcome: 'invalid', id, issues, revoked: state === 'revoked', where: '' }, nowMs);
   return {
     ...withoutWindows(view),
     name: '',
@@ -120,7 +120,7 @@ function withoutRecord(
 
 async function describeRecord(
   session: Session,
-  { keyHash, record, issues }: { keyHash: string; record: ApiKeyRecord; issues: string[] },
+  { place, record, issues }: { place: KeyPlace; record: ApiKeyRecord; issues: string[] },
 ): Promise<KeyDetail> {
   const { redis } = session;
   const [limits, policy, trial] = await Promise.all([
@@ -128,12 +128,12 @@ async function describeRecord(
     ignoreInvalid(createBanPolicyStore(session).show()),
     ignoreInvalid(createKeyTrials(session).show(record.id)),
   ]);
-  const use = await readKeyWindows(redis, keyHash, knownLimitsIn(limits), policy);
+  const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
   const [ban, refusedUse] = await Promise.all([
-    readBan(session, { keyHash, record }),
-    readRefusedUse(redis, keyHash),
+    readBan(session, { place, record }),
+    readRefusedUse(redis, place),
   ]);
-  const view = keyView({ outcome: 'record', record }, use.nowMs);
+  const view = recordView(record, use.nowMs);
   return {
     ...withoutWindows(view),
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
@@ -157,17 +157,18 @@ function nextOf(
 ): NextRequest {
   if (state === 'revoked') return refusedForGood(state, { since: record.revokedAt ?? null });
   if (state === 'expired') return refusedForGood(state, { since: record.expiresAt ?? null });
+  if (state === 'suspended') return refusedForGood(state, { since: record.suspendedAt ?? null });
   return nextRequest({ ban, windows: use.windows });
 }
 
 async function readBan(
   session: Session,
-  { keyHash, record }: { keyHash: string; record: ApiKeyRecord },
+  { place, record }: { place: KeyPlace; record: ApiKeyRecord },
 ): Promise<BanView | null> {
-  const found = await findBan(session, keyHash);
+  const found = await findBan(session, place);
   if (found === undefined) return null;
   const { reason, endsAt } = found;
-  const origin = await readBanOrigin(session.redis, { id: record.id, keyHash, endsAt });
+  const origin = await readBanOrigin(session.redis, { id: record.id, place, endsAt });
   return { reason, until: endsAt, ...origin };
 }
 
@@ -179,6 +180,6 @@ function banAfter(policy: BanPolicy | undefined, { minute }: LimitsInForce): num
 async function describeTrial({ redis }: Session, key: KeyOnTrial | undefined): Promise<KeyDetail['trial']> {
   if (key?.trial === undefined) return null;
   const { from, limits } = key.trial;
-  const counts = await readTrialCounts(redis, key.keyHash, limits.since);
+  const counts = await readTrialCounts(redis, key.record.customerId, limits.since);
   return { from, ...withLimits(limits), since: new Date(limits.since).toISOString(), ...counts };
 }

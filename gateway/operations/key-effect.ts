@@ -42,7 +42,7 @@ export type KeyEffect = z.infer<typeof keyEffectSchema>;
  */
 export async function readKeyEffect(session: Session, id: string, change: LimitsChange): Promise<KeyEffect> {
   const { redis, now } = session;
-  const { keyHash, record } = await showStoredKey(redis, id);
+  const { place, record } = await showStoredKey(redis, id);
   if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
   const edited = {
     plan: change.plan ?? record.plan,
@@ -52,19 +52,18 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   };
   await assertLimits(redis, edited);
   await assertAccess(redis, edited);
-  const isExpired = apiKeyState(record, now()) === 'expired';
+  const state = apiKeyState(record, now());
   const limitsOf = createLimitsReader(session);
-  const found = await findBan(session, keyHash);
+  const found = await findBan(session, place);
   const ban = found === undefined ? null : { until: found.endsAt, reason: found.reason };
 
   async function view(
     key: OwnLimits & Pick<ApiKeyRecord, 'plan'>,
   ): Promise<z.infer<typeof limitsViewSchema>> {
     const limits = await limitsOf(key);
-    const { windows } = await readKeyWindows(redis, keyHash, knownLimitsIn(limits));
-    const next = isExpired
-      ? refusedForGood('expired', { since: record.expiresAt ?? null })
-      : nextRequest({ ban, windows });
+    const { windows } = await readKeyWindows(redis, place, knownLimitsIn(limits));
+    const since = (state === 'expired' ? record.expiresAt : record.suspendedAt) ?? null;
+    const next = state === 'valid' ? nextRequest({ ban, windows }) : refusedForGood(state, { since });
     return { plan: key.plan, limits, next };
   }
 
@@ -72,7 +71,7 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   const known = knownLimitsIn(after.limits);
   const use = await readPastUseOfKey(
     session,
-    { id, keyHash },
+    place.customerId,
     windowNames.filter((name) => known[name] !== undefined),
   );
   const past = await findPastImpacts(session, use, known);

@@ -1,5 +1,5 @@
 import { windowNames } from '../limits/windows.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyView, type KeyView } from './key-view.ts';
 import { readPlanNames } from './plan-names.ts';
 import type { Session } from './session.ts';
@@ -34,8 +34,8 @@ export async function createKeySelection({ redis, now }: Session, filter: KeyFil
   const names = plan === undefined ? [] : await readPlanNames(redis);
   let isOnPlan = plan === undefined || names.includes(plan);
 
-  async function isBanned(keyHash: string | undefined): Promise<boolean> {
-    return keyHash !== undefined && (await redis.exists(redisKeys.ban(keyHash))) === 1;
+  async function isBanned(place: KeyPlace | undefined): Promise<boolean> {
+    return place !== undefined && (await redis.exists(redisKeys.ban(place))) === 1;
   }
 
   return {
@@ -43,7 +43,7 @@ export async function createKeySelection({ redis, now }: Session, filter: KeyFil
       isOnPlan ||= page.some((key) => key.outcome === 'record' && key.record.plan === plan);
       const matching = page.filter(matches);
       if (filter.state !== 'banned') return matching.map((key) => keyView(key, now()));
-      const banned = await Promise.all(matching.map(({ keyHash }) => isBanned(keyHash)));
+      const banned = await Promise.all(matching.map(({ place }) => isBanned(place)));
       return matching
         .filter((_key, index) => banned[index])
         .map((key) => Object.assign(keyView(key, now()), { state: 'banned' as const }));
@@ -55,7 +55,7 @@ export async function createKeySelection({ redis, now }: Session, filter: KeyFil
 }
 
 export interface KeySelection {
-  select(page: readonly (StoredApiKey & { keyHash?: string })[]): Promise<KeyInList[]>;
+  select(page: readonly (StoredApiKey & { place?: KeyPlace })[]): Promise<KeyInList[]>;
   /** To be called after the last page. @throws InvalidOperation for a plan that does not exist */
   end(): void;
 }

@@ -1,5 +1,6 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { parsePlace, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { placesOf } from './api-key-index.ts';
 import { keyIdPattern } from './key-input.ts';
 
 export interface NamedId {
@@ -30,7 +31,7 @@ export async function keyIdsStartingWith(
   if (idPrefix.startsWith(text)) return newestIds(redis, max);
   // Characters with a meaning in a pattern of Redis are in no id.
   if (!keyIdPattern.test(text)) return [];
-  const found: [id: string, keyHash: string][] = [];
+  const found: [id: string, place: KeyPlace | undefined][] = [];
   let cursor = '0';
   do {
     const [next, flat] = await redis.hscan(
@@ -41,7 +42,7 @@ export async function keyIdsStartingWith(
       'COUNT',
       pageSize,
     );
-    for (let at = 0; at < flat.length; at += 2) found.push([flat[at] ?? '', flat[at + 1] ?? '']);
+    for (let at = 0; at < flat.length; at += 2) found.push([flat[at] ?? '', parsePlace(flat[at + 1] ?? '')]);
     cursor = next;
   } while (cursor !== '0' && found.length < max && Date.now() < deadlineMs);
   return withNames(redis, found.slice(0, max));
@@ -50,17 +51,20 @@ export async function keyIdsStartingWith(
 async function newestIds(redis: RedisClient, max: number): Promise<NamedId[]> {
   const ids = await redis.zrange(redisKeys.apiKeysByCreation, '0', String(max - 1), 'REV');
   if (ids.length === 0) return [];
-  const keyHashes = await redis.hmget(redisKeys.apiKeyIds, ...ids);
+  const places = await placesOf(redis, ids);
   return withNames(
     redis,
-    ids.map((id, index) => [id, keyHashes[index] ?? '']),
+    ids.map((id, index) => [id, places[index]]),
   );
 }
 
-function withNames(redis: RedisClient, ids: readonly [id: string, keyHash: string][]): Promise<NamedId[]> {
+function withNames(
+  redis: RedisClient,
+  ids: readonly [id: string, place: KeyPlace | undefined][],
+): Promise<NamedId[]> {
   return Promise.all(
-    ids.map(async ([id, keyHash]) => {
-      const name = await redis.hget(redisKeys.apiKey(keyHash), 'name').catch(() => null);
+    ids.map(async ([id, place]) => {
+      const name = place && (await redis.hget(redisKeys.apiKey(place), 'name').catch(() => null));
       return { id, name: name ?? '' };
     }),
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { keyHashOf } from './api-key-index.ts';
+import { placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyMatcher, type KeyFilter } from './key-filter.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
@@ -53,7 +53,7 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
   const exact = search === '' ? undefined : await findExactly(search, session);
   if (exact !== undefined) {
     const id = exact.outcome === 'record' ? exact.record.id : exact.id;
-    const row = await rowOf(exact, await keyHashOf(redis, id));
+    const row = await rowOf(exact, await placeOf(redis, id));
     const isWanted = matchesFilter(exact) && (!banned || row.bannedUntil !== null);
     return { items: isWanted ? [row] : [], next: null, read: 1, total };
   }
@@ -75,7 +75,7 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
     // A ban in the index may have been lifted by hand, which its row shows.
     const wanted = banned ? matching : matching.slice(0, size + 1 - found.length);
     const rows = await Promise.all(
-      wanted.map(async ({ key, keyHash, place }) => ({ row: await rowOf(key, keyHash), place })),
+      wanted.map(async ({ key, keyPlace, place }) => ({ row: await rowOf(key, keyPlace), place })),
     );
     found.push(...rows.filter(({ row }) => !banned || row.bannedUntil !== null));
     read += places.length;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyView, keyViewSchema } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
@@ -20,15 +21,15 @@ export type KeyRow = z.infer<typeof keyRowSchema>;
 /** Creates a reader of rows that reads each plan once. Each row costs one Redis command. */
 export function createKeyRows(
   session: Session,
-): (key: StoredApiKey, keyHash: string | undefined) => Promise<KeyRow> {
+): (key: StoredApiKey, place: KeyPlace | undefined) => Promise<KeyRow> {
   const limitsOf = createLimitsReader(session);
-  return async function keyRow(key, keyHash) {
+  return async function keyRow(key, place) {
     const view = keyView(key, session.now());
-    if (key.outcome === 'invalid' || keyHash === undefined) {
+    if (key.outcome === 'invalid' || place === undefined) {
       return { ...view, usedToday: 0, dayLimit: null, bannedUntil: null };
     }
     const limits = await limitsOf(key.record);
-    const { windows, banMs, nowMs } = await readKeyWindows(session.redis, keyHash, knownLimitsIn(limits));
+    const { windows, banMs, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
     const isBanned = banMs > 0;
     return {
       ...view,

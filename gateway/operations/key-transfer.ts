@@ -3,27 +3,30 @@ import {
   apiKeyState,
   expiryText,
   formatApiKeyRecord,
-  keptSeconds,
-  parseApiKeyRecord,
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
+import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
+import { readApiKey } from '../api-keys/read-api-key.ts';
 import { describeIssues } from '../config/describe-issues.ts';
-import { maxLimit } from '../limits/limits.ts';
+import { limitsIn, maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { addToIndex, keyHashOf } from './api-key-index.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
+import { recordChangeCall } from './record-change-call.ts';
 import { writeBatch } from './write-batch.ts';
 
 /** A record in an export. It contains the hash of the key and not the key, so nobody can use it as a credential. */
 export interface TransferredKey extends ApiKeyRecord {
   sha256: string;
+  /** What the record of the key does not have of its customer. */
+  customer: Pick<CustomerRecord, 'name' | 'createdAt' | 'contact' | 'notes' | 'reference'>;
 }
 
 /** Numbers of records of a file, by outcome. */
@@ -39,7 +42,9 @@ export interface ImportResult {
 
 /** Formats a line of a file that importKeys reads. */
 export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): string {
-  return JSON.stringify({ sha256: key.keyHash, ...key.record } satisfies TransferredKey);
+  const { name, createdAt, contact, notes, reference } = key.customer;
+  const customer = { name, createdAt, contact, notes, reference };
+  return JSON.stringify({ sha256: key.place.keyHash, ...key.record, customer } satisfies TransferredKey);
 }
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
@@ -55,6 +60,16 @@ const maxRev = 999_999_999_999_998;
 const lineSchema = z.strictObject({
   sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
   id: z.string().regex(keyIdPattern, 'is not 1 to 100 letters, digits, _ and -'),
+  customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -').optional(),
+  customer: z
+    .strictObject({
+      name: z.string(),
+      createdAt: z.string(),
+      contact: z.string().optional(),
+      notes: z.string().optional(),
+      reference: z.string().optional(),
+    })
+    .optional(),
   name: z.string(),
   plan: z.string().min(1),
   hint: z.string(),
@@ -65,6 +80,7 @@ const lineSchema = z.strictObject({
   temporary: timedLimits({ until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }) }),
   trial: timedLimits({ since: z.number().int().min(1).max(999_999_999_999_999) }),
   revokedAt: z.string().min(1).optional(),
+  suspendedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
   batch: z.string().optional(),
@@ -120,9 +136,13 @@ export async function importKeys(
         result.outdated += 1;
     }
   }
-  for (const { sha256, ...record } of unindexed) await addToIndex({ redis, now }, record, sha256);
+  for (const { sha256, customer: _customer, ...record } of unindexed) {
+    await addToIndex({ redis, now }, record, { customerId: record.customerId, keyHash: sha256 });
+  }
   if (absent.length > 0) {
     const source = { action: 'keys.import', fileSha256: sha256(), audit } as const;
+    const customers = new Map(absent.map((key) => [key.customerId, customerOf(key)]));
+    for (const customer of customers.values()) await addCustomer(customer);
     for await (const outcomes of writeBatch(absent, add, source)) {
       for (const outcome of outcomes) result[outcome] += 1;
     }
@@ -130,27 +150,25 @@ export async function importKeys(
   return result;
 
   async function check(
-    { sha256, ...record }: TransferredKey,
+    { sha256, customer, ...record }: TransferredKey,
     line: number,
   ): Promise<'absent' | 'unchanged' | 'differing' | 'outdated'> {
-    const [indexed, fields] = await Promise.all([
-      keyHashOf(redis, record.id),
-      redis.hgetall(redisKeys.apiKey(sha256)),
-    ]);
-    if (indexed !== undefined && indexed !== sha256) {
+    const [indexed, place] = await Promise.all([placeOf(redis, record.id), placeOfHash(redis, sha256)]);
+    if (indexed !== undefined && indexed.keyHash !== sha256) {
       throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
     }
-    const found = parseApiKeyRecord(fields);
-    if (found.outcome === 'invalid') return 'differing';
-    if (found.outcome === 'record') {
+    const found = place && (await readApiKey(redis, place));
+    if (found?.outcome === 'invalid') return 'differing';
+    if (found?.outcome === 'record') {
       if (found.record.id !== record.id) {
         throw new InvalidOperation(
           `line ${line}: the key of ${record.id} has the id ${found.record.id} in this Redis`,
         );
       }
       // An import was interrupted, or the index was lost.
-      if (indexed === undefined) unindexed.push({ sha256, ...record });
-      return isSameRecord(found.record, record) ? 'unchanged' : 'differing';
+      if (indexed === undefined) unindexed.push({ sha256, customer, ...record });
+      const isSame = isSameRecord(found, { record, customer: customerOf({ sha256, customer, ...record }) });
+      return isSame ? 'unchanged' : 'differing';
     }
     const end = recordExpiry(record);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
@@ -164,21 +182,44 @@ export async function importKeys(
     return 'absent';
   }
 
-  async function add({ sha256, ...record }: TransferredKey): Promise<'added' | 'unchanged'> {
-    if (apiKeyState(record, now()) === 'valid') await listPlan(redis, record);
-    const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
+  /** A customer that is present stays as it is. */
+  async function addCustomer(customer: CustomerRecord): Promise<void> {
+    await listPlan(redis, customer);
+    if ((await redis.exists(redisKeys.customer(customer.id))) === 0) {
+      const fields = { ...formatCustomerRecord(customer), rev: String(customer.rev) };
+      const { keys, args } = recordChangeCall({ customerId: customer.id, rev: 0, customer: fields });
+      await redis.changeRecord(keys.length, ...keys, ...args);
+    }
+    await addCustomerToIndex({ redis, now }, customer);
+  }
+
+  async function add({
+    sha256,
+    customer: _added,
+    ...record
+  }: TransferredKey): Promise<'added' | 'unchanged'> {
+    const { customerId } = record;
+    const { keys, args } = recordChangeCall({
+      customerId,
+      rev: '',
+      key: {
+        keyHash: sha256,
+        fields: formatApiKeyRecord(record),
+        expiry: recordExpiry(record),
+        isNew: true,
+      },
+    });
     // The record first: reindexKeys removes ids without one from the index.
-    const rev = await redis.changeRecord(
-      redisKeys.apiKey(sha256),
-      0,
-      recordExpiry(record),
-      keptSeconds,
-      ...fields,
-    );
-    await addToIndex({ redis, now }, record, sha256);
+    const rev = await redis.changeRecord(keys.length, ...keys, ...args);
+    await addToIndex({ redis, now }, record, { customerId, keyHash: sha256 });
     // Another operator is importing the same file.
     return rev === 0 ? 'unchanged' : 'added';
   }
+}
+
+function customerOf({ customerId, customer, ...record }: TransferredKey): CustomerRecord {
+  const { plan, temporary, trial, suspendedAt, rev } = record;
+  return { id: customerId, ...customer, plan, ...limitsIn(record), temporary, trial, suspendedAt, rev };
 }
 
 async function* parseLines(
@@ -198,11 +239,28 @@ async function* parseLines(
     if (!parsed.success) {
       throw new InvalidOperation(`line ${line}: ${describeIssues(parsed.error).join('; ')}`);
     }
-    yield { key: parsed.data, line };
+    // Without one, it was exported by a version in which a key had no customer.
+    const { customerId = ownCustomerId(parsed.data.id), name, createdAt } = parsed.data;
+    const { customer = { name, createdAt } } = parsed.data;
+    yield { key: { ...parsed.data, customerId, customer }, line };
   }
 }
 
+/** The same whenever the file is imported. */
+function ownCustomerId(keyId: string): CustomerId {
+  return `cus_${keyId.replace(/^key_/, '').slice(0, 96)}`;
+}
+
 /** Compares all fields but `rev`, which writing raises. */
-function isSameRecord(one: ApiKeyRecord, other: ApiKeyRecord): boolean {
-  return JSON.stringify(formatApiKeyRecord(one)) === JSON.stringify(formatApiKeyRecord(other));
+function isSameRecord(one: ComparedKey, other: ComparedKey): boolean {
+  return JSON.stringify(fieldsOf(one)) === JSON.stringify(fieldsOf(other));
+}
+
+interface ComparedKey {
+  record: ApiKeyRecord;
+  customer: CustomerRecord;
+}
+
+function fieldsOf({ record, customer }: ComparedKey) {
+  return [formatApiKeyRecord(record), formatCustomerRecord(customer)];
 }

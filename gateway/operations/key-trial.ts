@@ -12,16 +12,16 @@ import {
 } from '../plans/trial.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlanLimits } from './plan-store.ts';
 import { newTrial, noTrial, validTrial } from './plan-trial.ts';
 import type { Session } from './session.ts';
 import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 
-/** A key with the limits in force and those on trial. */
+/** A key with the limits in force and those on trial, which are its customer's. */
 export interface KeyOnTrial {
-  keyHash: string;
+  place: KeyPlace;
   record: ApiKeyRecord;
   /** Undefined if a limit of the plan is missing or invalid. */
   limits: Limits | undefined;
@@ -75,11 +75,10 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
     action: AuditAction,
     edit: (record: ApiKeyRecord, own: StoredTrial) => ApiKeyRecord,
   ): Promise<KeyTrialChange> {
-    const { keyHash } = await showStoredKey(redis, id);
     let before: ApiKeyRecord | undefined;
     const after = await updateStoredKey({ redis, audit }, id, action, async (record) => {
       before = record;
-      return edit(record, await readTrial(redisKeys.apiKey(keyHash)));
+      return edit(record, await readTrial(redisKeys.customer(record.customerId)));
     });
     if (before === undefined) throw new Error(`${action} has decided nothing`);
     return { before, after };
@@ -87,17 +86,17 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
 
   return {
     async show(id) {
-      const { keyHash, record } = await showStoredKey(redis, id);
+      const { place, record } = await showStoredKey(redis, id);
       const [texts, own, ofPlan] = await Promise.all([
         readPlanLimits(redis, record.plan),
-        readTrial(redisKeys.apiKey(keyHash)),
+        readTrial(redisKeys.customer(record.customerId)),
         record.plan === enterprisePlan ? undefined : readTrial(redisKeys.plan(record.plan)),
       ]);
       const limited = limitedAt(record, now());
       const limits = completeLimits(byWindow((name) => limited[name] ?? parseLimit(texts[name])));
       const trial = limits && trialLimitsOf(limited, ofPlan?.trial, limits);
       return {
-        keyHash,
+        place,
         record,
         limits,
         trial: trial && { from: record.trial === undefined ? 'plan' : 'key', limits: trial },

@@ -40,13 +40,13 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
   return {
     policy,
     async read(id) {
-      const { keyHash, record } = await showStoredKey(redis, id);
+      const { place, record } = await showStoredKey(redis, id);
       const texts = await readPlanLimits(redis, record.plan);
       // Gateways use their last valid limit in place of an invalid one.
       const limits = byWindow((name) => record[name] ?? parseLimit(texts[name]));
       const [{ windows, strikes }, ban] = await Promise.all([
-        readKeyWindows(redis, keyHash, limits, policy),
-        findBan(session, keyHash),
+        readKeyWindows(redis, place, limits, policy),
+        findBan(session, place),
       ]);
       const state = apiKeyState(record, now());
       return {

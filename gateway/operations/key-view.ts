@@ -6,7 +6,7 @@ import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 
-export const keyStates = ['valid', 'expired', 'revoked', 'unusable'] as const;
+export const keyStates = ['valid', 'suspended', 'expired', 'revoked', 'unusable'] as const;
 
 /** Limits as JSON shows them: null for a required window without one, and nothing for another. */
 export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
@@ -18,6 +18,7 @@ const textOrNull = z.string().nullable();
 /** A key as operators see it. Every field is present, with null for what a key does not have. */
 export const keyViewSchema = z.object({
   id: z.string(),
+  customerId: z.string().describe('Its customer, whose plan and limits these are'),
   plan: z.string(),
   name: z.string(),
   hint: z.string().describe('First characters of the key'),
@@ -40,10 +41,24 @@ export const keyViewSchema = z.object({
 export type KeyView = z.infer<typeof keyViewSchema>;
 
 export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
-  const { id, name, plan, hint, createdAt, expiresAt, scopes, revokedAt, replaces, replacedBy, rev } = record;
+  const {
+    id,
+    customerId,
+    name,
+    plan,
+    hint,
+    createdAt,
+    expiresAt,
+    scopes,
+    revokedAt,
+    replaces,
+    replacedBy,
+    rev,
+  } = record;
   const temporary = temporaryAt(record, nowMs);
   return {
     id,
+    customerId,
     plan,
     name,
     hint,
@@ -61,11 +76,19 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
   };
 }
 
+/** What of a stored key its view needs. */
+export type ViewedKey =
+  { outcome: 'record'; record: ApiKeyRecord } | Extract<StoredApiKey, { outcome: 'invalid' }>;
+
 /** The same for any stored key. One with an invalid record has the same shape, since it can still be revoked. */
-export function keyView(key: StoredApiKey, nowMs: number): KeyView {
+export function keyView(key: ViewedKey, nowMs: number): KeyView {
   if (key.outcome === 'record') return recordView(key.record, nowMs);
   return {
-    ...recordView({ id: key.id, plan: '', name: '', hint: '', createdAt: '', rev: 0 }, nowMs),
+    ...recordView(
+      { id: key.id, customerId: 'cus_', plan: '', name: '', hint: '', createdAt: '', rev: 0 },
+      nowMs,
+    ),
+    customerId: '',
     name: `unusable: ${key.issues.join('; ')}`,
     state: key.revoked ? 'revoked' : 'unusable',
   };

@@ -6,6 +6,7 @@ import { forRequired, mapWindows } from '../limits/windows.ts';
 import { defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import type { KeyPlace } from '../redis/redis-keys.ts';
 
 /** Use of one window. */
 export const windowViewSchema = z
@@ -38,12 +39,12 @@ export interface KeyWindows {
 /** Reads the windows by one Redis command. Counts nothing. @param limits those that are known */
 export async function readKeyWindows(
   redis: RedisClient,
-  keyHash: string,
+  place: KeyPlace,
   limits: SomeLimits,
   banPolicy: BanPolicy = defaultBanPolicy,
 ): Promise<KeyWindows> {
   const usage = await readUsage(redis, {
-    keyHash,
+    place,
     rev: anyRev,
     limits: withLimits(forRequired(maxLimit), limits),
     banPolicy,

@@ -1,4 +1,5 @@
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { placesOf } from './api-key-index.ts';
 import type { ScoredMember } from './scored-pages.ts';
 import { keyTextMatcher } from './search-keys.ts';
 import type { Session } from './session.ts';
@@ -7,7 +8,7 @@ import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
 /** A key with its place in a sorted set of ids. */
 export interface PlacedKey {
   key: StoredApiKey;
-  keyHash: string | undefined;
+  keyPlace: KeyPlace | undefined;
   place: ScoredMember;
 }
 
@@ -29,23 +30,29 @@ export async function lookUpPlaces(
 ): Promise<PlacedKey[]> {
   const matchesText = text === '' ? undefined : keyTextMatcher(text);
 
-  async function mayMatch(id: string, keyHash: string): Promise<boolean> {
+  async function mayMatch(id: string, place: KeyPlace): Promise<boolean> {
     if (plan === undefined && matchesText === undefined) return true;
     // A value of another type may match by its id.
-    const texts = await redis.hmget(redisKeys.apiKey(keyHash), 'name', 'hint', 'plan').catch(() => []);
-    const [name, hint, onPlan] = texts.map((found) => found ?? '');
+    const [onPlan, texts] = await Promise.all([
+      plan && redis.hget(redisKeys.customer(place.customerId), 'plan').catch(() => ''),
+      redis.hmget(redisKeys.apiKey(place), 'name', 'hint').catch(() => []),
+    ]);
     if (plan !== undefined && onPlan !== plan) return false;
+    const [name, hint] = texts;
     return matchesText?.({ id, name: name ?? '', hint: hint ?? '' }) ?? true;
   }
 
-  const keyHashes = await redis.hmget(redisKeys.apiKeyIds, ...places.map(({ member }) => member));
+  const keyPlaces = await placesOf(
+    redis,
+    places.map(({ member }) => member),
+  );
   const found = await Promise.all(
     places.map(async (place, position): Promise<PlacedKey | undefined> => {
-      const keyHash = keyHashes[position] ?? undefined;
-      if (keyHash === undefined) return { key: lostKey(place.member), keyHash, place };
-      if (!(await mayMatch(place.member, keyHash))) return undefined;
-      const key = (await readStoredKey(redis, place.member, keyHash))?.key;
-      return key && { key, keyHash, place };
+      const keyPlace = keyPlaces[position];
+      if (keyPlace === undefined) return { key: lostKey(place.member), keyPlace, place };
+      if (!(await mayMatch(place.member, keyPlace))) return undefined;
+      const key = (await readStoredKey(redis, place.member, keyPlace))?.key;
+      return key && { key, keyPlace, place };
     }),
   );
   return found.filter((key) => key !== undefined);
@@ -57,5 +64,6 @@ function lostKey(id: string): StoredApiKey {
     id,
     issues: [`its hash is missing in ${redisKeys.apiKeyIds}`],
     revoked: false,
+    where: redisKeys.apiKeyIds,
   };
 }

@@ -4,7 +4,7 @@ import { byWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
 import type { WindowView, WindowViews } from './key-windows.ts';
 
 /** Why the next request of a key that is not valid is refused. */
-const reasonsForGood = ['gone', 'lost', 'unusable', 'revoked', 'expired'] as const;
+const reasonsForGood = ['gone', 'lost', 'unusable', 'revoked', 'expired', 'suspended'] as const;
 const reasons = z.enum([...reasonsForGood, 'ban', 'no_limits', ...windowNames]);
 
 type RefusalForGood = (typeof reasonsForGood)[number];
@@ -76,6 +76,8 @@ export function refusedForGood(
       return refusal(state, `revoked at ${since ?? 'an unknown time'}`, null);
     case 'expired':
       return refusal(state, `expired at ${since ?? 'an unknown time'}`, null);
+    case 'suspended':
+      return refusal(state, `its customer is suspended since ${since ?? 'an unknown time'}`, null);
     case 'unusable':
       return refusal(
         state,

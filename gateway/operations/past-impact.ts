@@ -4,8 +4,8 @@ import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { byWindow, windowNames, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
 import { readUsageMonth, unitsOfMonth, unitsOn, type MonthRecord } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { maxNamed, nameKeys, planKeyPages, type CountOptions, type PlanKey } from './plan-impact.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { maxNamed, nameKeys, planKeyPages, type CountOptions } from './plan-impact.ts';
 import type { Session } from './session.ts';
 import { oldestDay } from './usage-record.ts';
 
@@ -83,7 +83,9 @@ export async function readPastUse(
   const options = { pageSize, onPage: onPage && ((read: number) => onPage(read, use)) };
   for await (const page of planKeyPages(session, options)) {
     const keys = page.filter((key) => key.plan === plan);
-    const read = await Promise.all(keys.map((key) => readKey(session.redis, key, periods)));
+    const read = await Promise.all(
+      keys.map(({ place, own }) => readCustomer(session.redis, place.customerId, own, periods)),
+    );
     use.keys.push(...read.filter((key) => key !== undefined));
   }
   return use;
@@ -92,11 +94,11 @@ export async function readPastUse(
 /** The same of one key, also for windows in which it has a limit of its own. */
 export async function readPastUseOfKey(
   session: Pick<Session, 'redis' | 'now'>,
-  key: Pick<PlanKey, 'id' | 'keyHash'>,
+  customerId: CustomerId,
   windows: readonly WindowName[],
 ): Promise<PastUse> {
   const { periods, use } = await begin(session, windows);
-  const read = await readKey(session.redis, { ...key, own: {} }, periods);
+  const read = await readCustomer(session.redis, customerId, {}, periods);
   return { ...use, keys: read === undefined ? [] : [read] };
 }
 
@@ -134,9 +136,10 @@ function periodsOf(calendar: CalendarWindow, nowMs: number, oldest: number): Per
 }
 
 /** @returns undefined without use */
-async function readKey(
+async function readCustomer(
   redis: RedisClient,
-  { id, keyHash, own }: Pick<PlanKey, 'id' | 'keyHash' | 'own'>,
+  id: CustomerId,
+  own: SomeLimits,
   periods: Periods,
 ): Promise<PastKey | undefined> {
   const wanted = periods.filter(([window]) => own[window] === undefined);
@@ -145,7 +148,7 @@ async function readKey(
     await Promise.all(
       months.map(async (month): Promise<[string, MonthRecord]> => [
         month,
-        await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month)),
+        await readUsageMonth(redis, redisKeys.usageMonth(id, month)),
       ]),
     ),
   );

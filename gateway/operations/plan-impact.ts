@@ -15,7 +15,7 @@ import {
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexPages } from './api-key-index.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
@@ -53,8 +53,7 @@ export const maxNamed = 10;
 
 /** A valid key, as far as it matters here. */
 export interface PlanKey {
-  id: string;
-  keyHash: string;
+  place: KeyPlace;
   plan: string;
   /** Limits of its own, which do not change with the plan. */
   own: SomeLimits;
@@ -106,7 +105,7 @@ export interface PlanUse {
 }
 
 interface KeyUse {
-  id: string;
+  id: CustomerId;
   /** Requests in the open windows; undefined in a window for which the key has a limit of its own. */
   used: ByWindow<number>;
 }
@@ -131,7 +130,7 @@ export async function readPlanUse(
     const keys = page.filter((key) => key.plan === plan);
     use.keys += keys.length;
     const used = await Promise.all(
-      keys.map(async (key) => ({ id: key.id, used: await readUsed(redis, key) })),
+      keys.map(async (key) => ({ id: key.place.customerId, used: await readUsed(redis, key) })),
     );
     use.used.push(...used);
   }
@@ -164,53 +163,62 @@ export async function findHitKeys(
 const byShare = (one: Pick<HitKey, 'used' | 'limit'>, other: Pick<HitKey, 'used' | 'limit'>) =>
   other.used / other.limit - one.used / one.limit;
 
-/** Adds the names of customers to keys. */
+/** Adds names to ids of customers and keys. */
 export async function nameKeys<Key extends { id: string }>(
   { redis }: Pick<Session, 'redis'>,
   keys: readonly Key[],
 ): Promise<(Key & { name: string })[]> {
   return Promise.all(
     keys.map(async (key) => {
+      if (isCustomerId(key.id)) {
+        const name = await redis.hget(redisKeys.customer(key.id), 'name').catch(() => null);
+        return { ...key, name: name ?? '' };
+      }
       const found = await ignoreInvalid(findStoredKey(redis, key.id));
       return { ...key, name: found?.key.outcome === 'record' ? found.key.record.name : '' };
     }),
   );
 }
 
-/** All valid keys, page by page. */
+/** A valid key of each customer that has one, page by page. */
 export async function* planKeyPages(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   { pageSize = defaultPageSize, onPage }: CountOptions,
 ): AsyncGenerator<PlanKey[]> {
   let read = 0;
+  const seen = new Set<CustomerId>();
   for await (const page of indexPages({ redis, now }, undefined, pageSize)) {
     const found = await Promise.all(
-      page.flatMap(({ id, keyHash }) =>
-        keyHash === undefined ? [] : [readPlanKey(redis, { id, keyHash }, now())],
-      ),
+      page.flatMap(({ place }) => (place === undefined ? [] : [readPlanKey(redis, place, now())])),
     );
-    yield found.filter((key) => key !== undefined);
+    yield found.flatMap((key) => {
+      if (key === undefined || seen.has(key.place.customerId)) return [];
+      seen.add(key.place.customerId);
+      return [key];
+    });
     read += page.length;
     await onPage?.(read);
   }
 }
 
 /** @returns undefined if it is not valid, or its record is gone */
-async function readPlanKey(
-  redis: RedisClient,
-  { id, keyHash }: Pick<PlanKey, 'id' | 'keyHash'>,
-  nowMs: number,
-): Promise<PlanKey | undefined> {
-  const fields = ['plan', 'revokedAt', 'expiresAt', ...windowNames, ...temporaryFields];
-  const values = await redis.hmget(redisKeys.apiKey(keyHash), ...fields).catch((error: unknown) => {
-    if (isWrongType(error)) return [];
-    throw error;
-  });
-  const texts = Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
-  const { plan, revokedAt, expiresAt } = texts;
-  if (plan === undefined || apiKeyState({ revokedAt, expiresAt }, nowMs) !== 'valid') return undefined;
+async function readPlanKey(redis: RedisClient, place: KeyPlace, nowMs: number): Promise<PlanKey | undefined> {
+  const read = async (key: string, fields: string[]) => {
+    const values = await redis.hmget(key, ...fields).catch((error: unknown) => {
+      if (isWrongType(error)) return [];
+      throw error;
+    });
+    return Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
+  };
+  const [texts, ofKey] = await Promise.all([
+    read(redisKeys.customer(place.customerId), ['plan', 'suspendedAt', ...windowNames, ...temporaryFields]),
+    read(redisKeys.apiKey(place), ['id', 'revokedAt', 'expiresAt']),
+  ]);
+  const { plan, suspendedAt } = texts;
+  if (plan === undefined || ofKey['id'] === undefined) return undefined;
+  if (apiKeyState({ ...ofKey, suspendedAt }, nowMs) !== 'valid') return undefined;
   const own = { ...byWindow((name) => parseLimit(texts[name])), ...parseTemporary(texts) };
-  return { id, keyHash, plan, own: limitsIn(limitedAt(own, nowMs)) };
+  return { place, plan, own: limitsIn(limitedAt(own, nowMs)) };
 }
 
 /** Which of the plan's limits the key has used up. */
@@ -218,10 +226,10 @@ async function usedUp(redis: RedisClient, key: PlanKey, limits: Limits | undefin
   return limits === undefined ? [] : overLimits(await readUsed(redis, key), limits);
 }
 
-async function readUsed(redis: RedisClient, { keyHash, own }: PlanKey): Promise<ByWindow<number>> {
+async function readUsed(redis: RedisClient, { place, own }: PlanKey): Promise<ByWindow<number>> {
   if (windowNames.every((name) => own[name] !== undefined)) return {};
   const usage = await readUsage(redis, {
-    keyHash,
+    place,
     rev: anyRev,
     limits: anyLimits,
     banPolicy: anyBanPolicy,

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { limitsIn, type SomeLimits } from '../limits/limits.ts';
-import { temporaryAt } from '../limits/temporary-limits.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
+import type { CustomerId } from '../redis/redis-keys.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { OperationFailure } from './operation-failure.ts';
 import type { Session } from './session.ts';
@@ -12,15 +11,14 @@ import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 const readAttempts = 15;
 const retryMs = 200;
 
-/** What the new key takes over from the old one. */
-type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'scopes' | 'trial' | 'temporary'> &
-  SomeLimits & {
-    expiresAt: Date | undefined;
-    replaces: string;
-  };
+/** What the new key takes over from the old one. All else is the customer's. */
+type Replacement = Pick<ApiKeyRecord, 'name' | 'scopes'> & {
+  expiresAt: Date | undefined;
+  replaces: string;
+};
 
 interface RotateKeyOptions<Issued> {
-  issue(wanted: Replacement): Promise<Issued>;
+  issueFor(customerId: CustomerId, wanted: Replacement): Promise<Issued>;
   revoke(id: string): Promise<unknown>;
 }
 
@@ -29,29 +27,16 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   { redis, audit, now }: Session,
   id: string,
   graceMs: number,
-  { issue, revoke }: RotateKeyOptions<Issued>,
+  { issueFor, revoke }: RotateKeyOptions<Issued>,
 ): Promise<Issued & { old: ApiKeyRecord }> {
   const { record } = await showStoredKey(redis, id);
-  const { name, plan, expiresAt, scopes, replacedBy } = record;
-  const temporary = temporaryAt(record, now());
-  // The new key has counts of its own, which start now.
-  const trial = record.trial && { ...record.trial, since: now() };
+  const { name, customerId, expiresAt, scopes, replacedBy } = record;
   if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
     throw alreadyReplaced(record);
   }
   assertValid(record, now());
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
-  const limits = limitsIn(record);
-  const issued = await issue({
-    name,
-    plan,
-    scopes,
-    ...limits,
-    temporary,
-    trial,
-    expiresAt: ownExpiry,
-    replaces: id,
-  });
+  const issued = await issueFor(customerId, { name, scopes, expiresAt: ownExpiry, replaces: id });
   try {
     const old = await updateStoredKey({ redis, audit }, id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.

@@ -1,13 +1,13 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { keyHashOf as keyHashIn, redisKeys } from '../redis/redis-keys.ts';
-import { keyHashOf } from './api-key-index.ts';
+import { placeIn, recordPattern, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { placeOf } from './api-key-index.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 
 /** A record as the scan finds it. Fields that it lacks are empty. */
 export interface ScannedRecord {
   id: string;
-  keyHash: string;
+  place: KeyPlace;
   createdAt: string;
 }
 
@@ -15,18 +15,18 @@ const samplePages = 10;
 
 /** Scans the records of all shards. */
 export async function* scanRecords(redis: RedisClient): AsyncGenerator<ScannedRecord[]> {
-  for await (const keys of scanRedisKeys(redis, redisKeys.apiKey('*'))) {
-    const keyHashes = keys.flatMap((key) => keyHashIn(key) ?? []);
-    yield await Promise.all(keyHashes.map((keyHash) => readRecord(redis, keyHash)));
+  for await (const keys of scanRedisKeys(redis, recordPattern)) {
+    const places = keys.flatMap((key) => placeIn('key', key) ?? []);
+    yield await Promise.all(places.map((place) => readRecord(redis, place)));
   }
 }
 
-async function readRecord(redis: RedisClient, keyHash: string): Promise<ScannedRecord> {
+async function readRecord(redis: RedisClient, place: KeyPlace): Promise<ScannedRecord> {
   try {
-    const [id, createdAt] = await redis.hmget(redisKeys.apiKey(keyHash), 'id', 'createdAt');
-    return { id: id ?? '', keyHash, createdAt: createdAt ?? '' };
+    const [id, createdAt] = await redis.hmget(redisKeys.apiKey(place), 'id', 'createdAt');
+    return { id: id ?? '', place, createdAt: createdAt ?? '' };
   } catch (error) {
-    if (isWrongType(error)) return { id: '', keyHash, createdAt: '' };
+    if (isWrongType(error)) return { id: '', place, createdAt: '' };
     throw error;
   }
 }
@@ -40,8 +40,8 @@ export async function findUnindexed(redis: RedisClient): Promise<string | undefi
   let pages = 0;
   for await (const page of scanRecords(redis)) {
     const ids = page.map(({ id }) => id).filter((id) => id !== '');
-    const keyHashes = await Promise.all(ids.map((id) => keyHashOf(redis, id)));
-    const unindexed = ids.find((_id, position) => keyHashes[position] === undefined);
+    const places = await Promise.all(ids.map((id) => placeOf(redis, id)));
+    const unindexed = ids.find((_id, position) => places[position] === undefined);
     pages += 1;
     if (unindexed !== undefined || pages === samplePages) return unindexed;
   }

@@ -1,31 +1,23 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { parseUsageKey, redisKeys } from '../redis/redis-keys.ts';
-import { keyHashOf } from './api-key-index.ts';
+import { parseUsageKey, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 
 /**
- * Finds keys with use in one of the months that the index lacks, such as those that were removed from it 90 days after
- * their end. Each key once, although SCAN may return it more often.
+ * Finds customers with use in one of the months that the index lacks, such as those that were removed. Each customer once,
+ * although SCAN may return it more often.
  * @param months months as YYYYMM
  */
-export async function* scanUsage(redis: RedisClient, months: readonly string[]): AsyncGenerator<string[]> {
-  const found = new Set<string>();
-  for await (const page of scanRedisKeys(redis, redisKeys.usageMonth('*', '*'))) {
+export async function* scanUsage(
+  redis: RedisClient,
+  months: readonly string[],
+): AsyncGenerator<CustomerId[]> {
+  const found = new Set<CustomerId>();
+  for await (const page of scanRedisKeys(redis, redisKeys.usageMonth('cus_*', '*'))) {
     const recorded = page.filter((key) => months.includes(key.slice(-6)));
-    const unindexed = await Promise.all(
-      recorded.map(async (key) => {
-        const keyHash = parseUsageKey(key)?.keyHash;
-        if (keyHash === undefined || found.has(keyHash)) return [];
-        const id =
-          (await redis.hget(key, 'id').catch(() => null)) ||
-          // Recorded while the record of the key was lost.
-          (await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null));
-        if (id && (await keyHashOf(redis, id)) === keyHash) return [];
-        return [keyHash];
-      }),
-    );
-    const fresh = new Set(unindexed.flat());
-    for (const keyHash of fresh) found.add(keyHash);
-    if (fresh.size > 0) yield [...fresh];
+    const ids = new Set(recorded.flatMap((key) => parseUsageKey(key)?.customerId ?? [])).difference(found);
+    for (const id of ids) found.add(id);
+    const indexed = await Promise.all(Array.from(ids, (id) => redis.zscore(redisKeys.customers, id)));
+    const unindexed = [...ids].filter((_id, position) => indexed[position] === null);
+    if (unindexed.length > 0) yield unindexed;
   }
 }

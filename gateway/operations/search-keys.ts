@@ -1,5 +1,5 @@
 import { keyPrefix } from '../config/key-prefix.ts';
-import { keyHashOf } from './api-key-index.ts';
+import { placeOf, placeOfHash } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { containsApiKey } from './pasted-key.ts';
@@ -22,7 +22,7 @@ interface SearchKeysOptions {
 }
 
 /** A SHA-256, also in the name of a Redis key. */
-const keyHashPattern = /^(?:gw:[a-z-]+:\{)?([\da-f]{64})(?:$|\})/i;
+const keyHashPattern = /^(?:gw:[a-z-]+:(?:\{[\w-]+\}:)?)?([\da-f]{64})$/i;
 /** Fewer characters of a hint, or of an id that does not begin like one, say nothing. */
 const [minHint, minIdPart] = [2, 6];
 const hintLength = 4;
@@ -66,13 +66,14 @@ export async function findExactly(
 ): Promise<StoredApiKey | undefined> {
   const [, hash] = keyHashPattern.exec(text) ?? [];
   if (hash !== undefined) {
-    const found = (await readStoredKey(redis, '', hash.toLowerCase()))?.key;
+    const place = await placeOfHash(redis, hash.toLowerCase());
+    const found = place && (await readStoredKey(redis, '', place))?.key;
     if (found !== undefined) return found;
     throw new InvalidOperation('no key with this SHA-256 has a record');
   }
   if (text.startsWith(keyPrefix())) return undefined;
-  const keyHash = await keyHashOf(redis, text);
-  return keyHash === undefined ? undefined : (await readStoredKey(redis, text, keyHash))?.key;
+  const place = await placeOf(redis, text);
+  return place === undefined ? undefined : (await readStoredKey(redis, text, place))?.key;
 }
 
 /** What of a key a text can match. Without a valid record, a key has only its id. */

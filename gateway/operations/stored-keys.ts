@@ -1,16 +1,12 @@
-import {
-  formatApiKeyRecord,
-  keptSeconds,
-  parseApiKeyRecord,
-  recordExpiry,
-  type ApiKeyRecord,
-} from '../api-keys/api-key-record.ts';
+import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { formatCustomerLimits, type CustomerRecord } from '../api-keys/customer-record.ts';
+import { readApiKey } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { indexSizes, isListed, keyHashOf } from './api-key-index.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { indexSizes, isListed, placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
 import { UnknownKey } from './unknown-key.ts';
 
@@ -19,10 +15,18 @@ export type StoredApiKey =
   | {
       outcome: 'record';
       record: ApiKeyRecord;
+      customer: CustomerRecord;
       /** As ParsedRecord has them. */
       issues?: string[];
     }
-  | { outcome: 'invalid'; id: string; issues: string[]; revoked: boolean };
+  | {
+      outcome: 'invalid';
+      id: string;
+      issues: string[];
+      revoked: boolean;
+      /** Redis key of the record that is invalid: the key's, or its customer's. */
+      where: string;
+    };
 
 /** Maximum number of attempts at a change while others change the same key. */
 export const maxAttempts = 5;
@@ -31,72 +35,61 @@ export function tooManyChanges(id: string): Error {
   return new Error(`the key ${id} keeps being changed by others; try again`);
 }
 
-async function readFields(
-  redis: RedisClient,
-  keyHash: string,
-): Promise<{ rev: string; fields: Record<string, string> | 'no hash' }> {
-  try {
-    const fields = await redis.hgetall(redisKeys.apiKey(keyHash));
-    return { rev: fields['rev'] ?? '0', fields };
-  } catch (error) {
-    if (isWrongType(error)) return { rev: '', fields: 'no hash' };
-    throw error;
-  }
-}
-
 /**
  * Reads a record, also if it was edited by hand.
- * @returns undefined if there is no record; an empty rev if it is not a hash any more
+ * @returns undefined if there is no record; an empty rev if that of the customer is not a hash any more
  */
 export async function readStoredKey(
   redis: RedisClient,
   id: string,
-  keyHash: string,
+  place: KeyPlace,
 ): Promise<{ rev: string; key: StoredApiKey } | undefined> {
-  const { rev, fields } = await readFields(redis, keyHash);
-  if (fields === 'no hash') {
-    const issues = [`${redisKeys.apiKey(keyHash)} is no longer a hash: delete it`];
-    return { rev, key: { outcome: 'invalid', id, issues, revoked: false } };
+  const read = await readApiKey(redis, place);
+  const { rev = '' } = read;
+  if (read.outcome === 'absent') return undefined;
+  if (read.outcome === 'record') {
+    const { record, customer, issues } = read;
+    return { rev, key: { outcome: 'record', record, customer, ...(issues && { issues }) } };
   }
-  const parsed = parseApiKeyRecord(fields);
-  if (parsed.outcome === 'absent') return undefined;
-  return { rev, key: parsed.outcome === 'invalid' ? { ...parsed, id } : parsed };
+  const { issues, customerIssues, revoked } = read;
+  const where = issues.length > 0 ? redisKeys.apiKey(place) : redisKeys.customer(place.customerId);
+  return { rev, key: { outcome: 'invalid', id, issues: [...issues, ...customerIssues], revoked, where } };
 }
 
 /** Finds a record by the id of its key. @throws InvalidOperation if there is no such key */
 export async function findStoredKey(
   redis: RedisClient,
   id: string,
-): Promise<{ keyHash: string; rev: string; key: StoredApiKey }> {
-  const keyHash = await keyHashOf(redis, id);
-  if (keyHash === undefined && (await isListed(redis, id))) {
+): Promise<{ place: KeyPlace; rev: string; key: StoredApiKey }> {
+  const place = await placeOf(redis, id);
+  if (place === undefined && (await isListed(redis, id))) {
     throw new InvalidOperation(
       `${redisKeys.apiKeyIds} has no hash for ${id}, which is in ${redisKeys.apiKeysByCreation}: ` +
         'ops keys reindex finds it',
     );
   }
-  const found = keyHash === undefined ? undefined : await readStoredKey(redis, id, keyHash);
-  if (keyHash === undefined || found === undefined) {
+  const found = place === undefined ? undefined : await readStoredKey(redis, id, place);
+  if (place === undefined || found === undefined) {
     const { hashed } = await indexSizes(redis);
     const hint =
       hashed === 0 ? `, and ${redisKeys.apiKeyIds} has no ids at all: ops keys reindex finds all keys` : '';
     throw new UnknownKey(id, hint);
   }
-  return { keyHash, ...found };
+  return { place, ...found };
 }
 
 /** @throws InvalidOperation if there is no such key, or its record is invalid */
 export async function showStoredKey(
   redis: RedisClient,
   id: string,
-): Promise<{ keyHash: string; record: ApiKeyRecord }> {
-  const { keyHash, key } = await findStoredKey(redis, id);
-  if (key.outcome === 'record') return { keyHash, record: key.record };
-  throw new InvalidOperation(`the record ${redisKeys.apiKey(keyHash)} is invalid: ${key.issues.join('; ')}`);
+): Promise<{ place: KeyPlace; record: ApiKeyRecord }> {
+  const { place, key } = await findStoredKey(redis, id);
+  if (key.outcome === 'record') return { place, record: key.record };
+  throw new InvalidOperation(`the record ${key.where} is invalid: ${key.issues.join('; ')}`);
 }
 
 /**
- * Reads, edits, and writes if nobody wrote in between; otherwise starts again. Audited.
+ * Reads, edits, and writes if nobody wrote in between; otherwise starts again. What limits the key is its customer's. Audited.
  * @throws InvalidOperation as showStoredKey does, and what `edit` throws
  */
 export async function updateStoredKey(
@@ -106,13 +99,21 @@ export async function updateStoredKey(
   edit: (record: ApiKeyRecord) => Promise<ApiKeyRecord>,
 ): Promise<ApiKeyRecord> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const { keyHash, record: before } = await showStoredKey(redis, id);
+    const { place, record: before } = await showStoredKey(redis, id);
     const edited = await edit(before);
     const { rev: _unknownYet, ...after } = edited;
     const rev = await audit.make([{ action, target: id, before, after }], {
       script: 'changeRecordAudited',
-      keys: [redisKeys.apiKey(keyHash)],
-      args: [before.rev, recordExpiry(edited), keptSeconds, ...formatApiKeyRecord(edited)],
+      ...recordChangeCall({
+        customerId: place.customerId,
+        rev: before.rev,
+        customer: formatCustomerLimits(edited),
+        key: {
+          keyHash: place.keyHash,
+          fields: formatApiKeyRecord(edited),
+          expiry: recordExpiry(edited),
+        },
+      }),
     });
     if (rev) return { ...edited, rev };
   }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import type { CustomerRecord } from '../api-keys/customer-record.ts';
 import type { Limits } from '../limits/limits.ts';
 import { countFields } from '../limits/window-fields.ts';
 import { fieldOf, windowNames, type CountsByWindow, type WindowName } from '../limits/windows.ts';
 import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 
 /** Counts of a trial. Its requests are all that Redis decided, except during a ban. */
@@ -48,17 +48,16 @@ interface PlanTrialReportOptions {
 export async function reportPlanTrial(options: PlanTrialReportOptions): Promise<PlanTrialReport> {
   const { redis, keys, plan, limits, trial, count } = options;
   const report: PlanTrialReport = { ...noCounts, keys: 0, activeKeys: 0, refusedKeys: 0, hardestHit: [] };
+  const seen = new Set<CustomerId>();
   for await (const page of keys) {
-    const onTrial = page.flatMap((key) =>
-      key.outcome === 'record' && key.record.plan === plan && isOnPlanTrial(key.record, trial, limits)
-        ? [key]
-        : [],
-    );
-    const counts = await Promise.all(
-      onTrial.map(({ keyHash }) => readTrialCounts(redis, keyHash, trial.since)),
-    );
+    const onTrial = page.flatMap((key) => {
+      if (key.outcome !== 'record' || seen.has(key.customer.id)) return [];
+      seen.add(key.customer.id);
+      return key.customer.plan === plan && isOnPlanTrial(key.customer, trial, limits) ? [key.customer] : [];
+    });
+    const counts = await Promise.all(onTrial.map(({ id }) => readTrialCounts(redis, id, trial.since)));
     report.keys += onTrial.length;
-    for (const [index, { record }] of onTrial.entries()) add(report, record, counts[index] ?? noCounts);
+    for (const [index, customer] of onTrial.entries()) add(report, customer, counts[index] ?? noCounts);
     report.hardestHit = report.hardestHit.toSorted(byRefusals).slice(0, count);
   }
   return report;
@@ -69,12 +68,12 @@ const noCounts: TrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
 /** @param since start of the trial in Unix milliseconds: counts of another one are none of it */
 export async function readTrialCounts(
   redis: RedisClient,
-  keyHash: string,
+  customerId: CustomerId,
   since: number,
 ): Promise<TrialCounts> {
   const fields = windowNames.map((name) => fieldOf('refused', name));
   const texts = await redis
-    .hmget(redisKeys.trial(keyHash), 'since', 'requests', ...fields)
+    .hmget(redisKeys.trial(customerId), 'since', 'requests', ...fields)
     .catch((error: unknown) => {
       // Edited into another type of value, which the key's next request replaces.
       if (isWrongType(error)) return [];
@@ -103,11 +102,11 @@ function addRefused(counts: TrialCounts, field: keyof CountsByWindow<'refused'>,
   if (refused > 0) counts[field] = (counts[field] ?? 0) + refused;
 }
 
-function isOnPlanTrial(record: ApiKeyRecord, trial: Trial, limits: Limits): boolean {
+function isOnPlanTrial(record: CustomerRecord, trial: Trial, limits: Limits): boolean {
   return record.trial === undefined && trialLimitsOf(record, trial, limits) !== undefined;
 }
 
-function add(report: PlanTrialReport, { id, name }: ApiKeyRecord, counts: TrialCounts): void {
+function add(report: PlanTrialReport, { id, name }: CustomerRecord, counts: TrialCounts): void {
   report.requests += counts.requests;
   for (const [window, refused] of refusalsByWindow(counts)) {
     addRefused(report, fieldOf('refused', window), refused);

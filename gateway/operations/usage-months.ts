@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Session } from './session.ts';
-import { readUseByKey, type Days, type UsageRow } from './usage-record.ts';
+import { readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
 
 const counts = z.object({
   served: z.int().describe('Requests that counted towards the quotas'),
@@ -12,7 +12,7 @@ const counts = z.object({
 });
 
 const keyMonthSchema = counts.extend({
-  id: z.string().describe('Id of the API key; empty if it is not known any more'),
+  id: z.string().describe('Id of the customer'),
   name: z.string(),
   plan: z.string().nullable().describe('Plan on the last day with use; null if it is not known'),
 });
@@ -45,8 +45,8 @@ export async function readUsageMonths(
 ): Promise<MonthUsage[]> {
   const sums = new Map(months.map((month) => [month, unusedMonth(month)]));
   const days = { from: daysOfMonth(months[0] ?? '').from, to: daysOfMonth(months.at(-1) ?? '').to };
-  for await (const { keys, done } of readUseByKey(session, days)) {
-    for (const [month, use] of keys.flatMap(monthsOf)) {
+  for await (const { customers, done } of readUseByCustomer(session, days)) {
+    for (const [month, use] of customers.flatMap(monthsOf)) {
       const sum = sums.get(month);
       if (sum !== undefined) addTo(sum, use);
     }

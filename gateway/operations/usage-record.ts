@@ -1,11 +1,10 @@
 import { dayNumberOf } from '../limits/utc-day.ts';
 import { datesByMonth, dayUsage, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { indexPages, keyHashOf } from './api-key-index.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { customerPages } from './api-key-index.ts';
 import { scanUsage } from './scan-usage.ts';
 import type { Session } from './session.ts';
-import { showStoredKey } from './stored-keys.ts';
 import { readRetentionDays } from './usage-retention-store.ts';
 
 /** UTC days as numbers of days since the Unix epoch, both included. */
@@ -14,9 +13,9 @@ export interface Days {
   to: number;
 }
 
-/** Use of one key on one day, as an export has it. */
+/** Use of one customer on one day, as an export has it. */
 export interface UsageRow extends DayUsage {
-  /** Id of the API key; empty if it is not known any more. */
+  /** Id of the customer. */
   id: string;
   name: string;
 }
@@ -27,56 +26,52 @@ const pageMonths = 100;
 /** Reads each day of a range, oldest first. Days without use, and those older than the retention, have zeros. */
 export async function readDays(
   session: Pick<Session, 'redis' | 'now'>,
-  keyHash: string,
+  customerId: CustomerId,
   { from, to }: Days,
 ): Promise<DayUsage[]> {
-  return readUsageDays(session.redis, keyHash, { first: from, last: to, oldest: await oldestDay(session) });
+  return readUsageDays(session.redis, customerId, {
+    first: from,
+    last: to,
+    oldest: await oldestDay(session),
+  });
 }
 
 /** Reads each of the last days, oldest first, today included. */
 export function readLastDays(
   session: Pick<Session, 'redis' | 'now'>,
-  keyHash: string,
+  customerId: CustomerId,
   count: number,
 ): Promise<DayUsage[]> {
   const today = dayNumberOf(session.now());
-  return readDays(session, keyHash, { from: today - count + 1, to: today });
+  return readDays(session, customerId, { from: today - count + 1, to: today });
 }
 
 /**
- * Finds the hash of a key, also of one whose record is gone.
- * @throws InvalidOperation if there is no such key
- */
-export async function findKeyHash({ redis }: Pick<Session, 'redis'>, id: string): Promise<string> {
-  return (await keyHashOf(redis, id)) ?? (await showStoredKey(redis, id)).keyHash;
-}
-
-/**
- * All days with use of all keys in pages, by creation of the key and then by date. Keys that are not in the index any more
- * come last. Takes the memory of a page, whatever the number of keys.
- * @param onProgress called with the number of keys that are done, of those in the index
+ * All days with use of all customers in pages, by creation of the customer and then by date. Customers that are not in the index
+ * any more come last. Takes the memory of a page, whatever the number of customers.
+ * @param onProgress called with the number of customers that are done, of those in the index
  */
 export async function* exportUsage(
   session: Pick<Session, 'redis' | 'now'>,
   days: Days,
-  onProgress: (keys: number) => void,
+  onProgress: (customers: number) => void,
 ): AsyncGenerator<UsageRow[]> {
-  for await (const { keys, done } of readUseByKey(session, days)) {
-    yield keys.flat();
+  for await (const { customers, done } of readUseByCustomer(session, days)) {
+    yield customers.flat();
     onProgress(done);
   }
 }
 
-/** Use of some keys. */
+/** Use of some customers. */
 export interface UsePage {
-  /** Rows of each key, which has no others. */
-  keys: UsageRow[][];
-  /** Number of keys that are done, of those in the index. */
+  /** Rows of each customer, which has no others. */
+  customers: UsageRow[][];
+  /** Number of customers that are done, of those in the index. */
   done: number;
 }
 
-/** As exportUsage, key by key. */
-export async function* readUseByKey(
+/** As exportUsage, customer by customer. */
+export async function* readUseByCustomer(
   session: Pick<Session, 'redis' | 'now'>,
   { from, to }: Days,
 ): AsyncGenerator<UsePage> {
@@ -84,36 +79,32 @@ export async function* readUseByKey(
   const dates = datesByMonth(Math.max(from, await oldestDay(session)), to);
   const pageSize = Math.max(1, Math.floor(pageMonths / Math.max(1, dates.size)));
   let done = 0;
-  for await (const page of indexPages(session, undefined, pageSize)) {
-    const keys = await Promise.all(
-      page.map(async ({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, dates, id))),
-    );
-    done += page.length;
-    yield { keys, done };
+  const readPage = (ids: readonly CustomerId[]) => Promise.all(ids.map((id) => readRows(redis, id, dates)));
+  for await (const ids of customerPages(redis, pageSize)) {
+    const customers = await readPage(ids);
+    done += ids.length;
+    yield { customers, done };
   }
-  for await (const keyHashes of scanUsage(redis, [...dates.keys()])) {
-    yield { keys: await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, dates))), done };
-  }
+  for await (const ids of scanUsage(redis, [...dates.keys()])) yield { customers: await readPage(ids), done };
 }
 
 async function readRows(
   redis: RedisClient,
-  keyHash: string,
+  id: CustomerId,
   datesByMonth: ReadonlyMap<string, readonly string[]>,
-  knownId?: string,
 ): Promise<UsageRow[]> {
   const months = await Promise.all(
     Array.from(datesByMonth, async ([month, dates]) => {
-      const record = await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month));
+      const record = await readUsageMonth(redis, redisKeys.usageMonth(id, month));
       return { record, dates };
     }),
   );
   const days: DayUsage[] = [];
-  let recorded = { id: '', name: '' };
+  let recorded = '';
   for (const { record, dates } of months) {
     const { fields } = record;
     if (fields.size === 0) continue;
-    recorded = { id: fields.get('id') ?? recorded.id, name: fields.get('name') ?? recorded.name };
+    recorded = fields.get('name') ?? recorded;
     for (const date of dates) {
       const use = dayUsage(record, date);
       if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
@@ -121,8 +112,7 @@ async function readRows(
   }
   if (days.length === 0) return [];
   // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
-  const name = (await redis.hget(redisKeys.apiKey(keyHash), 'name').catch(() => null)) ?? recorded.name;
-  const id = knownId ?? recorded.id;
+  const name = (await redis.hget(redisKeys.customer(id), 'name').catch(() => null)) ?? recorded;
   return days.map((use) => Object.assign({ id, name }, use));
 }
 

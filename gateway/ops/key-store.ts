@@ -1,7 +1,6 @@
 import { describeLimits } from '../limits/limits.ts';
 import { createApiKeyStore, type ApiKeyStore, type IssuedApiKey } from '../operations/api-key-store.ts';
-import { keyView, recordView, type KeyView } from '../operations/key-view.ts';
-import type { StoredApiKey } from '../operations/stored-keys.ts';
+import { keyView, recordView, type KeyView, type ViewedKey } from '../operations/key-view.ts';
 import { printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
@@ -30,7 +29,7 @@ export function printIssued({ key, record }: IssuedApiKey, json: true | undefine
   else printFields({ id, key, ...keyFields(rest) });
 }
 
-export function printKey(key: StoredApiKey, json: true | undefined): void {
+export function printKey(key: ViewedKey, json: true | undefined): void {
   const view = keyView(key, now());
   const { id, ...rest } = view;
   if (json) printJson(view);

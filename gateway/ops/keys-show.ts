@@ -18,7 +18,7 @@ export function keysShowCommand(): Command {
     .action(async (id: string, { json }: JsonOption) => {
       const { key, refusedUse } = await withRedis(async (session) => {
         const shown = await createKeyTrials(session).show(id);
-        return { key: shown, refusedUse: await readRefusedUse(session.redis, shown.keyHash) };
+        return { key: shown, refusedUse: await readRefusedUse(session.redis, shown.place) };
       });
       const { id: _same, ...view } = recordView(key.record, Date.now());
       for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);

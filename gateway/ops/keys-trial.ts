@@ -30,8 +30,8 @@ export function keysTrialCommand(): Command {
 async function showTrial(id: string, { json }: TrialOptions): Promise<void> {
   const { key, counts } = await withRedis(async (session) => {
     const key = await createKeyTrials(session).show(id);
-    const { trial, keyHash } = key;
-    const counts = trial && (await readTrialCounts(session.redis, keyHash, trial.limits.since));
+    const { trial, record } = key;
+    const counts = trial && (await readTrialCounts(session.redis, record.customerId, trial.limits.since));
     return { key, counts };
   });
   for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);

@@ -41,5 +41,6 @@ function lostKey(id: string): ExistingKey {
     id,
     issues: [`its hash is missing in ${redisKeys.apiKeyIds}`],
     revoked: false,
+    where: redisKeys.apiKeyIds,
   };
 }

@@ -1,6 +1,7 @@
 import { dayNumberOf } from '../limits/utc-day.ts';
+import { findCustomerId } from '../operations/customers.ts';
 import type { Session } from '../operations/session.ts';
-import { findKeyHash, readDays, type Days } from '../operations/usage-record.ts';
+import { readDays, type Days } from '../operations/usage-record.ts';
 import type { DayUsage } from '../quota/usage-days.ts';
 import { fieldColumns, onePage, printList, type ListLayout, type OutputFormat } from './list-output.ts';
 import { printFields, printJson } from './output.ts';
@@ -46,5 +47,7 @@ export async function printDay(id: string, day: number, json: boolean): Promise<
 }
 
 function readKeyDays(id: string, daysOf: (session: Session) => Days): Promise<DayUsage[]> {
-  return withRedis(async (session) => readDays(session, await findKeyHash(session, id), daysOf(session)));
+  return withRedis(async (session) =>
+    readDays(session, await findCustomerId(session.redis, id), daysOf(session)),
+  );
 }

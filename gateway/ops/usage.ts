@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { byWindow, isWindowName } from '../limits/windows.ts';
+import { findCustomerId } from '../operations/customers.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import { UnknownKey } from '../operations/unknown-key.ts';
-import { findKeyHash } from '../operations/usage-record.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { readRefusals, type Refusals } from '../quota/refusals.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
@@ -64,7 +64,7 @@ async function printUsage(id: string, { days, day }: UsageOptions, format: Outpu
     return {
       policy: reader.policy,
       usage: read,
-      refusals: await readRefusals(session, await findKeyHash(session, id)),
+      refusals: await readRefusals(session, await findCustomerId(session.redis, id)),
     };
   });
   if (format === 'json') return printJson({ ...usage, refusals });

@@ -16,9 +16,9 @@ export interface LocalQuota {
    * @param shares number of instances that share the limits
    * @param units what the request costs
    */
-  consume(keyHash: string, limits: Limits, shares: number, units?: number): Promise<QuotaDecision>;
+  consume(customerId: string, limits: Limits, shares: number, units?: number): Promise<QuotaDecision>;
   /** Takes back a request that turned out to be counted in Redis. */
-  giveBack(keyHash: string, units?: number): Promise<void>;
+  giveBack(customerId: string, units?: number): Promise<void>;
 }
 
 /** The library forgets counts by a timer, which has no more than 2^31 ms. */
@@ -38,7 +38,7 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   }
 
   return {
-    async consume(keyHash, limits, shares, units = 1) {
+    async consume(customerId, limits, shares, units = 1) {
       const nowMs = now();
       const shared = mapWindows(limits, (limit) =>
         Math.max(Math.min(units, limit), Math.floor(limit / shares)),
@@ -47,7 +47,7 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
         Array.from(counters).flatMap(([name, counter]) => {
           const limit = shared[name];
           if (limit === undefined) return [];
-          const { leftMs, window } = windowAt(name, keyHash, nowMs);
+          const { leftMs, window } = windowAt(name, customerId, nowMs);
           return [
             counter
               .penalty(window, units)
@@ -63,11 +63,11 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
       );
       return decisionOf(allowed, shared, { units, uses, nowMs });
     },
-    async giveBack(keyHash, units = 1) {
+    async giveBack(customerId, units = 1) {
       const nowMs = now();
       await Promise.all(
         Array.from(counters, ([name, counter]) =>
-          take(counter, windowAt(name, keyHash, nowMs).window, units),
+          take(counter, windowAt(name, customerId, nowMs).window, units),
         ),
       );
     },
@@ -75,9 +75,9 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
 }
 
 /** The window that is open at a time: its end, and its key in a counter. */
-function windowAt(name: WindowName, keyHash: string, nowMs: number) {
+function windowAt(name: WindowName, customerId: string, nowMs: number) {
   const leftMs = alignedLeftMs(name, nowMs);
-  return { leftMs, window: `${keyHash}:${nowMs + leftMs}` };
+  return { leftMs, window: `${customerId}:${nowMs + leftMs}` };
 }
 
 async function take(limiter: RateLimiterMemory, key: string, units: number): Promise<void> {

@@ -9,7 +9,7 @@ import type { RequestSpans } from '../observability/request-spans.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { keyHashOf, type QuotaKeys } from '../redis/redis-keys.ts';
+import { customerIdIn, type QuotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { createBanCache } from './ban-cache.ts';
 import { indexBan } from './ban-index.ts';
@@ -63,15 +63,15 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   });
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
-  /** Hashes of keys whose record the script could not read, such as one of the wrong type. */
+  /** Customers whose record the script could not read, such as one of the wrong type. */
   const unreadableRecords = new Set<string>();
 
   const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
   async function decideLocally(caller: Caller, { units }: QuotaCost): Promise<QuotaDecision> {
     dependencies.onLocalDecision(caller.plan);
-    const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count(), units);
-    if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash, units);
+    const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), units);
+    if (decision.outcome === 'allowed') usageReports.addServed(caller.customerId, units);
     return decision;
   }
 
@@ -81,10 +81,10 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     [outcome, nowMs = 0]: readonly number[],
     units: number,
   ): void {
-    const keyHash = keyHashOf(recordKey);
-    if (outcome !== scriptOutcome.allowed || keyHash === undefined) return;
-    usageReports.takeBackServed(keyHash, nowMs, units);
-    void local.giveBack(keyHash, units);
+    const customerId = customerIdIn(recordKey);
+    if (outcome !== scriptOutcome.allowed || customerId === undefined) return;
+    usageReports.takeBackServed(customerId, nowMs, units);
+    void local.giveBack(customerId, units);
   }
 
   function trialOf(caller: Caller, limits: Limits): CountedTrial | undefined {
@@ -101,12 +101,12 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
       const trial = trialOf(caller, limits);
       const decision = await consumeQuota(batch, { caller, limits, cost, trial });
       // Other issues of the record are withdrawn when it is read.
-      if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
+      if (unreadableRecords.delete(caller.customerId)) invalidValues.report(key, []);
       return decision;
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       if (!(error instanceof RedisUnavailable)) {
-        unreadableRecords.add(caller.keyHash);
+        unreadableRecords.add(caller.customerId);
         invalidValues.report(key, [String(error)]);
       }
       return decideLocally(caller, cost);

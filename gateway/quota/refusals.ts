@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { parseRefusalRuns, refusalRun } from './refusal-runs.ts';
 
-/** Refused requests of a key in a row: at most two minutes between them, and an hour in all. */
+/** Refused requests of a customer in a row: at most two minutes between them, and an hour in all. */
 export const refusalsSchema = z.object({
   from: z.iso.datetime().describe('Time of the first one'),
   to: z.iso.datetime().describe('Time of the last one'),
@@ -19,15 +19,15 @@ const keptMs = 7 * 86_400_000;
 const maxRuns = 50;
 
 /**
- * Reads the last refusals of a key, newest first: at most 50, of the last seven days. Gateways add theirs every five seconds.
+ * Reads the last refusals of a customer, newest first: at most 50, of the last seven days. Gateways add theirs every five seconds.
  * A value of Redis that was edited by hand counts as none.
  */
 export async function readRefusals(
   { redis, now }: { redis: RedisClient; now: () => number },
-  keyHash: string,
+  customerId: CustomerId,
 ): Promise<Refusals[]> {
   const oldestMs = now() - keptMs;
-  return parseRefusalRuns(await readText(redis.get(redisKeys.refusals(keyHash))))
+  return parseRefusalRuns(await readText(redis.get(redisKeys.refusals(customerId))))
     .filter(({ toMs }) => toMs >= oldestMs)
     .slice(0, maxRuns)
     .map(({ fromMs, toMs, refused, reason }) => ({

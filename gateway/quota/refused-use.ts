@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { addToSlot, slotMs } from './hot-keys.ts';
 
 /** Requests of one address with a key that was revoked or has expired. */
@@ -17,7 +17,7 @@ export type RefusedUse = z.infer<typeof refusedUseSchema>;
 
 export interface RefusedUseReports {
   /** Counts one request of a key. @param group address or IPv6 network */
-  count(key: { id: string; keyHash: string }, group: string): void;
+  count(key: KeyPlace & { id: string }, group: string): void;
   /** Adds all counts to those in Redis. Never rejects: what it does not confirm is lost. */
   report(): Promise<void>;
 }
@@ -44,12 +44,14 @@ interface Use {
 
 /** Counts who goes on with keys that have ended, without a Redis command for each request. */
 export function createRefusedUseReports({ redis, now }: RefusedUseDependencies): RefusedUseReports {
-  const keys = new LRUCache<string, { id: string; addresses: LRUCache<string, Use> }>({ max: maxKeys });
+  const keys = new LRUCache<string, { id: string; place: KeyPlace; addresses: LRUCache<string, Use> }>({
+    max: maxKeys,
+  });
   return {
-    count({ id, keyHash }, group) {
+    count({ id, customerId, keyHash }, group) {
       let key = keys.get(keyHash);
       if (key === undefined) {
-        key = { id, addresses: new LRUCache({ max: maxAddresses }) };
+        key = { id, place: { customerId, keyHash }, addresses: new LRUCache({ max: maxAddresses }) };
         keys.set(keyHash, key);
       }
       const { addresses } = key;
@@ -65,10 +67,10 @@ export function createRefusedUseReports({ redis, now }: RefusedUseDependencies):
         Array.from(addresses.values()).reduce((sum, { requests }) => sum + requests, 0),
       ]);
       const busiest = used.toSorted(([, one], [, other]) => other - one).slice(0, maxReported);
-      const reports = Array.from(keys.entries(), ([keyHash, { addresses }]) =>
+      const reports = Array.from(keys.values(), ({ place, addresses }) =>
         redis.addRefusedUse(
-          redisKeys.apiKey(keyHash),
-          redisKeys.refusedUse(keyHash),
+          redisKeys.apiKey(place),
+          redisKeys.refusedUse(place),
           maxAddresses,
           keptMs,
           ...Array.from(addresses.entries()).flatMap(([address, { fromMs, toMs, requests }]) => [
@@ -92,8 +94,8 @@ export function createRefusedUseReports({ redis, now }: RefusedUseDependencies):
 }
 
 /** Reads who went on with a key after its end, the latest first. What was edited by hand is left out. */
-export async function readRefusedUse(redis: RedisClient, keyHash: string): Promise<RefusedUse[]> {
-  const fields = await redis.hgetall(redisKeys.refusedUse(keyHash)).catch((error: unknown) => {
+export async function readRefusedUse(redis: RedisClient, place: KeyPlace): Promise<RefusedUse[]> {
+  const fields = await redis.hgetall(redisKeys.refusedUse(place)).catch((error: unknown) => {
     if (isWrongType(error)) return {};
     throw error;
   });

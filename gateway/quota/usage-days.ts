@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 
-/** Use of one API key on one UTC day. */
+/** Use of one customer on one UTC day. */
 export const dayUsageSchema = z.object({
   date: z.iso.date(),
   plan: z.string().nullable().describe('Plan at the first request of the day; null if the key was not used'),
@@ -45,7 +45,7 @@ export interface DayRange {
 /** Reads each day of a range, oldest first, by one Redis command for each month. */
 export async function readUsageDays(
   redis: RedisClient,
-  keyHash: string,
+  customerId: CustomerId,
   { first, last, oldest }: DayRange,
 ): Promise<DayUsage[]> {
   const months = new Map(
@@ -53,7 +53,7 @@ export async function readUsageDays(
       [...datesByMonth(Math.max(first, oldest), last).keys()].map(
         async (month): Promise<[string, MonthRecord]> => [
           month,
-          await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month)),
+          await readUsageMonth(redis, redisKeys.usageMonth(customerId, month)),
         ],
       ),
     ),

@@ -63,12 +63,12 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
   }
 
   async function read(caller: Caller, days: number): Promise<LookedUpUsage | undefined> {
-    const { keyHash, rev } = caller;
+    const { customerId, rev } = caller;
     const limits = knownLimits(plans, caller);
     const policy = banPolicy.current();
     const [read, refusals] = await Promise.all([
-      gate.send(() => readUsage(redis, { keyHash, rev, limits, banPolicy: policy })),
-      gate.send(() => readRefusals({ redis, now }, keyHash)),
+      gate.send(() => readUsage(redis, { place: caller, rev, limits, banPolicy: policy })),
+      gate.send(() => readRefusals({ redis, now }, customerId)),
     ]);
     if (read === undefined) return undefined;
     const usage = {
@@ -80,7 +80,7 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
     const today = dayNumberOf(usage.nowMs);
     const oldest = today - usagePolicy.current().retentionDays;
     const range = { first: today - days + 1, last: today, oldest };
-    return { ...usage, days: await gate.send(() => readUsageDays(redis, keyHash, range)) };
+    return { ...usage, days: await gate.send(() => readUsageDays(redis, customerId, range)) };
   }
 
   return async function lookUpUsage(caller, days = 0) {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import {
   countRefusal,
   countRefused,
@@ -14,14 +14,14 @@ import {
 } from './refusal-runs.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 
-/** What this process counts of each key's use and adds to its record in Redis later. */
+/** What this process counts of each customer's use and adds to its record in Redis later. */
 export interface UsageReports {
   /** Counts one request that was served while Redis was unavailable. @param units what it costs */
-  addServed(keyHash: string, units?: number): void;
+  addServed(customerId: CustomerId, units?: number): void;
   /** Takes back one of these that Redis has counted as well. @param nowMs time at which Redis did */
-  takeBackServed(keyHash: string, nowMs: number, units?: number): void;
+  takeBackServed(customerId: CustomerId, nowMs: number, units?: number): void;
   /** Counts one refused request. @param nowMs time of the decision */
-  addRefused(keyHash: string, reason: RefusalReason, nowMs: number): void;
+  addRefused(customerId: CustomerId, reason: RefusalReason, nowMs: number): void;
   /** Number of served requests that are not known to be in Redis. */
   pending(): number;
   /**
@@ -34,14 +34,14 @@ export interface UsageReports {
 }
 
 const reportSchema = z.object({
-  keyHash: z.string().regex(/^[\da-f]{64}$/),
+  customerId: z.string().refine(isCustomerId),
   dayNumber: z.int().min(0),
   /** Negative if more were taken back than added since the last report. */
   served: z.int(),
   /** What these cost, beyond one for each. */
   beyond: z.int(),
   refusals: z.array(refusalRun),
-  /** Set when it is sent, and greater than that of the key's report before. */
+  /** Set when it is sent, and greater than that of the customer's report before. */
   number: z.int().min(1),
 });
 
@@ -55,10 +55,10 @@ export type UnsentUsage = z.infer<typeof unsentUsage>;
 /** How long Redis knows which reports of an ended process it has: the rest may have to wait for the end of an outage. */
 const endedMarkSeconds = 30 * 86_400;
 const batchSize = 500;
-/** A key has a report for each of two days at most, except in an outage over midnight. */
+/** A customer has a report for each of two days at most, except in an outage over midnight. */
 const maxRounds = 3;
-/** Refused requests of further keys are not counted until the next report, so that memory stays bounded. */
-const maxRefusedKeys = 50_000;
+/** Refused requests of further customers are not counted until the next report, so that memory stays bounded. */
+const maxRefusedCustomers = 50_000;
 
 interface UsageReportsDependencies {
   redis: RedisClient;
@@ -74,14 +74,14 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
   const processId = ended?.processId ?? randomUUID();
   let lastNumber = 0;
   const growing = new Map<string, Report>(ended?.reports.map((report) => [String(report.number), report]));
-  /** Reports that may have reached Redis already, so they must not grow. At most one of each key, to keep their order. */
+  /** Reports that may have reached Redis already, so they must not grow. At most one of each customer, to keep their order. */
   const sealed = new Map<string, Report>();
 
-  function reportOf(keyHash: string, dayNumber: number): Report {
-    const key = `${keyHash}:${dayNumber}`;
+  function reportOf(customerId: CustomerId, dayNumber: number): Report {
+    const key = `${customerId}:${dayNumber}`;
     let report = growing.get(key);
     if (report === undefined) {
-      report = { keyHash, dayNumber, served: 0, beyond: 0, refusals: [], number: 0 };
+      report = { customerId, dayNumber, served: 0, beyond: 0, refusals: [], number: 0 };
       growing.set(key, report);
     }
     return report;
@@ -93,7 +93,7 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
     report.number = lastNumber;
   }
 
-  /** @returns whether a key has another report that has to wait */
+  /** @returns whether a customer has another report that has to wait */
   function seal(): boolean {
     let waiting = false;
     for (const [key, report] of growing) {
@@ -101,19 +101,19 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
         growing.delete(key);
         continue;
       }
-      if (sealed.has(report.keyHash)) {
+      if (sealed.has(report.customerId)) {
         waiting = true;
         continue;
       }
       giveNumber(report);
-      sealed.set(report.keyHash, report);
+      sealed.set(report.customerId, report);
       growing.delete(key);
     }
     return waiting;
   }
 
   async function send(report: Report): Promise<void> {
-    const { keyHash, dayNumber, number, served, beyond, refusals } = report;
+    const { customerId, dayNumber, number, served, beyond, refusals } = report;
     const refused = countRefused(refusals);
     const { retentionDays } = usagePolicy.current();
     const units = served + beyond;
@@ -121,16 +121,20 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
     const runs = formatRefusalRuns(refusals);
     const args = [number, dayNumber, units, refused, retentionDays, runs, markSeconds, beyond];
     try {
-      await redis.addUsage(redisKeys.dayReport(keyHash, processId), redisKeys.dayPrefix(keyHash), ...args);
+      await redis.addUsage(
+        redisKeys.dayReport(customerId, processId),
+        redisKeys.dayPrefix(customerId),
+        ...args,
+      );
     } catch (error) {
       if (!isInvalidCounter(error)) throw error;
       log.error(
-        { err: error, key: redisKeys.day(keyHash, utcDate(dayNumber)), requests: served, refused },
+        { err: error, key: redisKeys.day(customerId, utcDate(dayNumber)), requests: served, refused },
         'requests served without Redis are lost to the day counter: its value is not a number',
       );
     }
     // Another call may have sent it, too, and sealed the next one since.
-    if (sealed.get(keyHash) === report) sealed.delete(keyHash);
+    if (sealed.get(customerId) === report) sealed.delete(customerId);
   }
 
   async function sendSealed(): Promise<void> {
@@ -141,16 +145,17 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
   }
 
   return {
-    addServed(keyHash, units = 1) {
-      add(reportOf(keyHash, dayNumberOf(now())), 1, units);
+    addServed(customerId, units = 1) {
+      add(reportOf(customerId, dayNumberOf(now())), 1, units);
     },
-    takeBackServed(keyHash, nowMs, units = 1) {
-      add(reportOf(keyHash, dayNumberOf(nowMs)), -1, -units);
+    takeBackServed(customerId, nowMs, units = 1) {
+      add(reportOf(customerId, dayNumberOf(nowMs)), -1, -units);
     },
-    addRefused(keyHash, reason, nowMs) {
+    addRefused(customerId, reason, nowMs) {
       const dayNumber = dayNumberOf(nowMs);
-      if (growing.size + sealed.size >= maxRefusedKeys && !growing.has(`${keyHash}:${dayNumber}`)) return;
-      countRefusal(reportOf(keyHash, dayNumber).refusals, reason, nowMs);
+      if (growing.size + sealed.size >= maxRefusedCustomers && !growing.has(`${customerId}:${dayNumber}`))
+        return;
+      countRefusal(reportOf(customerId, dayNumber).refusals, reason, nowMs);
     },
     pending: () =>
       [...growing.values(), ...sealed.values()].reduce((sum, { served }) => sum + Math.max(0, served), 0),

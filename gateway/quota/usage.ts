@@ -2,7 +2,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { WindowState } from '../limits/window-states.ts';
 import { mapWindows, windows, type ByRequiredWindow } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { quotaKeys } from '../redis/redis-keys.ts';
+import { quotaKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { operatorsReason } from './ban-reason.ts';
 import { windowStates } from './quota-decision.ts';
@@ -13,7 +13,7 @@ export interface UsedWindow extends WindowState {
   used: number;
 }
 
-/** Use of a key's quotas, and its ban. Reading it counts nothing. */
+/** Use of the quotas of a key's customer, and the ban of the key. Reading it counts nothing. */
 export interface Usage {
   /** Each window with a limit. */
   windows: ByRequiredWindow<UsedWindow>;
@@ -28,7 +28,7 @@ export interface Usage {
 }
 
 interface ReadUsageOptions {
-  keyHash: string;
+  place: KeyPlace;
   /** Rev of the record that the limits are from, or anyRev. */
   rev: number;
   limits: Limits;
@@ -36,13 +36,13 @@ interface ReadUsageOptions {
 }
 
 /**
- * Reads the windows of a key by one Redis command.
+ * Reads the windows of a key's customer by one Redis command.
  * @returns undefined if the record has changed since it was read
  */
 export async function readUsage(redis: RedisClient, options: ReadUsageOptions): Promise<Usage | undefined> {
-  const { keyHash, rev, limits, banPolicy } = options;
+  const { place, rev, limits, banPolicy } = options;
   const reply = await redis.readUsage(
-    ...quotaKeys(keyHash),
+    ...quotaKeys(place),
     rev,
     banPolicy.windowSeconds * 1000,
     banPolicy.maxBanSeconds * 1000,

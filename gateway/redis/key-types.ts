@@ -1,10 +1,11 @@
 import type { RedisClient } from './redis-client.ts';
-import { busyPrefix, keyHashOf, redisKeys } from './redis-keys.ts';
+import { busyPrefix, customerIdIn, placeIn, redisKeys } from './redis-keys.ts';
 
 /** Types of the keys that all instances share. */
 const sharedTypes = new Map<string, string>([
   [redisKeys.apiKeyIds, 'hash'],
   [redisKeys.apiKeysByCreation, 'zset'],
+  [redisKeys.customers, 'zset'],
   [redisKeys.planNames, 'set'],
   [redisKeys.bans, 'zset'],
   [redisKeys.audit, 'stream'],
@@ -20,7 +21,8 @@ const sharedTypes = new Map<string, string>([
 
 /** @returns undefined for a key that is not the gateway's, or that may have any type */
 function expectedType(key: string): string | undefined {
-  if (key.startsWith(redisKeys.plan('')) || keyHashOf(key) !== undefined) return 'hash';
+  const isRecord = placeIn('key', key) !== undefined || customerIdIn(key) !== undefined;
+  if (key.startsWith(redisKeys.plan('')) || isRecord) return 'hash';
   return key.startsWith(busyPrefix) ? 'zset' : sharedTypes.get(key);
 }
 

@@ -45,8 +45,8 @@ declare module 'ioredis' {
       reloadKey: string,
       ...args: (string | number)[]
     ): Result<[added: number, live: number, reload?: string], Context>;
-    /** change-record-1.lua */
-    changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** change-record.lua */
+    changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** Scripts with audited.lua after them, and its keys and arguments after theirs. */
     setBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
     liftBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
@@ -72,7 +72,7 @@ export const scriptFiles = {
   setFields: 'set-fields-1.lua',
   readHashes: 'read-hashes.lua',
   announce: 'announce-2.lua',
-  changeRecord: 'change-record-1.lua',
+  changeRecord: 'change-record.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);
 

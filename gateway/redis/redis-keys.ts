@@ -1,36 +1,72 @@
 import type { WindowName } from '../limits/windows.ts';
 
 /*
- * Names of all Redis keys of the gateway. All keys of one API key share the hash tag {<key hash>}, so that one script can
- * use them together in Redis Cluster. A key hash is the hexadecimal SHA-256 of the API key.
+ * Names of all Redis keys of the gateway. All that belongs to one customer shares the hash tag {<customer id>}, so that one
+ * script can use it together in Redis Cluster: its record, those of its API keys, its counters, and their bans. A key hash is
+ * the hexadecimal SHA-256 of the API key.
  */
+
+/** Id of a customer. */
+export type CustomerId = `cus_${string}`;
+
+/** Where an API key is: its record and its ban are among what belongs to its customer. */
+export interface KeyPlace {
+  customerId: CustomerId;
+  keyHash: string;
+}
+
+/** Nothing that means something in a path, in a pattern of Redis or in a hash tag. */
+const customerIdPattern = /^cus_[\w-]{1,96}$/;
+
+export function isCustomerId(text: string): text is CustomerId {
+  return customerIdPattern.test(text);
+}
+
+/** A place as gw:key-ids has it. */
+export function formatPlace({ customerId, keyHash }: KeyPlace): string {
+  return `${customerId}:${keyHash}`;
+}
+
+/** @returns undefined for a text that was edited into something else */
+export function parsePlace(text: string): KeyPlace | undefined {
+  const [, customerId = '', keyHash] = /^(cus_[\w-]{1,96}):([\da-f]{64})$/.exec(text) ?? [];
+  return keyHash !== undefined && isCustomerId(customerId) ? { customerId, keyHash } : undefined;
+}
 
 /** Prefix of the counters of the busiest keys, which share a hash tag of their own. */
 export const busyPrefix = 'gw:{busy}:';
 
 export const redisKeys = {
+  /** Hash: the record of a customer (customer-record.ts). */
+  customer: (customerId: CustomerId) => `gw:customer:{${customerId}}`,
+  /** Set: ids of the API keys of a customer. */
+  customerKeys: (customerId: CustomerId) => `gw:customer-keys:{${customerId}}`,
+  /** Sorted set: ids of all customers by time of creation. */
+  customers: 'gw:customers',
+  /** String: id of the customer of an API key, which never changes. */
+  keyCustomer: (keyHash: string) => `gw:key-customer:${keyHash}`,
   /** Hash: the record of an API key (api-key-record.ts). */
-  apiKey: (keyHash: string) => `gw:key:{${keyHash}}`,
-  /** String with expiry: requests of a window that its first request opens, such as gw:minute:{<key hash>}. */
-  openWindow: (keyHash: string, window: WindowName) => `gw:${window}:{${keyHash}}`,
-  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<key hash>}:20261120. */
-  dayPrefix: (keyHash: string) => `gw:day:{${keyHash}}`,
+  apiKey: ({ customerId, keyHash }: KeyPlace) => `gw:key:{${customerId}}:${keyHash}`,
+  /** String with expiry: requests of a window that its first request opens, such as gw:minute:{<customer id>}. */
+  openWindow: (customerId: CustomerId, window: WindowName) => `gw:${window}:{${customerId}}`,
+  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<customer id>}:20261120. */
+  dayPrefix: (customerId: CustomerId) => `gw:day:{${customerId}}`,
   /** @param day UTC date as YYYYMMDD */
-  day: (keyHash: string, day: string) => `gw:day:{${keyHash}}:${day}`,
+  day: (customerId: CustomerId, day: string) => `gw:day:{${customerId}}:${day}`,
   /** String with expiry: present while the key is banned. */
-  ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
+  ban: ({ customerId, keyHash }: KeyPlace) => `gw:ban:{${customerId}}:${keyHash}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
-  strikes: (keyHash: string) => `gw:strikes:{${keyHash}}`,
-  /** Hash with expiry: what the trial limits of the key would have refused (trial.lua). */
-  trial: (keyHash: string) => `gw:trial:{${keyHash}}`,
+  strikes: ({ customerId, keyHash }: KeyPlace) => `gw:strikes:{${customerId}}:${keyHash}`,
+  /** Hash with expiry: what the trial limits of the customer would have refused (trial.lua). */
+  trial: (customerId: CustomerId) => `gw:trial:{${customerId}}`,
   /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
-  dayReport: (keyHash: string, processId: string) => `gw:day-report:{${keyHash}}:${processId}`,
-  /** String with expiry: runs of refused requests of a key, newest first (refusals.lua). */
-  refusals: (keyHash: string) => `gw:refusals:{${keyHash}}`,
+  dayReport: (customerId: CustomerId, processId: string) => `gw:day-report:{${customerId}}:${processId}`,
+  /** String with expiry: runs of refused requests of a customer, newest first (refusals.lua). */
+  refusals: (customerId: CustomerId) => `gw:refusals:{${customerId}}`,
   /** Hash with expiry: addresses that went on with a key after its end (add-refused-use-2.lua). */
-  refusedUse: (keyHash: string) => `gw:refused-use:{${keyHash}}`,
-  /** Hash with expiry: use of a key in one month (usage.lua). @param month UTC month as YYYYMM */
-  usageMonth: (keyHash: string, month: string) => `gw:usage:{${keyHash}}:${month}`,
+  refusedUse: ({ customerId, keyHash }: KeyPlace) => `gw:refused-use:{${customerId}}:${keyHash}`,
+  /** Hash with expiry: use of a customer in one month (usage.lua). @param month UTC month as YYYYMM */
+  usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest keys in ten seconds. All share a hash slot, for ZUNION. */
@@ -61,7 +97,7 @@ export const redisKeys = {
   addressBlocks: 'gw:blocked-addresses',
   /** Hash: how long the use of keys is kept (usage-policy.ts). */
   usagePolicy: 'gw:usage-policy',
-  /** Hash: id of an API key to its SHA-256. */
+  /** Hash: id of an API key to its place (formatPlace). */
   apiKeyIds: 'gw:key-ids',
   /** Sorted set: ids of all API keys by time of creation. */
   apiKeysByCreation: 'gw:keys',
@@ -95,24 +131,27 @@ export const redisKeys = {
   anonymousPrefix: 'gw:anonymous',
 } as const;
 
-/** @returns the key hash in the name of a record's Redis key; undefined for any other key */
-export function keyHashOf(key: string): string | undefined {
-  const [, keyHash] = /^gw:key:\{([\da-f]{64})\}$/.exec(key) ?? [];
-  return keyHash;
+/** @returns the place of the API key in the name of a Redis key of a kind, such as `key` or `ban`; undefined for any other */
+export function placeIn(kind: 'key' | 'ban', key: string): KeyPlace | undefined {
+  const [, found, tag, keyHash] = /^gw:([a-z]+):\{([^}]+)\}:([\da-f]{64})$/.exec(key) ?? [];
+  return found === kind ? parsePlace(`${tag}:${keyHash}`) : undefined;
 }
 
-/** @returns the key hash in the name of a ban's Redis key; undefined for any other key */
-export function bannedKeyHashOf(key: string): string | undefined {
-  const [, keyHash] = /^gw:ban:\{([\da-f]{64})\}$/.exec(key) ?? [];
-  return keyHash;
+/** @returns the customer in the name of its record's Redis key; undefined for any other key */
+export function customerIdIn(key: string): CustomerId | undefined {
+  const [, tag = ''] = /^gw:customer:\{([^}]+)\}$/.exec(key) ?? [];
+  return isCustomerId(tag) ? tag : undefined;
 }
 
-/** Pattern for SCAN: day counters and months of use of all keys, and the few other names that begin alike. */
-export const usagePattern = 'gw:[du]*:{*}:*';
+/** Patterns for SCAN. */
+export const recordPattern = redisKeys.apiKey({ customerId: 'cus_*', keyHash: '*' });
+export const banPattern = redisKeys.ban({ customerId: 'cus_*', keyHash: '*' });
+/** Day counters and months of use of all customers, and the few other names that begin alike. */
+export const usagePattern = 'gw:[du]*:{cus_*}:*';
 
 /** A part of the name of a Redis key that holds use: a month, or one day. Undefined for any other key. */
 export interface UsageKeyName {
-  keyHash: string;
+  customerId: CustomerId;
   year: number;
   /** 1 to 12. */
   month: number;
@@ -121,20 +160,20 @@ export interface UsageKeyName {
 }
 
 export function parseUsageKey(key: string): UsageKeyName | undefined {
-  const [, keyHash, year, month, day] =
-    /^gw:(?:usage|day):\{([\da-f]{64})\}:(\d{4})(\d\d)(\d\d)?$/.exec(key) ?? [];
-  if (keyHash === undefined) return undefined;
-  return { keyHash, year: Number(year), month: Number(month), day: day === undefined ? day : Number(day) };
+  const [, customerId = '', year, month, day] =
+    /^gw:(?:usage|day):\{([^}]+)\}:(\d{4})(\d\d)(\d\d)?$/.exec(key) ?? [];
+  if (!isCustomerId(customerId)) return undefined;
+  return { customerId, year: Number(year), month: Number(month), day: day === undefined ? day : Number(day) };
 }
 
 /** The keys of consume.lua and read-usage-4.lua, in their order. */
-export type QuotaKeys = [record: string, dayPrefix: string, ban: string, strikes: string];
+export type QuotaKeys = [customer: string, dayPrefix: string, ban: string, strikes: string];
 
-export function quotaKeys(keyHash: string): QuotaKeys {
+export function quotaKeys(place: KeyPlace): QuotaKeys {
   return [
-    redisKeys.apiKey(keyHash),
-    redisKeys.dayPrefix(keyHash),
-    redisKeys.ban(keyHash),
-    redisKeys.strikes(keyHash),
+    redisKeys.customer(place.customerId),
+    redisKeys.dayPrefix(place.customerId),
+    redisKeys.ban(place),
+    redisKeys.strikes(place),
   ];
 }

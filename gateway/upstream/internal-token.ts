@@ -3,8 +3,15 @@ import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { petsServiceName } from '../services/pets-service.ts';
 
-/** Makes the Authorization header with which the gateway calls a service in a caller's name. */
-export type Authorize = (caller: { id: string; plan: string }) => string;
+/** Makes the Authorization header with which the gateway calls a service in the name of a customer. */
+export type Authorize = (caller: TokenCaller) => string;
+
+interface TokenCaller {
+  /** Id of the API key. */
+  id: string;
+  customerId: string;
+  plan: string;
+}
 
 interface CachedToken {
   plan: string;
@@ -30,7 +37,7 @@ export function createAuthorize(
 ): Authorize {
   const cache = new LRUCache<string, CachedToken>({ max: maxCachedTokens });
   const keyid = keyId(privateKey);
-  return function authorize({ id, plan }) {
+  return function authorize({ id, customerId, plan }) {
     const cached = cache.get(id);
     // Not the cache's own ttl, which does not follow the time of day: a token expires by it, also if the machine was
     // suspended or its clock was set. A token from a clock that was set back would lie in the future.
@@ -39,7 +46,7 @@ export function createAuthorize(
       const ageMs = nowMs - cached.issuedAtMs;
       if (ageMs >= 0 && ageMs < renewAfterMs) return cached.authorization;
     }
-    const contents = { issuer: 'gateway', audience, subject: id, lifetimeSeconds, plan };
+    const contents = { issuer: 'gateway', audience, subject: customerId, lifetimeSeconds, plan, key: id };
     const authorization = `Bearer ${signToken(privateKey, keyid, contents, nowMs)}`;
     cache.set(id, { plan, authorization, issuedAtMs: nowMs });
     return authorization;
@@ -76,17 +83,19 @@ interface TokenContents {
   subject: string;
   lifetimeSeconds: number;
   plan?: string;
+  /** Id of the API key. */
+  key?: string;
 }
 
 function signToken(
   privateKey: KeyObject,
   keyid: string,
-  { issuer, audience, subject, lifetimeSeconds: expiresIn, plan }: TokenContents,
+  { issuer, audience, subject, lifetimeSeconds: expiresIn, plan, key }: TokenContents,
   nowMs: number,
 ): string {
   const options = { algorithm: 'ES256', issuer, audience, subject, expiresIn, keyid } as const;
   const iat = Math.floor(nowMs / 1000);
-  return jwt.sign(plan === undefined ? { iat } : { iat, plan }, privateKey, options);
+  return jwt.sign({ iat, ...(plan && { plan }), ...(key && { key }) }, privateKey, options);
 }
 
 /** JWK thumbprint of the key (RFC 7638). Both services compute it, so no key id has to be configured. */

@@ -192,7 +192,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
 
   test('a key with an invalid record says what is wrong, and can be revoked', async () => {
     const key = await kit.kit.issue({ name: 'Broken' });
-    await kit.kit.redis.hset(redisKeys.apiKey(key.keyHash), 'minute', 'many');
+    await kit.kit.redis.hset(redisKeys.apiKey(key), 'minute', 'many');
     const { page } = await open(key);
     await page.getByText('minute is not a whole number from 1 to 1000000000', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Revoke it' }).click();
@@ -239,7 +239,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const key = await kit.kit.issue({ name: 'With History', minute: 1 });
     await useUp(key, 3);
     await expect
-      .poll(async () => (await kit.kit.redis.get(redisKeys.refusals(key.keyHash))) ?? '')
+      .poll(async () => (await kit.kit.redis.get(redisKeys.refusals(key.customerId))) ?? '')
       .toContain('minute');
     const { page } = await open(key);
     await page.getByText('minute limit', { exact: true }).waitFor();

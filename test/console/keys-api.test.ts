@@ -106,7 +106,7 @@ describe('the API of keys', () => {
     for (const text of [key.key, `"Authorization: Bearer ${key.key}",`, `gw:key:{${key.keyHash}}`]) {
       expect(await api('POST', '/keys/find', { text })).toEqual({ status: 200, body: { id: key.id } });
     }
-    await kit.redis.hdel(redisKeys.apiKey(key.keyHash), 'plan');
+    await kit.redis.hdel(redisKeys.apiKey(key), 'plan');
     expect((await api('POST', '/keys/find', { text: key.key })).body).toEqual({ id: key.id });
     const mistyped = `${key.key.slice(0, -1)}${key.key.endsWith('x') ? 'y' : 'x'}`;
     const refused = await api('POST', '/keys/find', { text: mistyped });
@@ -161,7 +161,7 @@ describe('the API of keys', () => {
 
   test('an expired key stays refused whatever its limits', async () => {
     const key = await kit.issue({ minute: 5 });
-    await kit.redis.hset(redisKeys.apiKey(key.keyHash), 'expiresAt', '2026-01-01T00:00:00.000Z');
+    await kit.redis.hset(redisKeys.apiKey(key), 'expiresAt', '2026-01-01T00:00:00.000Z');
     const { body } = await api('POST', `/keys/${key.id}/effect`, { minute: 50 });
     expect(body.after).toMatchObject({
       limits: { minute: { limit: 50 } },
@@ -256,7 +256,7 @@ describe('the API of keys', () => {
 
   test('a key with an invalid record is shown and can be revoked', async () => {
     const key = await kit.issue();
-    await kit.redis.hset(redisKeys.apiKey(key.keyHash), 'minute', 'many');
+    await kit.redis.hset(redisKeys.apiKey(key), 'minute', 'many');
     const { body } = await api('GET', `/keys/${key.id}`);
     expect(body).toMatchObject({
       state: 'unusable',
@@ -271,7 +271,7 @@ describe('the API of keys', () => {
 
   test('a key whose record is gone is shown as refused, and revoking it says that there is nothing to revoke', async () => {
     const key = await kit.issue();
-    await kit.redis.del(redisKeys.apiKey(key.keyHash));
+    await kit.redis.del(redisKeys.apiKey(key));
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({
       state: 'gone',
       next: { served: false, reason: 'gone' },
@@ -311,7 +311,7 @@ describe('the API of keys', () => {
   ])('an invalid ban changes nothing: %j', async (ban, status) => {
     const key = await kit.issue();
     expect((await api('PUT', `/keys/${key.id}/ban`, ban)).status).toBe(status);
-    expect(await kit.redis.exists(redisKeys.ban(key.keyHash))).toBe(0);
+    expect(await kit.redis.exists(redisKeys.ban(key))).toBe(0);
   });
 
   test('a rotation gives a new key; both serve until the grace period ends; only one of two at once succeeds', async () => {

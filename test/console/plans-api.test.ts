@@ -251,7 +251,7 @@ describe('the API of plans', () => {
     ] as const) {
       const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsAgo));
       const name = month.toISOString().slice(0, 7).replace('-', '');
-      await redis.hset(redisKeys.usageMonth(keyHash, name), fields);
+      await redis.hset(redisKeys.usageMonth(customerId, name), fields);
     }
     const { body } = await ada.send('POST', '/api/plans/monthly/effect', {
       minute: 50,

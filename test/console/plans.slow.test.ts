@@ -179,7 +179,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
       .poll(
         async () => {
           await limitOf(key);
-          return started.kit.redis.hget(redisKeys.trial(keyHash), 'refusedMinute');
+          return started.kit.redis.hget(redisKeys.trial(customerId), 'refusedMinute');
         },
         { timeout: 10_000, interval: 100 },
       )

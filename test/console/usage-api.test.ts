@@ -28,7 +28,7 @@ describe('the API of the use by month', () => {
     for (let number = 1; number <= 12; number += 1) {
       const { id, keyHash } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
       ids.push(id);
-      await kit.redis.hset(redisKeys.usageMonth(keyHash, monthAgo(2).replace('-', '')), {
+      await kit.redis.hset(redisKeys.usageMonth(customerId, monthAgo(2).replace('-', '')), {
         id,
         p03: 'free',
         '03': number,
@@ -38,7 +38,7 @@ describe('the API of the use by month', () => {
         // The first one has called operations that cost more.
         ...(number === 1 ? { x04: 50 } : {}),
       });
-      await kit.redis.hset(redisKeys.usageMonth(keyHash, monthAgo(1).replace('-', '')), {
+      await kit.redis.hset(redisKeys.usageMonth(customerId, monthAgo(1).replace('-', '')), {
         id,
         p01: 'pro',
         '01': 1,
@@ -47,7 +47,7 @@ describe('the API of the use by month', () => {
     }
     const banned = await kit.issue({ name: '=Banned' });
     ids.push(banned.id);
-    await kit.redis.hset(redisKeys.usageMonth(banned.keyHash, monthAgo(1).replace('-', '')), {
+    await kit.redis.hset(redisKeys.usageMonth(banned.customerId, monthAgo(1).replace('-', '')), {
       id: banned.id,
       b15: 60,
     });

@@ -27,7 +27,7 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();
     const { id, keyHash } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
-    await other.kit.redis.hset(redisKeys.usageMonth(keyHash, month.replace('-', '')), {
+    await other.kit.redis.hset(redisKeys.usageMonth(customerId, month.replace('-', '')), {
       id,
       p07: 'pro',
       '07': 4321,

@@ -106,7 +106,7 @@ describe('code that the documentation shows', { tags: ['chromium'] }, () => {
       try {
         const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 1, day: 1000 });
         await fetch(`${kit.services.gateway.url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
-        expect(await redis.pexpire(redisKeys.openWindow(keyHash, 'minute'), 5000)).toBe(1);
+        expect(await redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 5000)).toBe(1);
         return key;
       } finally {
         redis.disconnect();

@@ -194,7 +194,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
       );
       for (const [index, date] of days.entries()) {
         const [year, month, day] = date.split('-');
-        await redis.hset(redisKeys.usageMonth(keyHash, `${year}${month}`), {
+        await redis.hset(redisKeys.usageMonth(customerId, `${year}${month}`), {
           [`${day}`]: index * 10,
           [`p${day}`]: 'free',
           ...(index === 28 ? { [`r${day}`]: 30, [`b${day}`]: 60 } : {}),
@@ -245,7 +245,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
   test('your usage says which key it is, when it ends, and which requests were refused', async () => {
     const redis = await connectRedis(kit.services.redisUrl);
     const { key, id, keyHash } = await keyIssuer(redis).issue({ expiresAt: new Date(Date.now() + dayMs) });
-    await redis.set(redisKeys.refusals(keyHash), `${Date.now() - 2000} ${Date.now() - 1000} 7 minute\n`);
+    await redis.set(redisKeys.refusals(customerId), `${Date.now() - 2000} ${Date.now() - 1000} 7 minute\n`);
     await redis.set(redisKeys.ban(keyHash), 'scrapes the shop', 'PX', 60_000);
     redis.disconnect();
     const { page } = await open('/docs/usage', { viewport: { width: 390, height: 800 } });

@@ -54,8 +54,8 @@ describe('with 1,000,000 keys in Redis', { tags: ['redis-server'], timeout: time
     const keyHash = (await kit.redis.hget(redisKeys.apiKeyIds, id)) ?? '';
     const parts = {
       record: redisKeys.apiKey(keyHash),
-      minute: redisKeys.openWindow(keyHash, 'minute'),
-      day: redisKeys.day(keyHash, today()),
+      minute: redisKeys.openWindow(customerId, 'minute'),
+      day: redisKeys.day(customerId, today()),
     };
     const bytes = await Promise.all(
       Object.entries(parts).map(async ([name, key]) => `${name} ${await kit.redis.memory('USAGE', key)}`),

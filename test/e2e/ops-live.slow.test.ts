@@ -161,8 +161,8 @@ describe('operating a running gateway', () => {
         await kit.issue(),
       ];
       await kit.json('bans', 'add', later.id, '--for', '1h', '--reason', 'added');
-      await kit.redis.set(redisKeys.ban(sooner.keyHash), 'by hand', 'EX', 600);
-      await kit.redis.set(redisKeys.ban(other.keyHash), 'for good');
+      await kit.redis.set(redisKeys.ban(sooner), 'by hand', 'EX', 600);
+      await kit.redis.set(redisKeys.ban(other), 'for good');
       // Of no key, and no ban.
       await kit.redis.set(redisKeys.ban('c'.repeat(64)), 'x');
       await kit.redis.set('gw:ban:{oops}', 'x');
@@ -203,7 +203,7 @@ describe('operating a running gateway', () => {
       const overLimit = await kit.issue({ minute: 1 });
       await expect.poll(() => codeOf(overLimit.key)).toBe('api_key_banned');
       const byHand = await kit.issue();
-      await kit.redis.set(redisKeys.ban(byHand.keyHash), 'leaked', 'EX', 100);
+      await kit.redis.set(redisKeys.ban(byHand), 'leaked', 'EX', 100);
       expect(await codeOf(byHand.key)).toBe('api_key_banned');
       const listed = async () =>
         (await kit.json<{ id: string; reason: string }[]>('bans', 'list')).map(({ id, reason }) => [
@@ -215,13 +215,13 @@ describe('operating a running gateway', () => {
         [byHand.id, 'leaked'],
       ]);
       // A ban that is extended by hand stays listed.
-      await kit.redis.pexpire(redisKeys.ban(byHand.keyHash), 1_000_000);
+      await kit.redis.pexpire(redisKeys.ban(byHand), 1_000_000);
       await sleep(1000);
       expect(await codeOf(byHand.key)).toBe('api_key_banned');
       await expect
         .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, byHand.id)))
         .toBeGreaterThan(Date.now() + 900_000);
-      await kit.redis.del(redisKeys.ban(byHand.keyHash));
+      await kit.redis.del(redisKeys.ban(byHand));
       expect(await listed()).toEqual([[overLimit.id, 'kept sending requests after 429 (consecutive ban 1)']]);
       await kit.json('policy', 'set', ...usual);
     });

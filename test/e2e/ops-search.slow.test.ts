@@ -138,7 +138,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
     test('lists banned keys, also those that redis-cli has banned, as banned', async () => {
       const { mueller, acme } = keys;
       await kit.run('bans', 'add', acme.id, '--for', '1h', '--reason', 'flood');
-      await kit.redis.set(redisKeys.ban(mueller.keyHash), 'by hand', 'EX', 60);
+      await kit.redis.set(redisKeys.ban(mueller), 'by hand', 'EX', 60);
       const banned = await kit.json<{ id: string; state: string }[]>('keys', 'list', '--state', 'banned');
       expect(banned.map(({ id, state }) => ({ id, state }))).toEqual([
         { id: mueller.id, state: 'banned' },

@@ -48,10 +48,10 @@ describe('limits on trial', () => {
     await expect
       .poll(async () => {
         await kit.pets(key);
-        return kit.redis.exists(redisKeys.trial(keyHash));
+        return kit.redis.exists(redisKeys.trial(customerId));
       })
       .toBe(1);
-    await kit.redis.del(redisKeys.trial(keyHash));
+    await kit.redis.del(redisKeys.trial(customerId));
     for (let index = 0; index < requests; index += 1) expect((await kit.pets(key)).status).toBe(200);
   }
 

@@ -19,7 +19,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
 
   const record = ({ keyHash }: IssuedKey, date: string, fields: Record<string, string | number>) =>
     kit.redis.hset(
-      redisKeys.usageMonth(keyHash, date.slice(0, 6)),
+      redisKeys.usageMonth(customerId, date.slice(0, 6)),
       Object.fromEntries(
         Object.entries(fields).map(([name, value]) => [name.replace('DD', date.slice(6)), value]),
       ),
@@ -32,7 +32,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
     await kit.pets(acme.key);
     gone = await kit.issue({ name: 'Gone' });
     await record(gone, yesterday, { id: gone.id, name: 'Gone', plan: 'free', pDD: 'free', DD: 3 });
-    await kit.redis.del(redisKeys.apiKey(gone.keyHash));
+    await kit.redis.del(redisKeys.apiKey(gone));
   });
   afterAll(() => kit[Symbol.asyncDispose]());
 
@@ -193,7 +193,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
 
   test('retention is shown, set, audited, and given to what is stored', async () => {
     expect(await kit.json('usage', 'retention')).toEqual({ days: 400 });
-    const month = redisKeys.usageMonth(acme.keyHash, yesterday.slice(0, 6));
+    const month = redisKeys.usageMonth(acme.customerId, yesterday.slice(0, 6));
     const set = await kit.json('usage', 'retention', '--days', '30', '--as', 'eve');
     expect(set).toMatchObject({ before: 400, days: 30 });
     expect(await kit.redis.ttl(month)).toBeLessThan((30 + 33) * 86_400);

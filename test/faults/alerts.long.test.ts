@@ -149,14 +149,14 @@ describe(
         alert: 'GatewayLostKeys',
         async make() {
           const key = await issue({});
-          const record = redisKeys.apiKey(key.keyHash);
+          const record = redisKeys.apiKey(key);
           lost = { ...key, record: await server.redis.hgetall(record) };
           await requestWithLost();
-          const use = await server.redis.keys(redisKeys.usageMonth(key.keyHash, '*'));
+          const use = await server.redis.keys(redisKeys.usageMonth(key.customerId, '*'));
           await server.redis.del(record, ...use);
           await requestWithLost();
         },
-        mend: () => server.redis.hset(redisKeys.apiKey(lost.keyHash), lost.record),
+        mend: () => server.redis.hset(redisKeys.apiKey(lost), lost.record),
       },
       ...['GatewayNoUpstreamReady', 'GatewayUpstreamDown'].map((alert) => ({
         alert,

@@ -124,7 +124,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     await failOver();
 
     for (let times = 0; times < 3; times += 1) expect(await limitOf(key)).toBe('"minute";q=10;w=60');
-    expect(Number(await replica.redis.get(redisKeys.openWindow(keyHash, 'minute')))).toBeGreaterThanOrEqual(
+    expect(Number(await replica.redis.get(redisKeys.openWindow(customerId, 'minute')))).toBeGreaterThanOrEqual(
       3,
     );
     expect(await badRecords()).toBe('1');

@@ -148,7 +148,7 @@ describe('invalid values in Redis', () => {
       expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('0');
     }
-    expect(await redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('5');
+    expect(await redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('5');
   });
 
   test('the metric counts a record of the wrong type until it is restored', async () => {
@@ -231,11 +231,11 @@ describe('invalid values in Redis', () => {
 
   test('a counter of the wrong type or without a number counts as zero', async () => {
     const { key, keyHash } = await kit.issue();
-    await redis.hset(redisKeys.openWindow(keyHash, 'minute'), 'a', 'b');
+    await redis.hset(redisKeys.openWindow(customerId, 'minute'), 'a', 'b');
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(200);
     expect(response.header('X-RateLimit-Remaining')).toBe('59');
-    await redis.set(redisKeys.openWindow(keyHash, 'minute'), 'abc');
+    await redis.set(redisKeys.openWindow(customerId, 'minute'), 'abc');
     expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Remaining')).toBe('59');
   });
 
@@ -243,13 +243,13 @@ describe('invalid values in Redis', () => {
     'a counter edited to %j counts as zero, and is replaced',
     async (edited) => {
       const { key, keyHash } = await kit.issue();
-      await redis.set(redisKeys.openWindow(keyHash, 'minute'), edited);
-      await redis.set(redisKeys.day(keyHash, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
+      await redis.set(redisKeys.openWindow(customerId, 'minute'), edited);
+      await redis.set(redisKeys.day(customerId, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
       const response = await send(`${gateway.url}/v1/pets`, { key });
       expect(response.status).toBe(200);
       expect(response.header('RateLimit')).toMatch(/^"minute";r=59;t=\d+, "day";r=999;t=\d+$/);
-      expect(await redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('1');
-      expect(await redis.ttl(redisKeys.openWindow(keyHash, 'minute'))).toBeGreaterThan(0);
+      expect(await redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('1');
+      expect(await redis.ttl(redisKeys.openWindow(customerId, 'minute'))).toBeGreaterThan(0);
     },
   );
 
@@ -261,7 +261,7 @@ describe('invalid values in Redis', () => {
     ],
   ])('a minute counter whose expiry %s expires within a minute again', async (_name, edit) => {
     const { key, keyHash } = await kit.issue();
-    const counters = [redisKeys.openWindow(keyHash, 'minute'), `${redisKeys.anonymousPrefix}:127.0.0.1`];
+    const counters = [redisKeys.openWindow(customerId, 'minute'), `${redisKeys.anonymousPrefix}:127.0.0.1`];
     await redis.del(...counters);
     const count = () => Promise.all([{ key }, {}].map((options) => send(`${gateway.url}/v1/pets`, options)));
     await count();

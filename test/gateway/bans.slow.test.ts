@@ -81,9 +81,9 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     const until = Number(banned.header('X-RateLimit-Reset'));
     expect(Math.abs(until - (Date.now() / 1000 + 60))).toBeLessThan(3);
     // The ban outlasts the minute window.
-    await redis.del(redisKeys.openWindow(issued.keyHash, 'minute'));
+    await redis.del(redisKeys.openWindow(issued.customerId, 'minute'));
     expect((await pets(issued.key)).json).toMatchObject({ code: 'api_key_banned' });
-    expect(await redis.exists(redisKeys.openWindow(issued.keyHash, 'minute'))).toBe(0);
+    expect(await redis.exists(redisKeys.openWindow(issued.customerId, 'minute'))).toBe(0);
   });
 
   test('a ban is never said to last longer than it was set for, although the clock of Redis was set back by an hour', async ({
@@ -115,7 +115,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   test('a ban ends within a second after an operator deletes its Redis key', async ({ expect }) => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
-    await redis.del(redisKeys.ban(issued.keyHash), redisKeys.openWindow(issued.keyHash, 'minute'));
+    await redis.del(redisKeys.ban(issued), redisKeys.openWindow(issued.customerId, 'minute'));
     await sleep(1000);
     expect((await pets(issued.key)).status).toBe(200);
   });
@@ -179,7 +179,7 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
       message: expect.stringContaining(' 59 more requests before that lead to a ban.') as unknown,
     });
     expect(await strikesOf(keyHash)).toBe('1');
-    await redis.del(redisKeys.openWindow(keyHash, 'minute'));
+    await redis.del(redisKeys.openWindow(customerId, 'minute'));
     expect((await pets(key)).status).toBe(200);
     await pets(key);
     await pets(key);
@@ -189,7 +189,7 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
   test('what Redis keeps of a key is small and expires', async () => {
     const issued = await exhaustedKey();
     await pets(issued.key);
-    const strikesKey = redisKeys.strikes(issued.keyHash);
+    const strikesKey = redisKeys.strikes(issued);
     expect(await redis.pttl(strikesKey)).toBeLessThanOrEqual(60_000);
     expect(await redis.pttl(strikesKey)).toBeGreaterThan(0);
     await provokeBan(issued);
@@ -204,7 +204,7 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     const banned = await provokeBan(issued);
     await redis.hset(redisKeys.banPolicy, 'banSeconds', 60);
     expect(banned.header('Retry-After')).toBe('2');
-    await redis.del(redisKeys.openWindow(issued.keyHash, 'minute'));
+    await redis.del(redisKeys.openWindow(issued.customerId, 'minute'));
     await sleep(2000);
     expect((await pets(issued.key)).status).toBe(200);
   });

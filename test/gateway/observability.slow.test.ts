@@ -250,7 +250,7 @@ describe('observability of an instance', () => {
       await expect.poll(banLines).toMatchObject([{ keyId: id, seconds: 60, level: 40 }]);
       // A ban by another instance is logged once as well.
       const elsewhere = await kit.issue();
-      await kit.redis.set(redisKeys.ban(elsewhere.keyHash), 'leaked', 'PX', 60_000);
+      await kit.redis.set(redisKeys.ban(elsewhere), 'leaked', 'PX', 60_000);
       await Promise.all(Array.from({ length: burstLength }, () => pets(elsewhere.key)));
       // The access log line of a request comes after its other lines.
       const last = await pets(elsewhere.key);
@@ -359,7 +359,7 @@ describe('the access log line of a client that left before its response began', 
     expect(await leave(key)).toMatchObject({ ...expected, decision: 'allowed' });
     expect(await leave(key)).toMatchObject({ ...expected, decision: 'limited' });
     const banned = await kit.issue();
-    await kit.redis.set(redisKeys.ban(banned.keyHash), 'test', 'PX', 60_000);
+    await kit.redis.set(redisKeys.ban(banned), 'test', 'PX', 60_000);
     expect(await leave(banned.key)).toMatchObject({ status: 499, keyId: banned.id, decision: 'banned' });
     expect(await leave(generateApiKey())).toMatchObject({ status: 499, decision: 'unauthenticated' });
   });

@@ -39,7 +39,7 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
         expect(allowed).toBe(Math.min(minute, day, requests));
         // A burst does not lead to a ban.
         expect(decisions.filter(({ outcome }) => outcome === 'limited')).toHaveLength(requests - allowed);
-        expect(await server.redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe(String(allowed));
+        expect(await server.redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe(String(allowed));
       }),
       { numRuns: 60 },
     );

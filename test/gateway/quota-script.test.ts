@@ -73,7 +73,7 @@ describe('a batch of requests', () => {
     );
     const count = (wanted: number) => replies.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: count(allowed), limited: count(limited) }).toEqual({ allowed: 400, limited: 50 });
-    expect(await redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('400');
+    expect(await redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('400');
   });
 
   test('is not affected by a request whose record has changed or has the wrong type', async () => {

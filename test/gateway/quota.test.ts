@@ -49,7 +49,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     const count = (status: number) => responses.filter((response) => response.status === status).length;
     expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
     expect(await dayCount(keyHash)).toBe(60);
-    expect(await redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('60');
+    expect(await redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('60');
     const remaining = responses
       .filter(({ status }) => status === 200)
       .map((response) => Number(response.header('X-RateLimit-Remaining')));

@@ -138,7 +138,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       maxBanSeconds: '60',
       resetSeconds: '3600',
     });
-    await redis.hset(redisKeys.apiKey(trial.keyHash), {
+    await redis.hset(redisKeys.apiKey(trial), {
       trialMinute: '1',
       trialDay: '5',
       trialSince: String(Date.now()),
@@ -149,7 +149,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       for (const { key } of groupByKey([{ startMs, counts: new Map() }])) await redis.hset(key, manyFields);
     }
     // A day with use before the record was kept.
-    await redis.set(redisKeys.day(old.keyHash, yesterday()), '7');
+    await redis.set(redisKeys.day(old.customerId, yesterday()), '7');
     await resetCommandUse(server.redis);
 
     await using gateway = await startGateway({ REDIS_URL: urlOf('gateway'), PETS_SERVICE_URL: upstream.url });
@@ -278,7 +278,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       const issued = await issue({ plan: 'gold' });
       id = issued.id;
       await ops('bans', 'add', id, '--for', '1h', '--reason', 'flood');
-      await redis.set(redisKeys.day(issued.keyHash, yesterday()), '7');
+      await redis.set(redisKeys.day(issued.customerId, yesterday()), '7');
     });
 
     test('runs each command that reads, and is denied nothing', async () => {

@@ -51,7 +51,7 @@ describe('the last refusals of a key', () => {
     const byDay = await fleet.issue({ minute: 1000, day: 3 });
     const banned = await fleet.issue();
     const served = await fleet.issue();
-    await redis.set(redisKeys.ban(banned.keyHash), 'too many downloads', 'EX', 600);
+    await redis.set(redisKeys.ban(banned), 'too many downloads', 'EX', 600);
     const startedAt = Date.now();
     expect(await send(byMinute, 13)).toBe(10);
     expect(await send(byDay, 10)).toBe(7);
@@ -72,7 +72,7 @@ describe('the last refusals of a key', () => {
       expect(Date.parse(run?.to ?? '')).toBeLessThanOrEqual(endedAt + 5);
     }
     expect(await read(served.keyHash)).toEqual([]);
-    expect(await redis.exists(redisKeys.refusals(served.keyHash))).toBe(0);
+    expect(await redis.exists(redisKeys.refusals(served.customerId))).toBe(0);
   });
 });
 
@@ -89,7 +89,7 @@ describe('reports of refusals', () => {
       async report(fromMs: number, toMs: number, refused: number, reason: string, process = 'one') {
         number += 1;
         const run = `${nowMs - fromMs} ${nowMs - toMs} ${refused} ${reason}\n`;
-        const keys = [redisKeys.dayReport(keyHash, process), redisKeys.dayPrefix(keyHash)] as const;
+        const keys = [redisKeys.dayReport(customerId, process), redisKeys.dayPrefix(customerId)] as const;
         const args = [number, dayNumberOf(nowMs), 0, refused, 400, run];
         expect(await redis.addUsage(...keys, ...args)).toBe(1);
         return () => redis.addUsage(...keys, ...args);
@@ -126,8 +126,8 @@ describe('reports of refusals', () => {
 
   test('replace a value that was edited by hand into something else', async () => {
     const [listed, garbled] = [reportedKey(), reportedKey()];
-    await redis.rpush(redisKeys.refusals(listed.keyHash), 'a list');
-    await redis.set(redisKeys.refusals(garbled.keyHash), 'yesterday 3 minute\n-5 1e3 inf day\n5 6 7 hour\n');
+    await redis.rpush(redisKeys.refusals(listed.customerId), 'a list');
+    await redis.set(redisKeys.refusals(garbled.customerId), 'yesterday 3 minute\n-5 1e3 inf day\n5 6 7 hour\n');
     for (const key of [listed, garbled]) {
       expect(await read(key.keyHash)).toEqual([]);
       await key.report(second, 0, 3, 'day');
@@ -180,7 +180,7 @@ describe('reports of refusals', () => {
     const runs = await read(key.keyHash);
     expect(runs).toHaveLength(50);
     expect(runs.map(({ to }) => key.ago(to) / hour)).toEqual(Array.from({ length: 50 }, (_, age) => age + 1));
-    const stored = redisKeys.refusals(key.keyHash);
+    const stored = redisKeys.refusals(key.customerId);
     expect(await redis.strlen(stored)).toBeLessThan(3000);
     const expiry = await redis.ttl(stored);
     expect(expiry).toBeGreaterThan(7 * 86_400 - 60);

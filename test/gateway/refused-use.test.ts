@@ -72,7 +72,7 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
 
   test('of an expired key, and of one over the limit of its address, counts as well', async () => {
     const expired = await kit.issue();
-    await kit.redis.hset(redisKeys.apiKey(expired.keyHash), 'expiresAt', '2026-01-01T00:00:00Z');
+    await kit.redis.hset(redisKeys.apiKey(expired), 'expiresAt', '2026-01-01T00:00:00Z');
     expect(await from('198.51.100.2', expired.key)).toBe(401);
     await expect.poll(async () => (await use(expired))[0]?.requests, reported).toBe(1);
     expect(logOf(expired)[0]).toContain('"code":"expired_api_key"');
@@ -86,7 +86,7 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
   test('a valid and an unknown key have none', async () => {
     const issued = await kit.issue();
     const unknown = await kit.issue();
-    await kit.redis.del(redisKeys.apiKey(unknown.keyHash));
+    await kit.redis.del(redisKeys.apiKey(unknown));
     expect(await from('198.51.100.3', issued.key)).toBe(200);
     expect(await from('198.51.100.3', unknown.key)).toBe(401);
     const revoked = await kit.issue();
@@ -99,7 +99,7 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
   test('keeps the ten latest addresses, and expires with the record', async () => {
     const issued = await kit.issue();
     await revoke(issued);
-    await kit.redis.expire(redisKeys.apiKey(issued.keyHash), 5000);
+    await kit.redis.expire(redisKeys.apiKey(issued), 5000);
     for (let index = 1; index <= 12; index += 1)
       expect(await from(`198.51.100.${index}`, issued.key)).toBe(401);
     const last = async () => (await use(issued)).map(({ address }) => address);
@@ -107,7 +107,7 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
     expect((await last()).toSorted()).toEqual(
       Array.from({ length: 10 }, (_, index) => `198.51.100.${index + 3}`).toSorted(),
     );
-    const ttl = await kit.redis.ttl(redisKeys.refusedUse(issued.keyHash));
+    const ttl = await kit.redis.ttl(redisKeys.refusedUse(issued));
     expect(ttl).toBeGreaterThan(4900);
     expect(ttl).toBeLessThanOrEqual(5000);
   });
@@ -126,13 +126,13 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
     );
     const isOf = (key: string) => own.filter(({ args }) => args.includes(key));
     expect(own.filter(({ args }) => args[0]?.toLowerCase() === 'evalsha').length).toBeLessThanOrEqual(3);
-    expect(isOf(redisKeys.apiKey(issued.keyHash)).length).toBeLessThanOrEqual(20 + 3);
+    expect(isOf(redisKeys.apiKey(issued)).length).toBeLessThanOrEqual(20 + 3);
   });
 
   test('what was edited by hand is replaced or left out', async () => {
     const issued = await kit.issue();
     await revoke(issued);
-    const key = redisKeys.refusedUse(issued.keyHash);
+    const key = redisKeys.refusedUse(issued);
     await kit.redis.set(key, 'text');
     expect(await use(issued)).toEqual([]);
     expect(await from('198.51.100.6', issued.key)).toBe(401);

@@ -78,7 +78,7 @@ describe('a request id that equals a header name', () => {
     usageKeys = forUsage.map(({ key }) => key);
     // The key over its limit must not be banned.
     await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
-    await redis.set(redisKeys.ban(banned.keyHash), 'for this test', 'EX', 600);
+    await redis.set(redisKeys.ban(banned), 'for this test', 'EX', 600);
     redis.disconnect();
     limitedKey = limited.key;
     bannedKey = banned.key;

@@ -165,7 +165,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   test('Retry-After suffices', async () => {
     const { key, keyHash } = await keys.issue({ minute: 6, day: 100, scopes });
     expect((await get('/reports', key)).status).toBe(200);
-    await redis.pexpire(redisKeys.openWindow(keyHash, 'minute'), 900);
+    await redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 900);
     const refused = await get('/reports', key);
     expect([refused.status, refused.header('retry-after')]).toEqual([429, '1']);
     await expect.poll(async () => (await get('/reports', key)).status).toBe(200);
@@ -211,7 +211,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     const counts = await readTrialCounts(redis, keyHash, since);
     // 20 requests at a cost of 3 use up 60.
     expect(counts.refusedMinute).toBe(counts.requests - 20);
-    expect(await redis.hget(redisKeys.trial(keyHash), 'minuteUsed')).toBe('60');
+    expect(await redis.hget(redisKeys.trial(customerId), 'minuteUsed')).toBe('60');
   });
 
   test('without Redis costs count locally, and are added to the record when it is back', async () => {

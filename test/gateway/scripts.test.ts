@@ -48,7 +48,7 @@ describe('the script', () => {
 
   test('consume keeps the number of bans until a ban counts as a first one again', async () => {
     const key = await createSimulatedKey(redis);
-    const strikes = redisKeys.strikes(key.keyHash);
+    const strikes = redisKeys.strikes(key);
     await key.at('2026-11-24T12:00:00Z');
     await redis.hset(strikes, { bans: 1, bannedUntil: Date.parse('2026-11-24T11:59:00Z') });
     expect((await key.decide({ minute: 1 })).outcome).toBe('allowed');

@@ -70,9 +70,9 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     for (const turn of [0, 1]) {
       await expect
         .poll(async () => {
-          await fleet.redis.del(redisKeys.trial(keyHash));
+          await fleet.redis.del(redisKeys.trial(customerId));
           await fleet.pets(key, turn);
-          return (await fleet.redis.hget(redisKeys.trial(keyHash), 'since')) ?? undefined;
+          return (await fleet.redis.hget(redisKeys.trial(customerId), 'since')) ?? undefined;
         })
         .toBe(since === undefined ? undefined : String(since));
     }
@@ -92,7 +92,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
       refusedDay: 0,
     });
     expect((await refusals(plan, 'minute')) - before).toBe(30);
-    expect(await fleet.redis.get(redisKeys.openWindow(key.keyHash, 'minute'))).toBe('40');
+    expect(await fleet.redis.get(redisKeys.openWindow(key.customerId, 'minute'))).toBe('40');
   });
 
   test('that are higher than the enforced ones count fewer refusals than there are', async () => {
@@ -139,7 +139,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const key = await fleet.issue({ plan, minute: 30 });
     expect(await sendRequests(key, 20)).toEqual({ 200: 20 });
     // The trial names no other window, so the key is not on it.
-    expect(await fleet.redis.exists(redisKeys.trial(key.keyHash))).toBe(0);
+    expect(await fleet.redis.exists(redisKeys.trial(key.customerId))).toBe(0);
   });
 
   test('that are stopped are counted no longer, and those that are applied are enforced', async () => {
@@ -171,8 +171,8 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const key = await fleet.issue();
     const { after } = await createKeyTrials(session()).start(key.id, { minute: 1 });
     expect(await sendRequests(key, 3)).toEqual({ 200: 3 });
-    await server.redis.del(redisKeys.trial(key.keyHash));
-    await breakCounts(redisKeys.trial(key.keyHash));
+    await server.redis.del(redisKeys.trial(key.customerId));
+    await breakCounts(redisKeys.trial(key.customerId));
     expect(await sendRequests(key, 3)).toEqual({ 200: 3 });
     expect(await readTrialCounts(fleet.redis, key.keyHash, after.trial?.since ?? 0)).toEqual({
       requests: 3,
@@ -198,14 +198,14 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
         '"issues":["trialMinute is not a whole number from 1 to 1000000000, so the trial is off"]',
       );
       expect(await sendRequests(key, 62)).toEqual({ 200: 59, 429: 3 });
-      expect(await fleet.redis.exists(redisKeys.trial(key.keyHash))).toBe(0);
+      expect(await fleet.redis.exists(redisKeys.trial(key.customerId))).toBe(0);
     });
 
     test('are off for a key, and are reported', async () => {
       const key = await fleet.issue({ minute: 10 });
       const edit = async (fields: Record<string, string | number>) => {
-        await fleet.redis.hset(redisKeys.apiKey(key.keyHash), fields);
-        await fleet.redis.hincrby(redisKeys.apiKey(key.keyHash), 'rev', 1);
+        await fleet.redis.hset(redisKeys.apiKey(key), fields);
+        await fleet.redis.hincrby(redisKeys.apiKey(key), 'rev', 1);
       };
       await edit(invalidTrial);
       onTestFinished(async () => {
@@ -214,7 +214,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
       });
       expect(await sendRequests(key, 11)).toEqual({ 200: 10, 429: 1 });
       expect(await badSettings('gw:key')).toBe('1');
-      expect(await fleet.redis.exists(redisKeys.trial(key.keyHash))).toBe(0);
+      expect(await fleet.redis.exists(redisKeys.trial(key.customerId))).toBe(0);
     });
   });
 
@@ -242,7 +242,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const policy = formatPolicies(defaultBanPolicy);
     await fleet.pets(key.key);
     const keys = quotaKeys(key.keyHash);
-    const rev = () => fleet.redis.hget(redisKeys.apiKey(key.keyHash), 'rev');
+    const rev = () => fleet.redis.hget(redisKeys.apiKey(key), 'rev');
     const without = await commandsOf(key, 3);
     const command = ['evalsha', ['4', ...keys, policy, await rev(), '', '60', '', '1000', '']];
     expect(without.sent).toEqual([command, command, command]);

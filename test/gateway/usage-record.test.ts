@@ -24,7 +24,7 @@ describe('the record of the use of a key', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  const counters = (keyHash: string) => redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
+  const counters = (keyHash: string) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);
 
   /** Expiry of a Redis key in Unix seconds; EXPIRETIME is newer than Redis 6. */
   const expiresAt = async (key: string) => Math.round((Date.now() + (await redis.pttl(key))) / 1000);
@@ -57,8 +57,8 @@ describe('the record of the use of a key', () => {
       { date: '2027-01-01', plan: 'free', served: 5, ...none },
       { date: '2027-01-02', plan: null, served: 0, ...none },
     ]);
-    expect(await counters(keyHash)).toEqual([redisKeys.day(keyHash, '20270101')]);
-    expect(await redis.hgetall(redisKeys.usageMonth(keyHash, '202612'))).toEqual({
+    expect(await counters(keyHash)).toEqual([redisKeys.day(customerId, '20270101')]);
+    expect(await redis.hgetall(redisKeys.usageMonth(customerId, '202612'))).toEqual({
       id: 'key_1',
       name: 'ACME',
       plan: 'pro',
@@ -83,7 +83,7 @@ describe('the record of the use of a key', () => {
     await key.at('2026-11-06T12:00:00Z');
     expect(await key.serve(1)).toEqual(['allowed']);
     expect(await key.days('2026-11-05', '2026-11-06')).toMatchObject([{ served: 7 }, { served: 1 }]);
-    const month = redisKeys.usageMonth(key.keyHash, '202611');
+    const month = redisKeys.usageMonth(key.customerId, '202611');
     await key.resetDay();
     await key.serve(1);
     expect(await redis.hgetall(month)).toEqual({
@@ -114,7 +114,7 @@ describe('the record of the use of a key', () => {
     await key.resetDay();
     await key.at('2026-12-05T12:00:00Z');
     await key.serve(1);
-    expect(await redis.hgetall(redisKeys.usageMonth(key.keyHash, '202611'))).toMatchObject({ '05': '5' });
+    expect(await redis.hgetall(redisKeys.usageMonth(key.customerId, '202611'))).toMatchObject({ '05': '5' });
     expect(await key.days('2026-11-05', '2026-11-05')).toMatchObject([{ served: 5 }]);
   });
 
@@ -143,7 +143,7 @@ describe('the record of the use of a key', () => {
 
   test('of a day on which Redis had lost the key has its id and plan as soon as it is back', async () => {
     const key = await createSimulatedKey(redis);
-    const record = redisKeys.apiKey(key.keyHash);
+    const record = redisKeys.apiKey(key);
     const fields = await redis.hgetall(record);
     await redis.del(record);
     await key.at('2026-11-25T12:00:00Z');
@@ -151,14 +151,14 @@ describe('the record of the use of a key', () => {
     await redis.hset(record, fields);
     const served = (count: number) => [{ served: count, refused: 2, plan: 'free' }];
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(3));
-    const inBetween = await redis.readUsageMonth(redisKeys.usageMonth(key.keyHash, '202611'));
+    const inBetween = await redis.readUsageMonth(redisKeys.usageMonth(key.customerId, '202611'));
     expect(inBetween.join(' ')).toContain('id key_1 name ACME p01 free');
     await key.serve(2);
     await redis.hset(record, { plan: 'pro' });
     await key.at('2026-11-26T12:00:00Z');
     await key.serve(1);
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(5));
-    const month = redisKeys.usageMonth(key.keyHash, '202611');
+    const month = redisKeys.usageMonth(key.customerId, '202611');
     expect(await redis.hgetall(month)).toMatchObject({ id: 'key_1', name: 'ACME', p25: 'free', p26: 'pro' });
   });
 
@@ -166,7 +166,7 @@ describe('the record of the use of a key', () => {
     const key = await createSimulatedKey(redis, 3);
     await key.at('2026-11-25T12:00:00Z');
     expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
-    await redis.del(redisKeys.day(key.keyHash, '20261125'));
+    await redis.del(redisKeys.day(key.customerId, '20261125'));
     expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
     await key.at('2026-11-26T12:00:00Z');
     await key.serve(1);
@@ -175,7 +175,7 @@ describe('the record of the use of a key', () => {
 
   test('values of the wrong type or text harm no request', async () => {
     const key = await createSimulatedKey(redis);
-    const month = redisKeys.usageMonth(key.keyHash, '202611');
+    const month = redisKeys.usageMonth(key.customerId, '202611');
     await redis.set(month, 'not a hash');
     await key.at('2026-11-24T12:00:00Z');
     expect(await key.days('2026-11-24', '2026-11-24')).toMatchObject([{ served: 0 }]);
@@ -188,8 +188,8 @@ describe('the record of the use of a key', () => {
       { served: 2, refused: 2, bannedSeconds: 0 },
       { served: 1, refused: 0 },
     ]);
-    await redis.del(redisKeys.apiKey(key.keyHash));
-    await redis.set(redisKeys.apiKey(key.keyHash), 'not a hash');
+    await redis.del(redisKeys.apiKey(key));
+    await redis.set(redisKeys.apiKey(key), 'not a hash');
     await key.at('2026-12-01T12:00:00Z');
     expect(await key.serve(1)).toEqual(['allowed']);
   });
@@ -225,7 +225,7 @@ describe('the record of the use of a key', () => {
 
   test('bans count with their length, split at midnight; what is lifted or replaced does not count', async () => {
     const key = await createSimulatedKey(redis);
-    const ban = [redisKeys.ban(key.keyHash), redisKeys.strikes(key.keyHash)] as const;
+    const ban = [redisKeys.ban(key), redisKeys.strikes(key)] as const;
     const bannedSeconds = async () =>
       (await key.days('2026-11-30', '2026-12-02')).map((day) => day.bannedSeconds);
     await key.at('2026-11-30T23:59:30Z');
@@ -241,7 +241,7 @@ describe('the record of the use of a key', () => {
     expect((await bannedSeconds()).reduce((sum, seconds) => sum + seconds, 0)).toBeLessThanOrEqual(2);
     expect(await redis.exists(...ban)).toBe(0);
     // Set by hand, it was not counted, and so nothing is taken away.
-    await redis.hset(redisKeys.usageMonth(key.keyHash, '202611'), 'b30', 100);
+    await redis.hset(redisKeys.usageMonth(key.customerId, '202611'), 'b30', 100);
     await redis.set(ban[0], 'by hand', 'EX', 50);
     await redis.liftBan(...ban, 400);
     expect((await bannedSeconds())[0]).toBe(100);
@@ -256,10 +256,10 @@ describe('the record of the use of a key', () => {
       ['x'.repeat(64), 'x'.repeat(64)],
     ] as const) {
       const key = await createSimulatedKey(redis);
-      await redis.hset(redisKeys.apiKey(key.keyHash), 'name', name);
+      await redis.hset(redisKeys.apiKey(key), 'name', name);
       await key.at('2026-11-24T12:00:00Z');
       await key.serve(1);
-      expect(await redis.hget(redisKeys.usageMonth(key.keyHash, '202611'), 'name')).toBe(kept);
+      expect(await redis.hget(redisKeys.usageMonth(key.customerId, '202611'), 'name')).toBe(kept);
     }
   });
 
@@ -268,16 +268,16 @@ describe('the record of the use of a key', () => {
     { tags: ['redis-server'] },
     async () => {
       const key = await createSimulatedKey(redis);
-      await redis.hset(redisKeys.apiKey(key.keyHash), 'name', '猫'.repeat(100));
+      await redis.hset(redisKeys.apiKey(key), 'name', '猫'.repeat(100));
       for (let day = 1; day <= 31; day += 1) {
-        await redis.hset(redisKeys.apiKey(key.keyHash), 'plan', `plan-${day}-${'x'.repeat(100)}`);
+        await redis.hset(redisKeys.apiKey(key), 'plan', `plan-${day}-${'x'.repeat(100)}`);
         await key.at(`2026-12-${String(day).padStart(2, '0')}T10:00:00Z`);
-        await redis.setBan(redisKeys.ban(key.keyHash), redisKeys.strikes(key.keyHash), 'x', 1000, 400);
-        await redis.del(redisKeys.ban(key.keyHash));
+        await redis.setBan(redisKeys.ban(key), redisKeys.strikes(key), 'x', 1000, 400);
+        await redis.del(redisKeys.ban(key));
         await key.serve(1);
         await key.report({ refused: 123_456_789 });
       }
-      const month = redisKeys.usageMonth(key.keyHash, '202612');
+      const month = redisKeys.usageMonth(key.customerId, '202612');
       expect(await redis.hlen(month)).toBe(127);
       expect(await redis.object('ENCODING', month)).toBe('listpack');
       expect(await redis.hget(month, 'name')).toBe('猫'.repeat(21));
@@ -292,8 +292,8 @@ describe('the record of the use of a key', () => {
     const spread = Number.parseInt(key.keyHash.slice(0, 4), 16);
     const date = utcDate(today);
     const [counter, month] = [
-      redisKeys.day(key.keyHash, date),
-      redisKeys.usageMonth(key.keyHash, date.slice(0, 6)),
+      redisKeys.day(key.customerId, date),
+      redisKeys.usageMonth(key.customerId, date.slice(0, 6)),
     ];
     const firstOfMonth = today - Number(date.slice(6)) + 1;
     const expectRetention = async (days: number) => {
@@ -306,7 +306,7 @@ describe('the record of the use of a key', () => {
     await expectRetention(400);
     await adjustUsageExpiry(redis, 30);
     await expectRetention(30);
-    const old = redisKeys.usageMonth(key.keyHash, '202001');
+    const old = redisKeys.usageMonth(key.customerId, '202001');
     await redis.hset(old, { '05': 9 });
     const range = { first: Date.parse('2020-01-05') / dayMs, last: Date.parse('2020-01-05') / dayMs };
     expect(await readUsageDays(redis, key.keyHash, { ...range, oldest: 0 })).toMatchObject([{ served: 9 }]);

@@ -52,7 +52,7 @@ describe('GET /v1/usage', () => {
     expect(used.header('X-RateLimit-Limit')).toBe('300');
     expect(used.header('X-RateLimit-Remaining')).toBe('298');
     expect(used.header('RateLimit')).toMatch(/^"minute";r=298;t=\d+, "day";r=4998;t=\d+$/);
-    expect(await kit.redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('2');
+    expect(await kit.redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('2');
     expect(kit.upstream.seen.map(({ url }) => url)).not.toContain('/v1/usage');
   });
 
@@ -107,7 +107,7 @@ describe('GET /v1/usage', () => {
     const dayOf = (nowMs: number, ago: number) => utcDate(dayNumberOf(nowMs) - ago);
     const nowMs = Date.now();
     const [today, before] = [dayOf(nowMs, 0), dayOf(nowMs, 2)];
-    await kit.redis.hset(redisKeys.usageMonth(keyHash, before.slice(0, 6)), {
+    await kit.redis.hset(redisKeys.usageMonth(customerId, before.slice(0, 6)), {
       plan: 'pro',
       [`p${before.slice(6)}`]: 'pro',
       [before.slice(6)]: 17,
@@ -157,7 +157,7 @@ describe('GET /v1/usage', () => {
     const [today, before] = [1, 3].map((ago) => utcDate(dayNumberOf(Date.now()) - ago));
     for (const date of [today, before]) {
       if (date === undefined) continue;
-      await kit.redis.hset(redisKeys.usageMonth(keyHash, date.slice(0, 6)), date.slice(6), 9);
+      await kit.redis.hset(redisKeys.usageMonth(customerId, date.slice(0, 6)), date.slice(6), 9);
     }
     const served = async () =>
       (

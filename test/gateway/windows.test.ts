@@ -39,7 +39,7 @@ describe('windows', () => {
     await key.at('2026-11-30T21:20:00.000Z');
     // Redis lets the window expire by the real time.
     expect(await ask()).toEqual(['hour', expect.closeTo(3_600_000, -5)]);
-    await redis.del(redisKeys.openWindow(key.keyHash, 'hour'));
+    await redis.del(redisKeys.openWindow(key.customerId, 'hour'));
     await key.at('2026-11-30T22:10:00.000Z');
     expect([await ask(), await ask()]).toEqual(['allowed', 'allowed']);
     expect(await ask()).toEqual(['month', 6_600_000]);
@@ -89,7 +89,7 @@ describe('windows', () => {
   test('of a month do not count days to come, which a clock that was set back leaves in the record', async () => {
     const key = await createSimulatedKey(redis);
     await key.at('2026-11-24T12:00:00.000Z');
-    await redis.hset(redisKeys.usageMonth(key.keyHash, '202611'), { 23: 1, 24: 5, 25: 7, r23: 9 });
+    await redis.hset(redisKeys.usageMonth(key.customerId, '202611'), { 23: 1, 24: 5, 25: 7, r23: 9 });
     const ask = async () => refusal(await key.decide({ month: 7 }));
     // Six of the days until today, and this one.
     expect(await ask()).toBe('allowed');

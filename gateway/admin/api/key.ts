@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createApiKeyStore, type IssuedApiKey } from '../../operations/api-key-store.ts';
 import { addBan, liftBan } from '../../operations/bans.ts';
+import { findCustomerId } from '../../operations/customers.ts';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
 import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
@@ -16,7 +17,7 @@ import { keyViewSchema, recordView } from '../../operations/key-view.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
 import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession } from '../../operations/session.ts';
-import { findKeyHash, readLastDays } from '../../operations/usage-record.ts';
+import { readLastDays } from '../../operations/usage-record.ts';
 import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
 import { countInput } from './query-input.ts';
@@ -170,7 +171,7 @@ export const keyRoutes = [
     result: listOf(dayUsageSchema),
     handle: async ({ target, input }, { read }) => {
       const items = await read(async (session) =>
-        readLastDays(session, await findKeyHash(session, target), input.days),
+        readLastDays(session, await findCustomerId(session.redis, target), input.days),
       );
       return { items, next: null };
     },
@@ -181,7 +182,9 @@ export const keyRoutes = [
     responds: 'Refused requests in a row, some seconds old',
     result: listOf(refusalsSchema),
     handle: async ({ target }, { read }) => {
-      const items = await read(async (session) => readRefusals(session, await findKeyHash(session, target)));
+      const items = await read(async (session) =>
+        readRefusals(session, await findCustomerId(session.redis, target)),
+      );
       return { items, next: null };
     },
   }),

@@ -1,18 +1,18 @@
 -- include: windows.lua
 -- include: refusals.lua
 --[[
-Adds what a process has counted of one key and UTC day: requests that were served without Redis, and refused requests. Once
+Adds what a process has counted of one customer and UTC day: requests that were served without Redis, and refused requests. Once
 for each report.
 
-KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the key, so that a report
+KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the customer, so that a report
          that is sent again is not added again
 KEYS[2]  prefix of the day counters, as in consume.lua
-ARGV[1]  number of the report; a later one of the same process and key has a larger one
+ARGV[1]  number of the report; a later one of the same process and customer has a larger one
 ARGV[2]  number of the day since 1970
 ARGV[3]  units that served requests cost; negative to take some back that consume.lua has counted as well
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
-ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua); empty if there are none
+ARGV[6]  the refused requests as lines of the customer's last refusals (refusals.lua); empty if there are none
 ARGV[7]  seconds for which the mark is kept; a day if it is absent
 ARGV[8]  those units beyond one for each request; none if it is absent
 
@@ -23,34 +23,34 @@ be added to.
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
   return 0
 end
-local keyTag = keyTagOf(KEYS[2])
+local customerTag = customerTagOf(KEYS[2])
 local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[8] or 0)
 
 if served ~= 0 then
   local date = utcDate(dayNumber)
-  local counter = dayCounter(keyTag, date)
+  local counter = dayCounter(customerTag, date)
   local today = dayNumberOf(nowMs())
-  local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1
+  local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(customerTag, utcDate(today))) == 1
   if dayNumber < today then
     -- It is summed up again.
-    redis.call('DEL', monthCounter(keyTag, today))
+    redis.call('DEL', monthCounter(customerTag, today))
   end
   if redis.call('EXISTS', counter) == 1 then
     redis.call('INCRBY', counter, served)
-  elseif isOver or redis.call('EXISTS', 'gw:key:' .. keyTag) == 0 then
-    -- While Redis has lost the record of the key, its day stays shut: its next request opens it, with its id and plan.
-    addToDay(keyTag, dayNumber, '', served, retentionDays)
+  elseif isOver or redis.call('EXISTS', 'gw:customer:' .. customerTag) == 0 then
+    -- While Redis has lost the record of the customer, its day stays shut: its next request opens it, with its id and plan.
+    addToDay(customerTag, dayNumber, '', served, retentionDays)
   else
-    openDay(keyTag, dayNumber, math.max(0, rolledUp(keyTag, date) + served), retentionDays)
+    openDay(customerTag, dayNumber, math.max(0, rolledUp(customerTag, date) + served), retentionDays)
   end
 end
 if beyond ~= 0 then
-  addToDay(keyTag, dayNumber, 'x', beyond, retentionDays)
+  addToDay(customerTag, dayNumber, 'x', beyond, retentionDays)
 end
 if refused > 0 then
-  addToDay(keyTag, dayNumber, 'r', refused, retentionDays)
-  recordRefusals(keyTag, ARGV[6])
+  addToDay(customerTag, dayNumber, 'r', refused, retentionDays)
+  recordRefusals(customerTag, ARGV[6])
 end
 -- Last: without successful increments there must be no mark.
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[7] or 86400)

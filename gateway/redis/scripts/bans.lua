@@ -19,7 +19,7 @@ local function unrecordBan(banKey, strikesKey, retentionDays)
   local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs')
   if leftMs > 0 and not last.err and last[1] == value then
     local now = nowMs()
-    addBanSeconds(keyTagOf(banKey), now, now + math.min(leftMs, wholeNumber(last[2])), -1, retentionDays)
+    addBanSeconds(customerTagOf(banKey), now, now + math.min(leftMs, wholeNumber(last[2])), -1, retentionDays)
   end
 end
 
@@ -27,7 +27,7 @@ end
 local function setBan(banKey, strikesKey, value, banMs, keepMs, retentionDays)
   unrecordBan(banKey, strikesKey, retentionDays)
   local now = nowMs()
-  addBanSeconds(keyTagOf(banKey), now, now + banMs, 1, retentionDays)
+  addBanSeconds(customerTagOf(banKey), now, now + banMs, 1, retentionDays)
   redis.call('SET', banKey, value, 'PX', wholeMs(banMs))
   redis.call('HSET', strikesKey, 'ban', value, 'banMs', wholeMs(banMs), 'wentOn', 0)
   if redis.call('PTTL', strikesKey) < keepMs then

@@ -1,16 +1,16 @@
 -- include: trial.lua
 --[[
-Decides on a batch of requests, one after another, and counts what each costs: in every window of its API key that has a limit,
+Decides on a batch of requests, one after another, and counts what each costs: in every window of its customer that has a limit,
 or in none.
 
 Four KEYS for each request:
-  1  record of the API key (hash, field rev)
+  1  record of the customer (hash, field rev)
   2  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
-     other counters (windows.lua, usage.lua, trial.lua) are derived from its hash tag, {<key hash>}, and so have its slot.
+     other counters (windows.lua, usage.lua, trial.lua) are derived from its hash tag, {<customer id>}, and so have its slot.
      While a slot of a Redis Cluster moves to another node, a command of which a key is missing is told to try again: no key
      has this name, so none is decided where only some of them are
-  3  ban (string, expires when the ban ends)
-  4  strikes (hash). Besides the fields of bans.lua:
+  3  ban of the API key (string, expires when the ban ends)
+  4  strikes of the API key (hash). Besides the fields of bans.lua:
        refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
        strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
        bans, bannedUntil          consecutive bans, and the end of the last one
@@ -33,7 +33,7 @@ Returns an array for each request, in their order. Outcomes are those of script-
   window with a limit: units used, ms to its end}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
-For a key on trial an element is added to the reply of a request that was not made during a ban: the place of the window whose
+For a customer on trial an element is added to the reply of a request that was not made during a ban: the place of the window whose
 trial limit would have refused it, or 0.
 ]]
 
@@ -49,14 +49,14 @@ local function parsePolicies(text)
   return policies
 end
 
--- Tells a key's last allowed request: its day and its number on that day. A refused request changes no counter.
-local function lastAllowedOf(keyTag, dayUsed)
+-- Tells a customer's last allowed request: its day and its number on that day. A refused request changes no counter.
+local function lastAllowedOf(customerTag, dayUsed)
   if dayUsed > 0 then
     return string.format('%s:%.0f', today, dayUsed)
   end
   local yesterday = utcDate(dayNumber - 1)
-  local used = wholeNumber(redis.call('MGET', dayCounter(keyTag, yesterday))[1])
-  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTag, yesterday))
+  local used = wholeNumber(redis.call('MGET', dayCounter(customerTag, yesterday))[1])
+  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(customerTag, yesterday))
 end
 
 -- Returns the reply for a request during a ban.
@@ -148,8 +148,8 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
     return refuseBanned(banKey, strikesKey, expiresInMs, parsePolicies(policies))
   end
 
-  local keyTag = keyTagOf(dayPrefix)
-  local used, leftMs, dayUsed, dayIsOpen = readWindows(keyTag, limits, now, true)
+  local customerTag = customerTagOf(dayPrefix)
+  local used, leftMs, dayUsed, dayIsOpen = readWindows(customerTag, limits, now, true)
   local refusing = refusingWindow(limits, used, leftMs, cost)
   if refusing then
     local policy, strikesLeft = parsePolicies(policies), 0
@@ -158,7 +158,7 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
       -- The first window of the list is the shortest: the minute.
       local banMs
       banMs, strikesLeft = recordRefusal(
-        strikesKey, banKey, lastAllowedOf(keyTag, dayUsed), limits[1], leftMs[refusing], policy
+        strikesKey, banKey, lastAllowedOf(customerTag, dayUsed), limits[1], leftMs[refusing], policy
       )
       if banMs then
         return { outcome.banned, now, banMs, 1, '' }
@@ -170,20 +170,20 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
   for index, window in ipairs(windows) do
     if limits[index] then
       if window.lengthMs and used[index] == 0 then
-        redis.call('SET', counterOf(window, keyTag), cost, 'PX', window.lengthMs)
+        redis.call('SET', counterOf(window, customerTag), cost, 'PX', window.lengthMs)
       elseif window.lengthMs then
-        add(counterOf(window, keyTag), cost)
+        add(counterOf(window, customerTag), cost)
       end
       used[index] = used[index] + cost
     end
   end
   if dayIsOpen then
-    add(dayCounter(keyTag, today), cost)
+    add(dayCounter(customerTag, today), cost)
   else
-    openDay(keyTag, dayNumber, dayUsed + cost, parsePolicies(policies).retention)
+    openDay(customerTag, dayNumber, dayUsed + cost, parsePolicies(policies).retention)
   end
   if cost > 1 then
-    addToDay(keyTag, dayNumber, 'x', cost - 1, parsePolicies(policies).retention)
+    addToDay(customerTag, dayNumber, 'x', cost - 1, parsePolicies(policies).retention)
   end
   return addWindows({ outcome.allowed, now, 0 }, limits, used, leftMs)
 end
@@ -202,7 +202,7 @@ for request = 1, #KEYS / keysOfRequest do
   local isDecided = reply[1] == outcome.allowed or reply[1] == outcome.limited
   local isOnTrial = string.find(options, 'since=', 1, true)
   if isOnTrial and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
-    reply[#reply + 1] = countTrial(keyTagOf(KEYS[key + 2]), options, cost, now)
+    reply[#reply + 1] = countTrial(customerTagOf(KEYS[key + 2]), options, cost, now)
   end
   replies[request] = reply
 end

@@ -1,7 +1,7 @@
 -- include: windows.lua
 -- include: bans.lua
 --[[
-Reads how much of each window an API key has used. Writes nothing.
+Reads how much of each window the customer of an API key has used, and the key's ban. Writes nothing.
 
 KEYS     those of a request in consume.lua
 ARGV[1]  rev of the record that the caller knows, or -1 for any
@@ -20,7 +20,7 @@ end
 local now = nowMs()
 local limits = limitsFrom(ARGV, 4)
 -- The next request restores an expiry that was removed.
-local used, leftMs = readWindows(keyTagOf(KEYS[2]), limits, now, false)
+local used, leftMs = readWindows(customerTagOf(KEYS[2]), limits, now, false)
 
 local history = redis.pcall('HMGET', KEYS[4], 'strikes', 'strikesSince')
 local strikes, strikesSince = wholeNumber(history[1]), wholeNumber(history[2])

@@ -1,14 +1,14 @@
 -- include: usage.lua
 --[[
-Reads the record of a key's use in one month, with the days that were not rolled up yet. Writes nothing.
+Reads the record of a customer's use in one month, with the days that were not rolled up yet. Writes nothing.
 
 KEYS[1]  record of the month (hash, described in usage.lua)
 
 Returns pairs of field and value. A value of the wrong type counts as none. A month that was recorded while Redis had lost the
-record of the key has its present id, name and plan.
+record of the customer has its present id, name and plan.
 ]]
 
-local keyTag, month = keyTagOf(KEYS[1]), string.sub(KEYS[1], -6)
+local customerTag, month = customerTagOf(KEYS[1]), string.sub(KEYS[1], -6)
 local pairsOfMonth = redis.pcall('HGETALL', KEYS[1])
 if pairsOfMonth.err then
   pairsOfMonth = {}
@@ -26,7 +26,7 @@ end
 for date in pairs(unrolled) do
   local day = string.sub(date, 7)
   if string.sub(date, 1, 6) == month and not fields[day] then
-    local served = wholeNumber(redis.call('MGET', dayCounter(keyTag, date))[1]) + wholeNumber(fields['g' .. day])
+    local served = wholeNumber(redis.call('MGET', dayCounter(customerTag, date))[1]) + wholeNumber(fields['g' .. day])
     if served > 0 then
       table.insert(pairsOfMonth, day)
       table.insert(pairsOfMonth, string.format('%.0f', served))
@@ -34,7 +34,7 @@ for date in pairs(unrolled) do
   end
 end
 if #pairsOfMonth > 0 and not fields.plan then
-  local record = redis.pcall('HMGET', 'gw:key:' .. keyTag, 'id', 'name', 'plan')
+  local record = redis.pcall('HMGET', 'gw:customer:' .. customerTag, 'id', 'name', 'plan')
   for index, field in ipairs({ 'id', 'name', 'p01' }) do
     if record[index] then
       table.insert(pairsOfMonth, field)

@@ -1,6 +1,6 @@
 -- include: clock.lua
 --[[
-The last refusals of a key are one string with expiry, gw:refusals:{<key hash>}. It has a line for each run of refused
+The last refusals of a customer are one string with expiry, gw:refusals:{<customer id>}. It has a line for each run of refused
 requests, the one with the latest end first:
   from to refused reason
 From and to are Unix milliseconds; the reason is minute, day or ban. Reports of all processes are joined into the same runs,
@@ -64,8 +64,8 @@ local function addRun(text, added)
 end
 
 -- Adds runs, which are lines as the record has them.
-local function recordRefusals(keyTag, lines)
-  local key = 'gw:refusals:' .. keyTag
+local function recordRefusals(customerTag, lines)
+  local key = 'gw:refusals:' .. customerTag
   local text = redis.pcall('GET', key)
   if type(text) ~= 'string' then
     -- There are none, or the value was edited into another type and is overwritten.

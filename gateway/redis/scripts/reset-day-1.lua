@@ -1,6 +1,6 @@
 -- include: windows.lua
 --[[
-Sets the day of an API key back: its day limit counts from 0 again. What was served stays in the record of use, and counts for
+Sets the day of a customer back: its day limit counts from 0 again. What was served stays in the record of use, and counts for
 the month limit.
 
 KEYS[1]  prefix of the day counters, as in consume.lua
@@ -9,12 +9,12 @@ ARGV[1]  days for which use is kept
 Returns the units that were set back; 0 if there were none, and nothing was changed.
 ]]
 
-local keyTag, dayNumber = keyTagOf(KEYS[1]), dayNumberOf(nowMs())
-local counter = dayCounter(keyTag, utcDate(dayNumber))
+local customerTag, dayNumber = customerTagOf(KEYS[1]), dayNumberOf(nowMs())
+local counter = dayCounter(customerTag, utcDate(dayNumber))
 -- Not GET: a value of another type counts as none.
 local used = wholeNumber(redis.call('MGET', counter)[1])
 if used > 0 then
-  addToDay(keyTag, dayNumber, 'g', used, tonumber(ARGV[1]))
-  redis.call('DEL', counter, monthCounter(keyTag, dayNumber))
+  addToDay(customerTag, dayNumber, 'g', used, tonumber(ARGV[1]))
+  redis.call('DEL', counter, monthCounter(customerTag, dayNumber))
 end
 return used

@@ -1,7 +1,7 @@
 -- include: windows.lua
 -- include: bans.lua
 --[[
-Counts what the trial limits of a key would have refused, in a hash with expiry, as if they were enforced: a request that they
+Counts what the trial limits of a customer would have refused, in a hash with expiry, as if they were enforced: a request that they
 refuse uses no window. Its fields:
   since            start of the trial in Unix ms, which identifies it: with another one, all counts start over
   requests         requests of the trial
@@ -37,10 +37,10 @@ local function fullLengthMs(window, now)
 end
 
 -- Counts a request of the trial, which costs what it does without one unless a cost is on trial, too. Returns the place of the window that would have refused it, or 0.
-local function countTrial(keyTag, text, presentCost, now)
+local function countTrial(customerTag, text, presentCost, now)
   local since, limits, trialCost = parseTrial(text)
   local cost = trialCost or presentCost
-  local key = 'gw:trial:' .. keyTag
+  local key = 'gw:trial:' .. customerTag
   local fields = { 'since', 'requests' }
   for index, window in ipairs(windows) do
     if limits[index] then

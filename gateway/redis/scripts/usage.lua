@@ -1,8 +1,8 @@
 -- include: clock.lua
 --[[
-For scripts that count, read or record the use of a key.
+For scripts that count, read or record the use of a customer.
 
-The record of a key's use is one hash for each month, gw:usage:{<key hash>}:<YYYYMM>. Its fields, with the day of the month
+The record of a customer's use is one hash for each month, gw:usage:{<customer id>}:<YYYYMM>. Its fields, with the day of the month
 as DD:
   DD        units that served requests cost. The day counter (consume.lua) has them until the day is rolled up, when another
             day opens
@@ -14,7 +14,7 @@ as DD:
   pDD       plan of this and the following days, up to the next such field
   open      the day whose counter is rolled up when another day opens
   plan      plan of the last field pDD
-  id, name  of the key, so that its use has a name after its record is gone
+  id, name  of the customer, so that its use has a name after its record is gone
 
 Values are short, and at most 129 without costs, so that the hash stays a listpack: as a hash table it would take several times
 the memory.
@@ -23,23 +23,23 @@ the memory.
 -- Longer ones would make the hash a hash table (hash-max-listpack-value).
 local maxValueBytes = 64
 
--- The part of a Redis key that all keys of one API key share: {<key hash>}.
-local function keyTagOf(redisKey)
+-- The part of a Redis key that all keys of one customer share: {<customer id>}.
+local function customerTagOf(redisKey)
   return string.match(redisKey, '{[^}]*}')
 end
 
-local function dayCounter(keyTag, date)
-  return 'gw:day:' .. keyTag .. ':' .. date
+local function dayCounter(customerTag, date)
+  return 'gw:day:' .. customerTag .. ':' .. date
 end
 
-local function usageMonth(keyTag, date)
-  return 'gw:usage:' .. keyTag .. ':' .. string.sub(date, 1, 6)
+local function usageMonth(customerTag, date)
+  return 'gw:usage:' .. customerTag .. ':' .. string.sub(date, 1, 6)
 end
 
--- Unix seconds at which the use of a day can be deleted. Differs by up to 18 hours from key to key, so that those of all keys
+-- Unix seconds at which the use of a day can be deleted. Differs by up to 18 hours from customer to customer, so that those of all
 -- do not expire at once.
-local function usageExpiry(keyTag, dayNumber, retentionDays)
-  local spread = tonumber(string.sub(keyTag, 2, 5), 16) or 0
+local function usageExpiry(customerTag, dayNumber, retentionDays)
+  local spread = tonumber(string.sub(customerTag, 6, 9), 16) or 0
   return (dayNumber + 1 + retentionDays) * 86400 + spread
 end
 
@@ -67,9 +67,9 @@ end
 
 -- Completes the record of a month to which a day was added: its expiry, whose key it is, and the plan of the day if that is
 -- another one than before.
-local function describeDay(keyTag, dayNumber, date, retentionDays, plan, open)
-  local month, day = usageMonth(keyTag, date), string.sub(date, 7)
-  local record = redis.pcall('HMGET', 'gw:key:' .. keyTag, 'plan', 'id', 'name')
+local function describeDay(customerTag, dayNumber, date, retentionDays, plan, open)
+  local month, day = usageMonth(customerTag, date), string.sub(date, 7)
+  local record = redis.pcall('HMGET', 'gw:customer:' .. customerTag, 'plan', 'id', 'name')
   if not record.err and record[1] then
     local current = shortText(record[1])
     if not plan then
@@ -80,36 +80,36 @@ local function describeDay(keyTag, dayNumber, date, retentionDays, plan, open)
       redis.call('HSET', month, 'plan', current, 'p' .. day, current)
     end
   end
-  redis.call('EXPIREAT', month, usageExpiry(keyTag, dayNumber - tonumber(day) + 31, retentionDays))
+  redis.call('EXPIREAT', month, usageExpiry(customerTag, dayNumber - tonumber(day) + 31, retentionDays))
 end
 
 -- Adds to a field of a day. A value that was edited into anything but a whole number counts as 0; none falls below 0.
-local function addToDay(keyTag, dayNumber, prefix, amount, retentionDays)
+local function addToDay(customerTag, dayNumber, prefix, amount, retentionDays)
   local date = utcDate(dayNumber)
-  local month, field = usageMonth(keyTag, date), prefix .. string.sub(date, 7)
+  local month, field = usageMonth(customerTag, date), prefix .. string.sub(date, 7)
   local before = readMonth(month, field, 'plan', 'open')
   local sum = math.max(0, wholeNumber(before[1]) + amount)
   redis.call('HSET', month, field, string.format('%.0f', sum))
   if not before[2] then
-    describeDay(keyTag, dayNumber, date, retentionDays, before[2], before[3])
+    describeDay(customerTag, dayNumber, date, retentionDays, before[2], before[3])
   end
 end
 
 -- Units of a day that was rolled up. Writes nothing.
-local function rolledUp(keyTag, date)
-  local served = redis.pcall('HGET', usageMonth(keyTag, date), string.sub(date, 7))
+local function rolledUp(customerTag, date)
+  local served = redis.pcall('HGET', usageMonth(customerTag, date), string.sub(date, 7))
   return type(served) == 'string' and wholeNumber(served) or 0
 end
 
 -- Moves the counter of a day into the record, with what was set back.
-local function rollUp(keyTag, dayNumber, retentionDays)
+local function rollUp(customerTag, dayNumber, retentionDays)
   local date = utcDate(dayNumber)
-  local counter, month, setBack = dayCounter(keyTag, date), usageMonth(keyTag, date), 'g' .. string.sub(date, 7)
+  local counter, month, setBack = dayCounter(customerTag, date), usageMonth(customerTag, date), 'g' .. string.sub(date, 7)
   -- Not GET: a value of another type counts as none.
   local served = wholeNumber(redis.call('MGET', counter)[1]) + wholeNumber(readMonth(month, setBack)[1])
   if served > 0 then
     redis.call('HDEL', month, setBack)
-    addToDay(keyTag, dayNumber, '', served, retentionDays)
+    addToDay(customerTag, dayNumber, '', served, retentionDays)
   end
   redis.call('DEL', counter)
 end
@@ -123,16 +123,16 @@ local function openDayOf(open, dayNumber, date)
 end
 
 -- Makes a day the open one, with its first counted units, and rolls up the one before. Costs nothing at midnight: each
--- key's day opens with its first request.
-local function openDay(keyTag, dayNumber, served, retentionDays)
+-- customer's day opens with its first request.
+local function openDay(customerTag, dayNumber, served, retentionDays)
   local date = utcDate(dayNumber)
-  local month, day = usageMonth(keyTag, date), string.sub(date, 7)
+  local month, day = usageMonth(customerTag, date), string.sub(date, 7)
   local before = readMonth(month, 'open', 'plan')
   local last = openDayOf(before[1], dayNumber, date)
   if not last then
     local endOfLastMonth = dayNumber - tonumber(day)
     local endDate = utcDate(endOfLastMonth)
-    local lastMonth = usageMonth(keyTag, endDate)
+    local lastMonth = usageMonth(customerTag, endDate)
     local open = readMonth(lastMonth, 'open')[1]
     last = openDayOf(open, endOfLastMonth, endDate)
     if open then
@@ -140,25 +140,25 @@ local function openDay(keyTag, dayNumber, served, retentionDays)
     end
   end
   if last and last ~= dayNumber then
-    rollUp(keyTag, last, retentionDays)
+    rollUp(customerTag, last, retentionDays)
   end
   redis.call('HSET', month, 'open', day)
   -- Rolled up before, if Redis' clock was set back: it is counted again from there.
   redis.call('HDEL', month, day)
-  describeDay(keyTag, dayNumber, date, retentionDays, before[2], before[1])
+  describeDay(customerTag, dayNumber, date, retentionDays, before[2], before[1])
   redis.call(
-    'SET', dayCounter(keyTag, date), string.format('%.0f', served),
-    'EXAT', usageExpiry(keyTag, dayNumber, retentionDays)
+    'SET', dayCounter(customerTag, date), string.format('%.0f', served),
+    'EXAT', usageExpiry(customerTag, dayNumber, retentionDays)
   )
 end
 
 -- Adds the seconds of a ban to the days on which they fall, or takes them away if the sign is -1.
-local function addBanSeconds(keyTag, fromMs, toMs, sign, retentionDays)
+local function addBanSeconds(customerTag, fromMs, toMs, sign, retentionDays)
   local from, to = math.floor(fromMs / 1000), math.floor(toMs / 1000)
   while from < to do
     local dayNumber = math.floor(from / 86400)
     local till = math.min(to, (dayNumber + 1) * 86400)
-    addToDay(keyTag, dayNumber, 'b', sign * (till - from), retentionDays)
+    addToDay(customerTag, dayNumber, 'b', sign * (till - from), retentionDays)
     from = till
   end
 end

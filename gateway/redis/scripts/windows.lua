@@ -5,16 +5,16 @@ The windows in which the units that requests cost are counted, and the decision 
 is day or month. Limits, units used and ms to the end are arrays in the same order; false is no limit.
 
 Counters, besides the day counter (usage.lua), which is also the record of use:
-  gw:<window>:{<key hash>}          units of an open window (string, expires when the window ends)
-  gw:month:{<key hash>}:<YYYYMMDD>  units of the month that the counter of that day lacks, only of a key with a month limit
+  gw:<window>:{<customer id>}          units of an open window (string, expires when the window ends)
+  gw:month:{<customer id>}:<YYYYMMDD>  units of the month that the counter of that day lacks, only of a customer with a month limit
                                     (string with expiry). With those of the day they are the month's, so the record of use is
                                     what the limit is for
 ]]
 
 local dayLengthMs = 86400000
 
-local function counterOf(window, keyTag)
-  return 'gw:' .. window.name .. ':' .. keyTag
+local function counterOf(window, customerTag)
+  return 'gw:' .. window.name .. ':' .. customerTag
 end
 
 -- Number of the first day of the next month.
@@ -26,8 +26,8 @@ end
 
 -- Units of the month that the counter of a day lacks: those before it, from the record of use and the day counter that was not
 -- rolled up yet, and those of the day that were set back.
-local function servedEarlier(keyTag, date)
-  local fields = redis.pcall('HGETALL', usageMonth(keyTag, date))
+local function servedEarlier(customerTag, date)
+  local fields = redis.pcall('HGETALL', usageMonth(customerTag, date))
   local today, sum = string.sub(date, 7), 0
   for index = 1, #fields, 2 do
     local field, value = fields[index], fields[index + 1]
@@ -35,25 +35,25 @@ local function servedEarlier(keyTag, date)
     if day and (day < today or field == 'g' .. today) then
       sum = sum + wholeNumber(value)
     elseif field == 'open' and string.find(value, '^%d%d$') and value < today then
-      sum = sum + wholeNumber(redis.call('MGET', dayCounter(keyTag, string.sub(date, 1, 6) .. value))[1])
+      sum = sum + wholeNumber(redis.call('MGET', dayCounter(customerTag, string.sub(date, 1, 6) .. value))[1])
     end
   end
   return sum
 end
 
-local function monthCounter(keyTag, dayNumber)
-  return 'gw:month:' .. keyTag .. ':' .. utcDate(dayNumber)
+local function monthCounter(customerTag, dayNumber)
+  return 'gw:month:' .. customerTag .. ':' .. utcDate(dayNumber)
 end
 
 -- The same, summed up once a day if it may be stored.
-local function usedEarlierInMonth(keyTag, dayNumber, mayStore)
-  local counter = monthCounter(keyTag, dayNumber)
+local function usedEarlierInMonth(customerTag, dayNumber, mayStore)
+  local counter = monthCounter(customerTag, dayNumber)
   -- Not GET: a value of another type counts as none.
   local stored = redis.call('MGET', counter)[1]
   if stored == '0' or wholeNumber(stored) > 0 then
     return wholeNumber(stored)
   end
-  local sum = servedEarlier(keyTag, utcDate(dayNumber))
+  local sum = servedEarlier(customerTag, utcDate(dayNumber))
   if mayStore then
     redis.call('SET', counter, string.format('%.0f', sum), 'EXAT', (dayNumber + 1) * 86400)
   end
@@ -82,19 +82,19 @@ end
 
 -- Reads the windows with a limit. Returns units used and ms to the end of each, units of the day, and whether the day's
 -- counter exists.
-local function readWindows(keyTag, limits, now, mayStore)
+local function readWindows(customerTag, limits, now, mayStore)
   local dayNumber = dayNumberOf(now)
-  local counters = { dayCounter(keyTag, utcDate(dayNumber)) }
+  local counters = { dayCounter(customerTag, utcDate(dayNumber)) }
   for index, window in ipairs(windows) do
     if limits[index] and window.lengthMs then
-      counters[#counters + 1] = counterOf(window, keyTag)
+      counters[#counters + 1] = counterOf(window, customerTag)
     end
   end
   local counts = redis.call('MGET', unpack(counters))
   local dayUsed = wholeNumber(counts[1])
   local dayIsOpen = dayUsed > 0
   if not dayIsOpen then
-    dayUsed = rolledUp(keyTag, utcDate(dayNumber))
+    dayUsed = rolledUp(customerTag, utcDate(dayNumber))
   end
   local used, leftMs, place = {}, {}, 1
   for index, window in ipairs(windows) do
@@ -106,7 +106,7 @@ local function readWindows(keyTag, limits, now, mayStore)
     elseif window.calendar == 'day' then
       used[index], leftMs[index] = dayUsed, (dayNumber + 1) * dayLengthMs - now
     else
-      used[index] = dayUsed + usedEarlierInMonth(keyTag, dayNumber, mayStore)
+      used[index] = dayUsed + usedEarlierInMonth(customerTag, dayNumber, mayStore)
       leftMs[index] = nextMonth(dayNumber) * dayLengthMs - now
     end
   end

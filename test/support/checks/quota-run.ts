@@ -245,7 +245,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const keyHash = randomBytes(32).toString('hex');
   const [recordKey, minuteKey, banKey, strikesKey] = [
     redisKeys.apiKey(keyHash),
-    redisKeys.openWindow(keyHash, 'minute'),
+    redisKeys.openWindow(customerId, 'minute'),
     redisKeys.ban(keyHash),
     redisKeys.strikes(keyHash),
   ];
@@ -253,7 +253,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const edited = new Set([recordKey]);
   const model = new QuotaModel(policy);
   const trialModel = new TrialModel();
-  const trialKey = redisKeys.trial(keyHash);
+  const trialKey = redisKeys.trial(customerId);
   let trialSince = 1;
   let limits = scenario.limits;
   const simulated = createSimulatedTime(redis, keyHash);
@@ -265,7 +265,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   /** Day of the model, which advances with the scenario. In Redis it is always today. */
   const modelDay = (serverNowMs: number) => dayNumberOf(serverNowMs) + midnights;
   const dayKey = (serverNowMs: number, daysAgo = 0) =>
-    redisKeys.day(keyHash, utcDate(dayNumberOf(serverNowMs) - daysAgo));
+    redisKeys.day(customerId, utcDate(dayNumberOf(serverNowMs) - daysAgo));
 
   async function advance(passedMs: number): Promise<void> {
     const nowMs = await serverMs();
@@ -371,9 +371,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function reportDayUsage(requests: number, daysAgo: number): Promise<void> {
     const nowMs = await serverMs();
-    const reportKey = redisKeys.dayReport(keyHash, randomBytes(8).toString('hex'));
+    const reportKey = redisKeys.dayReport(customerId, randomBytes(8).toString('hex'));
     const day = dayNumberOf(nowMs) - daysAgo;
-    const report = () => redis.addUsage(reportKey, redisKeys.dayPrefix(keyHash), 1, day, requests, 0, 400);
+    const report = () => redis.addUsage(reportKey, redisKeys.dayPrefix(customerId), 1, day, requests, 0, 400);
     const today = modelDay(nowMs);
     if (model.addToDay(today - daysAgo, requests, today)) {
       expect(await report()).toBe(1);

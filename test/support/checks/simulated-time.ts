@@ -76,7 +76,7 @@ end
 
 export function createSimulatedTime(redis: RedisClient, keyHash: string): SimulatedTime {
   const strikesKey = redisKeys.strikes(keyHash);
-  const trialKey = redisKeys.trial(keyHash);
+  const trialKey = redisKeys.trial(customerId);
 
   async function serverMs(): Promise<number> {
     const [seconds, micros] = await redis.time();
@@ -86,7 +86,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
   return {
     serverMs,
     async moveTimes(passedMs) {
-      const keys = [redisKeys.openWindow(keyHash, 'minute'), redisKeys.ban(keyHash), strikesKey, trialKey];
+      const keys = [redisKeys.openWindow(customerId, 'minute'), redisKeys.ban(keyHash), strikesKey, trialKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
     async passMidnights(count) {
@@ -96,8 +96,8 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
       const dates = [today, yesterday];
       const keys = [
         strikesKey,
-        ...dates.map((date) => redisKeys.day(keyHash, date)),
-        ...dates.map((date) => redisKeys.usageMonth(keyHash, date.slice(0, 6))),
+        ...dates.map((date) => redisKeys.day(customerId, date)),
+        ...dates.map((date) => redisKeys.usageMonth(customerId, date.slice(0, 6))),
         trialKey,
       ];
       await redis.eval(midnightScript, keys.length, ...keys, count, today, yesterday);

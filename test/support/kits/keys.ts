@@ -4,12 +4,12 @@ import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
 import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
+import type { KeyPlace } from '../../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 
-export interface IssuedKey {
+export interface IssuedKey extends KeyPlace {
   key: string;
   id: string;
-  keyHash: string;
 }
 
 /** Connects the Redis client of the gateway, which has its scripts. */
@@ -32,7 +32,7 @@ export function keyIssuer(redis: RedisClient) {
       const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
       lastIssuedMs = Date.parse(record.createdAt);
       recordSecrets(key);
-      return { key, id: record.id, keyHash: hashApiKey(key) };
+      return { key, id: record.id, customerId: record.customerId, keyHash: hashApiKey(key) };
     },
   };
 }

@@ -58,12 +58,12 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
     decide: (limits, trial) => consumeQuota(batch, { caller, limits: withLimits(unlimited, limits), trial }),
     async report({ served = 0, refused = 0, daysAgo = 0 }) {
       reports += 1;
-      const mark = redisKeys.dayReport(keyHash, 'process');
+      const mark = redisKeys.dayReport(customerId, 'process');
       const day = dayNumberOf(nowMs) - daysAgo;
       const runs = refused === 0 ? '' : `${nowMs} ${nowMs} ${refused} minute\n`;
-      await redis.addUsage(mark, redisKeys.dayPrefix(keyHash), reports, day, served, refused, 400, runs);
+      await redis.addUsage(mark, redisKeys.dayPrefix(customerId), reports, day, served, refused, 400, runs);
     },
-    resetDay: () => redis.resetDay(redisKeys.dayPrefix(keyHash), 400),
+    resetDay: () => redis.resetDay(redisKeys.dayPrefix(customerId), 400),
     days: (from, to) =>
       readUsageDays(redis, keyHash, {
         first: Date.parse(from) / dayMs,

@@ -4,7 +4,7 @@ import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 
 /** Redis key of today's counter of an API key. */
 export function dayCounterKey(keyHash: string): string {
-  return redisKeys.day(keyHash, utcDate(dayNumberOf(Date.now())));
+  return redisKeys.day(customerId, utcDate(dayNumberOf(Date.now())));
 }
 
 /** Requests with an API key that Redis has counted today. */
@@ -20,5 +20,5 @@ export async function recordUse(
   units: number,
 ): Promise<void> {
   const date = utcDate(dayNumberOf(Date.now()) - daysAgo);
-  await redis.hset(redisKeys.usageMonth(keyHash, date.slice(0, 6)), date.slice(6), units);
+  await redis.hset(redisKeys.usageMonth(customerId, date.slice(0, 6)), date.slice(6), units);
 }

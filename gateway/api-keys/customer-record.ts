@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { describeIssues } from '../config/describe-issues.ts';
+import { limitText } from '../limits/limits.ts';
+import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
+import { forAll, windowNames } from '../limits/windows.ts';
+import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
+import type { CustomerId } from '../redis/redis-keys.ts';
+
+/** What limits the requests of a customer, with all of its API keys together. */
+export interface CustomerLimits extends OwnLimits {
+  plan: string;
+  /** Own limits on trial, in the fields of formatTrial. Goes before the plan's trial. */
+  trial?: Trial | undefined;
+}
+
+/**
+ * Record of a customer in Redis, in the hash gw:customer:{<customer id>}. Times are ISO 8601 in UTC. Its own limits, in place
+ * of the plan's, are in the fields `minute`, `day` and so on; those that end by themselves in the fields of formatTemporary.
+ */
+export interface CustomerRecord extends CustomerLimits {
+  id: CustomerId;
+  name: string;
+  createdAt: string;
+  /** Whom to ask, such as an address for mail. */
+  contact?: string | undefined;
+  notes?: string | undefined;
+  /** What the billing system calls the customer. */
+  reference?: string | undefined;
+  /** Since when all of its keys are refused. */
+  suspendedAt?: string | undefined;
+  /** Raised with every change of the customer or of one of its keys: see consume.lua. */
+  rev: number;
+}
+
+export const nonEmptyString = z.string({ error: 'is missing' }).min(1, 'is missing');
+
+const recordSchema = z.object({
+  name: z.string().default(''),
+  plan: nonEmptyString,
+  createdAt: z.string().default(''),
+  contact: z.string().optional(),
+  notes: z.string().optional(),
+  reference: z.string().optional(),
+  /** Any text counts: a customer that somebody meant to suspend stays suspended. */
+  suspendedAt: z.string().min(1).optional(),
+  ...forAll(() => limitText.optional()),
+  rev: z
+    .string()
+    .regex(/^\d{1,15}$/, 'is not a whole number')
+    .default('0')
+    .transform(Number),
+});
+
+export type ParsedCustomer =
+  | {
+      outcome: 'record';
+      record: CustomerRecord;
+      /** What is wrong with its trial or its temporary limits, which are then off. The record is valid all the same. */
+      issues: string[];
+    }
+  | { outcome: 'absent' }
+  /** The hash was edited by hand into something that is not a record. */
+  | { outcome: 'invalid'; issues: string[] };
+
+/** Parses the fields of a record as HGETALL returns them. Never throws: the hash may have been edited by hand. */
+export function parseCustomerRecord(
+  id: CustomerId,
+  fields: Readonly<Record<string, string>>,
+): ParsedCustomer {
+  if (Object.keys(fields).length === 0) return { outcome: 'absent' };
+  const parsed = recordSchema.safeParse(fields);
+  if (!parsed.success) return { outcome: 'invalid', issues: describeIssues(parsed.error) };
+  const { trial, issues } = parseTrial(fields);
+  const { temporary, issues: ofTemporary } = parseTemporary(fields);
+  const record = { id, ...parsed.data, ...(trial && { trial }), ...(temporary && { temporary }) };
+  return { outcome: 'record', record, issues: [...issues, ...ofTemporary] };
+}
+
+/** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */
+export function formatCustomerLimits(limits: CustomerLimits): Record<string, string> {
+  return {
+    plan: limits.plan,
+    ...Object.fromEntries(windowNames.map((window) => [window, String(limits[window] ?? '')])),
+    ...formatTrial(limits.trial),
+    ...formatTemporary(limits.temporary),
+  };
+}
+
+/** The same for the whole record, without `rev`, which change-record.lua sets. */
+export function formatCustomerRecord(record: CustomerRecord): Record<string, string> {
+  const { id, name, createdAt, contact = '', notes = '', reference = '', suspendedAt = '' } = record;
+  return { id, name, createdAt, contact, notes, reference, suspendedAt, ...formatCustomerLimits(record) };
+}

@@ -1,0 +1,38 @@
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { parseApiKeyRecord, type ParsedRecord } from './api-key-record.ts';
+
+export type ReadApiKey = ParsedRecord & {
+  /** That of the customer as Redis has it, which scripts compare; undefined if it is not a hash any more. */
+  rev: string | undefined;
+  /** The key's own id as Redis has it, also in an invalid record. */
+  id: string;
+  revokedAt: string | undefined;
+};
+
+const notHash = 'is no longer a hash: delete it';
+
+/** Reads a key with its customer by one command, both at the same moment. Never throws for what was edited by hand. */
+export async function readApiKey(redis: RedisClient, place: KeyPlace): Promise<ReadApiKey> {
+  const replies = await redis.readHashes(2, redisKeys.customer(place.customerId), redisKeys.apiKey(place));
+  const [customer, key] = replies.map((reply) => (typeof reply === 'string' ? undefined : fieldsOf(reply)));
+  const { id = '', revokedAt } = key ?? {};
+  const read = { rev: customer && (customer['rev'] ?? '0'), id, revokedAt };
+  if (customer !== undefined && key !== undefined) {
+    return { ...parseApiKeyRecord(place.customerId, { customer, key }), ...read };
+  }
+  return {
+    outcome: 'invalid',
+    issues: key === undefined ? [notHash] : [],
+    customerIssues: customer === undefined ? [notHash] : [],
+    revoked: revokedAt !== undefined,
+    ...read,
+  };
+}
+
+/** @param reply fields and values in turn */
+function fieldsOf(reply: readonly string[]): Record<string, string> {
+  const fields: [string, string][] = [];
+  for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
+  return Object.fromEntries(fields);
+}
