@@ -30,7 +30,7 @@ export const pastImpactSchema = z
           mostUsed: z.int().describe('On one of them'),
         }),
       )
-      .describe(`The ${maxNamed} keys with the most such days or months`),
+      .describe(`The ${maxNamed} customers with the most such days or months`),
   })
   .meta({ id: 'PastImpact' });
 
@@ -190,7 +190,7 @@ function pastImpact(keys: readonly PastKey[], window: WindowName, limit: number,
     for (const period of exceeded) overPeriods.add(period);
     return exceeded.length === 0 ? [] : [{ id, overPeriods: exceeded.length, mostUsed: Math.max(...used) }];
   });
-  const most = over
+  const most = [...new Map(over.map((customer) => [customer.id, customer])).values()]
     .toSorted((one, other) => other.overPeriods - one.overPeriods || other.mostUsed - one.mostUsed)
     .slice(0, maxNamed);
   const periods = length - firstUsed;

@@ -34,7 +34,7 @@ export type PlanImpact = z.infer<typeof planImpactSchema>;
 
 export const noImpact: Readonly<PlanImpact> = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
 
-/** A key whose next request would be refused. */
+/** A customer whose next request would be refused. */
 export const hitKeySchema = z
   .object({
     id: z.string(),
@@ -48,7 +48,7 @@ export const hitKeySchema = z
 
 export type HitKey = z.infer<typeof hitKeySchema>;
 
-/** Keys that an effect names at most. */
+/** Customers that an effect names at most. */
 export const maxNamed = 10;
 
 /** A valid key, as far as it matters here. */
@@ -144,14 +144,15 @@ export function impactOn({ keys, used }: PlanUse, limits: Limits): PlanImpact {
   return { ...impact, keys };
 }
 
-/** The keys that these limits would hit hardest, by their share of a limit. */
+/** The customers that these limits would hit hardest, by their share of a limit. Each once, however many keys it has. */
 export async function findHitKeys(
   session: Pick<Session, 'redis'>,
   plan: string,
   { used }: PlanUse,
   limits: Limits,
 ): Promise<HitKey[]> {
-  const hits = used.flatMap(({ id, used }) => {
+  const byCustomer = new Map(used.map((use) => [use.id, use]));
+  const hits = Array.from(byCustomer.values()).flatMap(({ id, used }) => {
     const [most] = overLimits(used, limits)
       .map((window) => ({ id, plan, window, used: used[window] ?? 0, limit: limits[window] ?? 0 }))
       .toSorted(byShare);
@@ -180,22 +181,17 @@ export async function nameKeys<Key extends { id: string }>(
   );
 }
 
-/** A valid key of each customer that has one, page by page. */
+/** All valid keys, page by page. */
 export async function* planKeyPages(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   { pageSize = defaultPageSize, onPage }: CountOptions,
 ): AsyncGenerator<PlanKey[]> {
   let read = 0;
-  const seen = new Set<CustomerId>();
   for await (const page of indexPages({ redis, now }, undefined, pageSize)) {
     const found = await Promise.all(
       page.flatMap(({ place }) => (place === undefined ? [] : [readPlanKey(redis, place, now())])),
     );
-    yield found.flatMap((key) => {
-      if (key === undefined || seen.has(key.place.customerId)) return [];
-      seen.add(key.place.customerId);
-      return [key];
-    });
+    yield found.filter((key) => key !== undefined);
     read += page.length;
     await onPage?.(read);
   }

@@ -20,12 +20,14 @@ export const planTrialReportSchema = z.object({
   keys: z
     .int()
     .describe('Keys on the trial: those without a trial and limits of their own, also revoked ones'),
-  activeKeys: z.int().describe('Keys with requests during the trial'),
-  refusedKeys: z.int().describe('Keys of which requests would have been refused'),
+  activeKeys: z.int().describe('Of these, keys of customers with requests during the trial'),
+  refusedKeys: z.int().describe('Of these, keys of customers of which requests would have been refused'),
   ...trialCounts,
   hardestHit: z
     .array(z.object({ id: z.string(), name: z.string(), ...trialCounts }))
-    .describe('Keys with the most requests that would have been refused, most first; none that had none'),
+    .describe(
+      'Customers with the most requests that would have been refused, most first; none that had none',
+    ),
 });
 
 const countsSchema = z.object(trialCounts);
@@ -50,14 +52,21 @@ export async function reportPlanTrial(options: PlanTrialReportOptions): Promise<
   const report: PlanTrialReport = { ...noCounts, keys: 0, activeKeys: 0, refusedKeys: 0, hardestHit: [] };
   const seen = new Set<CustomerId>();
   for await (const page of keys) {
-    const onTrial = page.flatMap((key) => {
-      if (key.outcome !== 'record' || seen.has(key.customer.id)) return [];
-      seen.add(key.customer.id);
-      return key.customer.plan === plan && isOnPlanTrial(key.customer, trial, limits) ? [key.customer] : [];
-    });
+    const onTrial = page.flatMap((key) =>
+      key.outcome === 'record' && key.customer.plan === plan && isOnPlanTrial(key.customer, trial, limits)
+        ? [key.customer]
+        : [],
+    );
     const counts = await Promise.all(onTrial.map(({ id }) => readTrialCounts(redis, id, trial.since)));
     report.keys += onTrial.length;
-    for (const [index, customer] of onTrial.entries()) add(report, customer, counts[index] ?? noCounts);
+    for (const [index, customer] of onTrial.entries()) {
+      const found = counts[index] ?? noCounts;
+      if (found.requests > 0) report.activeKeys += 1;
+      if (refusedByTrial(found) > 0) report.refusedKeys += 1;
+      // Counts are those of the customer, whatever the number of its keys.
+      if (!seen.has(customer.id)) add(report, customer, found);
+      seen.add(customer.id);
+    }
     report.hardestHit = report.hardestHit.toSorted(byRefusals).slice(0, count);
   }
   return report;
@@ -111,9 +120,7 @@ function add(report: PlanTrialReport, { id, name }: CustomerRecord, counts: Tria
   for (const [window, refused] of refusalsByWindow(counts)) {
     addRefused(report, fieldOf('refused', window), refused);
   }
-  if (counts.requests > 0) report.activeKeys += 1;
   if (refusedByTrial(counts) === 0) return;
-  report.refusedKeys += 1;
   report.hardestHit.push({ id, name, ...counts });
 }
 

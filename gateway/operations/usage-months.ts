@@ -11,7 +11,7 @@ const counts = z.object({
   refused: z.int().describe('Requests that were answered with 429'),
 });
 
-const keyMonthSchema = counts.extend({
+const customerMonthSchema = counts.extend({
   id: z.string().describe('Id of the customer'),
   name: z.string(),
   plan: z.string().nullable().describe('Plan on the last day with use; null if it is not known'),
@@ -23,25 +23,25 @@ export const monthUsageSchema = counts
       .string()
       .meta({ pattern: String.raw`^\d{4}-\d\d$` })
       .describe('UTC'),
-    keys: z.int().describe('Keys with requests or a ban'),
-    largest: z.array(keyMonthSchema).describe('Keys with the most units, largest first'),
+    customers: z.int().describe('Customers with requests or a ban'),
+    largest: z.array(customerMonthSchema).describe('Customers with the most units, largest first'),
   })
   .meta({ id: 'MonthUsage' });
 
 export type MonthUsage = z.infer<typeof monthUsageSchema>;
-type KeyMonth = z.infer<typeof keyMonthSchema>;
+type CustomerMonth = z.infer<typeof customerMonthSchema>;
 
 const largestCount = 10;
 
 /**
- * Adds up the use of all keys by month. The sums are those of exportUsage. 100,000 keys take half a minute for each month.
+ * Adds up the use of all customers by month. The sums are those of exportUsage. 100,000 customers take half a minute for each month.
  * @param months as YYYY-MM without a gap, oldest first
- * @param onPage called after each page of keys with the number of keys in the index that are done, and the sums so far
+ * @param onPage called after each page of customers with the number of customers in the index that are done, and the sums so far
  */
 export async function readUsageMonths(
   session: Pick<Session, 'redis' | 'now'>,
   months: readonly string[],
-  onPage: (keys: number, soFar: MonthUsage[]) => unknown,
+  onPage: (customers: number, soFar: MonthUsage[]) => unknown,
 ): Promise<MonthUsage[]> {
   const sums = new Map(months.map((month) => [month, unusedMonth(month)]));
   const days = { from: daysOfMonth(months[0] ?? '').from, to: daysOfMonth(months.at(-1) ?? '').to };
@@ -73,28 +73,28 @@ export function lastMonths(nowMs: number, count: number): string[] {
 
 export const unusedMonth = (month: string): MonthUsage => ({
   month,
-  keys: 0,
+  customers: 0,
   served: 0,
   refused: 0,
   largest: [],
 });
 
-/** Adds up the days of one key by month. */
-function monthsOf(rows: readonly UsageRow[]): [month: string, KeyMonth][] {
+/** Adds up the days of one customer by month. */
+function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
   return Array.from(
     Map.groupBy(rows, ({ date }) => date.slice(0, 7)),
     ([month, days]) => {
       const { id = '', name = '' } = days[0] ?? {};
       const plan = days.findLast((day) => day.plan !== null)?.plan ?? null;
-      const use: KeyMonth = { id, name, plan, served: 0, refused: 0 };
+      const use: CustomerMonth = { id, name, plan, served: 0, refused: 0 };
       for (const day of days) addCounts(use, day);
       return [month, use];
     },
   );
 }
 
-function addTo(sum: MonthUsage, use: KeyMonth): void {
-  sum.keys += 1;
+function addTo(sum: MonthUsage, use: CustomerMonth): void {
+  sum.customers += 1;
   addCounts(sum, use);
   const smallest = sum.largest.at(-1);
   if (unitsOf(use) === 0) return;

@@ -60,7 +60,7 @@ async function addKeys(redis: Redis, count: number, file: string): Promise<void>
         hint: 'pets_…',
       };
       const limits = { minute: maxLimit, day: maxLimit, createdAt: new Date().toISOString(), rev: 1 };
-      pipeline.hset(redisKeys.apiKey(keyHash), { ...record, ...limits });
+      pipeline.hset(redisKeys.apiKey({ customerId, keyHash }), { ...record, ...limits });
       keys.push(key);
     }
     await pipeline.exec();

@@ -69,9 +69,9 @@ describe('the API of bans', () => {
   });
 
   test('a ban that was set by hand is found by the scan only, and those of the list are not', async () => {
-    const { keyHash, id } = await started.kit.issue({ name: 'by hand' });
+    const { customerId, keyHash, id } = await started.kit.issue({ name: 'by hand' });
     const { redis } = started.kit;
-    await redis.set(redisKeys.ban(keyHash), 'pays no bills');
+    await redis.set(redisKeys.ban({ customerId, keyHash }), 'pays no bills');
     // More than a part of the scan looks at.
     const pipeline = redis.pipeline();
     for (let index = 0; index < 60_000; index += 1) pipeline.set(`other:${index}`, '1');
@@ -98,8 +98,8 @@ describe('the API of bans', () => {
     const pipeline = redis.pipeline();
     for (let index = 0; index < 5000; index += 1) {
       const keyHash = index.toString(16).padStart(64, '0');
-      pipeline.hset(redisKeys.apiKey(keyHash), { ...record, id: `key_many_${index}` });
-      pipeline.set(redisKeys.ban(keyHash), 'one of many');
+      pipeline.hset(redisKeys.apiKey({ customerId, keyHash }), { ...record, id: `key_many_${index}` });
+      pipeline.set(redisKeys.ban({ customerId, keyHash }), 'one of many');
     }
     await pipeline.exec();
     const part = await get('/api/bans/scan');
@@ -110,8 +110,8 @@ describe('the API of bans', () => {
   });
 
   test('a value that is no ban, and an index of the wrong type, are survived', async () => {
-    const { keyHash, id } = await started.kit.issue({ name: 'odd' });
-    await started.kit.redis.hset(redisKeys.ban(keyHash), 'x', 'y');
+    const { customerId, keyHash, id } = await started.kit.issue({ name: 'odd' });
+    await started.kit.redis.hset(redisKeys.ban({ customerId, keyHash }), 'x', 'y');
     const found = (await all('/api/bans/scan')).find((ban) => ban.id === id);
     expect(found).toMatchObject({ reason: 'not a text' });
     await started.kit.redis.zadd(redisKeys.bans, Date.now() + 1e6, 'key_gone');

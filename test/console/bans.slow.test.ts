@@ -32,7 +32,7 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
   });
 
   test('a ban is lifted, audited under the name of the person, and the next request is served', async () => {
-    const { key, keyHash, id } = await banned('Acme', 3600);
+    const { key, customerId, keyHash, id } = await banned('Acme', 3600);
     await banned('Sooner', 600);
     expect(await statusOf(key)).toBe(429);
     const { page } = await started.open('/console/bans', { name: 'Grace' });
@@ -46,7 +46,7 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await asked.getByText('Acme pays no bills').waitFor();
     await expectAccessible(page, 'bans-lift');
     await asked.getByRole('button', { name: 'Lift the ban' }).click();
-    await expect.poll(() => started.kit.redis.exists(redisKeys.ban(keyHash))).toBe(0);
+    await expect.poll(() => started.kit.redis.exists(redisKeys.ban({ customerId, keyHash }))).toBe(0);
     expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'bans.lift', target: id });
     await expect.poll(() => statusOf(key), { timeout: 3000 }).toBe(200);
     await expect.poll(() => rows.count()).toBe(2);
@@ -74,8 +74,8 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
   });
 
   test('a ban that was set by hand is found, and lifted', async () => {
-    const { key, keyHash } = await started.kit.issue({ name: 'Handmade' });
-    await started.kit.redis.set(redisKeys.ban(keyHash), 'by hand');
+    const { key, customerId, keyHash } = await started.kit.issue({ name: 'Handmade' });
+    await started.kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'by hand');
     const { page } = await started.open('/console/bans');
     await page.getByRole('button', { name: 'Look for bans set by hand' }).click();
     const found = page.getByRole('region', { name: 'Bans set by hand' });

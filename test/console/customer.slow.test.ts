@@ -20,7 +20,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
 
   const pets = async ({ key }: Pick<IssuedKey, 'key'>) =>
     (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
-  const record = ({ keyHash }: IssuedKey) => kit.kit.redis.hgetall(redisKeys.apiKey(keyHash));
+  const record = ({ keyHash }: IssuedKey) => kit.kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
   const open = ({ id }: Pick<IssuedKey, 'id'>, options = {}) =>
     kit.open(`/console/customers/${id}`, { name: who }, options);
   const status = (page: Page) => page.getByRole('region', { name: 'State' });

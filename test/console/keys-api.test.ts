@@ -47,7 +47,7 @@ describe('the API of keys', () => {
   }
 
   const pets = async (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
-  const record = ({ keyHash }: IssuedKey) => kit.redis.hgetall(redisKeys.apiKey(keyHash));
+  const record = ({ keyHash }: IssuedKey) => kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
   const lastAudit = async () => (await readAudit(kit.redis, 1))[0];
 
   async function use(key: IssuedKey, count: number): Promise<void> {

@@ -241,7 +241,7 @@ describe('the API of plans', () => {
     expect(await effectOf({ minute: 50, day: 900 })).toMatchObject([{ overPeriods: 0, keys: 0, most: [] }]);
 
     await create('monthly', 50, 5000);
-    const { id, keyHash } = await issue({ plan: 'monthly', name: 'Monthly' });
+    const { id, customerId } = await issue({ plan: 'monthly', name: 'Monthly' });
     const now = new Date();
     for (const [monthsAgo, fields] of [
       [0, { '01': 99_999 }],

@@ -169,7 +169,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('a trial is begun, shows what it would refuse, and is applied', async () => {
     await create('tried');
-    const { key, keyHash } = await started.kit.issue({ plan: 'tried', name: 'Acme' });
+    const { key, customerId } = await started.kit.issue({ plan: 'tried', name: 'Acme' });
     const { page } = await started.open('/console/plans/tried', { name: 'Grace' });
     await minuteOf(page).fill('2');
     await page.getByRole('button', { name: 'Try without refusing' }).click();

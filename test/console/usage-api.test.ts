@@ -26,7 +26,7 @@ describe('the API of the use by month', () => {
     viewer = await started.signIn({ role: 'viewer' });
     const { kit } = started;
     for (let number = 1; number <= 12; number += 1) {
-      const { id, keyHash } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
+      const { id, customerId } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
       ids.push(id);
       await kit.redis.hset(redisKeys.usageMonth(customerId, monthAgo(2).replace('-', '')), {
         id,

@@ -26,7 +26,7 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
   test('shows a viewer the months, the largest keys of one, and its download', async () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();
-    const { id, keyHash } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
+    const { id, customerId } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
     await other.kit.redis.hset(redisKeys.usageMonth(customerId, month.replace('-', '')), {
       id,
       p07: 'pro',

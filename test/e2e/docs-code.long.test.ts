@@ -104,7 +104,11 @@ describe('code that the documentation shows', { tags: ['chromium'] }, () => {
     async function exhaustedKey(): Promise<string> {
       const redis = await connectRedis(kit.services.redisUrl);
       try {
-        const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 1, day: 1000 });
+        const { key, customerId } = await keyIssuer(redis).issue({
+          plan: 'enterprise',
+          minute: 1,
+          day: 1000,
+        });
         await fetch(`${kit.services.gateway.url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
         expect(await redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 5000)).toBe(1);
         return key;

@@ -188,7 +188,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
   async function usedKey(): Promise<{ key: string; days: string[] }> {
     const redis = await connectRedis(kit.services.redisUrl);
     try {
-      const { key, keyHash } = await keyIssuer(redis).issue();
+      const { key, customerId } = await keyIssuer(redis).issue();
       const days = Array.from({ length: 29 }, (_, index) =>
         new Date(Date.now() - (29 - index) * dayMs).toISOString().slice(0, 10),
       );
@@ -244,9 +244,11 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
 
   test('your usage says which key it is, when it ends, and which requests were refused', async () => {
     const redis = await connectRedis(kit.services.redisUrl);
-    const { key, id, keyHash } = await keyIssuer(redis).issue({ expiresAt: new Date(Date.now() + dayMs) });
+    const { key, id, customerId, keyHash } = await keyIssuer(redis).issue({
+      expiresAt: new Date(Date.now() + dayMs),
+    });
     await redis.set(redisKeys.refusals(customerId), `${Date.now() - 2000} ${Date.now() - 1000} 7 minute\n`);
-    await redis.set(redisKeys.ban(keyHash), 'scrapes the shop', 'PX', 60_000);
+    await redis.set(redisKeys.ban({ customerId, keyHash }), 'scrapes the shop', 'PX', 60_000);
     redis.disconnect();
     const { page } = await open('/docs/usage', { viewport: { width: 390, height: 800 } });
     await enterKey(page, key);

@@ -20,7 +20,7 @@ const fillScript = `
     redis.call('HSET', 'gw:key-ids', id, keyHash)
     redis.call('ZADD', 'gw:keys', 1795000000000 + n, id)
     redis.call('SET', 'gw:minute:{' .. keyHash .. '}', n % 50, 'PX', 3600000)
-    redis.call('SET', 'gw:day:{' .. keyHash .. '}:' .. ARGV[3], n % 1000, 'EX', 86400)
+    redis.call('SET', 'gw:day:{' .. customerId, keyHash .. '}:' .. ARGV[3], n % 1000, 'EX', 86400)
   end
 `;
 
@@ -53,7 +53,7 @@ describe('with 1,000,000 keys in Redis', { tags: ['redis-server'], timeout: time
     const [id = ''] = await kit.redis.zrange(redisKeys.apiKeysByCreation, '7', '7');
     const keyHash = (await kit.redis.hget(redisKeys.apiKeyIds, id)) ?? '';
     const parts = {
-      record: redisKeys.apiKey(keyHash),
+      record: redisKeys.apiKey({ customerId, keyHash }),
       minute: redisKeys.openWindow(customerId, 'minute'),
       day: redisKeys.day(customerId, today()),
     };

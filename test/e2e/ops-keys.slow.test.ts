@@ -301,13 +301,13 @@ describe('the life cycle of keys', () => {
   });
 
   test('a record whose expiry was set to the far past is kept after a change', async () => {
-    const { key, id, keyHash } = await kit.issue({ name: 'Far past' });
+    const { key, id, customerId, keyHash } = await kit.issue({ name: 'Far past' });
     expect((await kit.pets(key)).status).toBe(200);
-    await kit.redis.hset(redisKeys.apiKey(keyHash), 'expiresAt', '2020-01-01T00:00:00Z');
+    await kit.redis.hset(redisKeys.apiKey({ customerId, keyHash }), 'expiresAt', '2020-01-01T00:00:00Z');
     const changed = await kit.json<ShownKey>('keys', 'set', id, '--name', 'Renamed');
     expect(changed).toMatchObject({ name: 'Renamed', plan: 'free', state: 'expired' });
     expect(await codeOf(key)).toBe('expired_api_key');
-    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400)).toBe(90);
+    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey({ customerId, keyHash }))) / 86_400)).toBe(90);
     await kit.json('keys', 'revoke', '--yes', id);
     expect(await kit.json<ShownKey>('keys', 'show', id)).toMatchObject({ name: 'Renamed', state: 'revoked' });
     // It was used once after its end, and is now.

@@ -51,7 +51,7 @@ describe('operating a running gateway', () => {
 
   describe('usage', () => {
     test('shows both windows, strikes and the ban of a key', async () => {
-      const { key, id, keyHash } = await kit.issue({ minute: 3 });
+      const { key, id, customerId, keyHash } = await kit.issue({ minute: 3 });
       for (let index = 0; index < 4; index += 1) await kit.pets(key);
       const usage = await kit.json<Usage>('usage', id);
       expect(usage).toMatchObject({
@@ -78,7 +78,7 @@ describe('operating a running gateway', () => {
       expect((await kit.run('usage', id)).stdout).toMatch(
         new RegExp(`^REFUSED FROM +TO +REQUESTS +REASON\n${run?.from} +${run?.to} +1 +minute limit\n`, 'm'),
       );
-      await kit.redis.set(redisKeys.ban(keyHash), '2', 'PX', 60_000);
+      await kit.redis.set(redisKeys.ban({ customerId, keyHash }), '2', 'PX', 60_000);
       expect(await kit.json<Usage>('usage', id)).toMatchObject({
         state: 'banned',
         ban: { reason: 'kept sending requests after 429 (consecutive ban 2)' },
@@ -433,8 +433,8 @@ describe('operating a running gateway', () => {
 
   describe('on a terminal', () => {
     test('top refreshes, and states are in colour unless NO_COLOR is set', { tags: ['script'] }, async () => {
-      const { key, id, keyHash } = await kit.issue({ name: 'Shown' });
-      await kit.redis.set(redisKeys.ban(keyHash), 'shown', 'PX', 60_000);
+      const { key, id, customerId, keyHash } = await kit.issue({ name: 'Shown' });
+      await kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'shown', 'PX', 60_000);
       await kit.pets(key);
       const shown = (env: Record<string, string>) =>
         runOnTerminal(['gateway/ops/main.ts', 'top'], { REDIS_URL: kit.server.url, ...env }, (output) =>

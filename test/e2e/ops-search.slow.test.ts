@@ -50,9 +50,16 @@ describe('what operators search', { timeout: 120_000 }, () => {
 
   describe('keys find', () => {
     test('finds a key by its id, a part of it, its hash, its hint, and a part of its name', async () => {
-      const { id, keyHash, key } = keys.mueller;
+      const { id, customerId, keyHash, key } = keys.mueller;
       const [idPart, names] = [id.slice(8, 20), ['SÖHNE', 'MU\u{308}LLER']];
-      const only = [id, id.slice(0, 14), idPart, keyHash, redisKeys.apiKey(keyHash), ...names];
+      const only = [
+        id,
+        id.slice(0, 14),
+        idPart,
+        keyHash,
+        redisKeys.apiKey({ customerId, keyHash }),
+        ...names,
+      ];
       await forEachConcurrently([...only, `${key.slice(0, 9)}…`, key.slice(0, 12)], async (text) => {
         expect(await idsOf('keys', 'find', text), text).toEqual([id]);
       });

@@ -44,7 +44,7 @@ describe('limits on trial', () => {
   }
 
   /** Sends requests once the gateway counts the trial, and discards the counts from before. */
-  async function sendOnTrial(key: string, keyHash: string, requests: number): Promise<void> {
+  async function sendOnTrial(key: string, customerId: string, requests: number): Promise<void> {
     await expect
       .poll(async () => {
         await kit.pets(key);
@@ -156,7 +156,12 @@ describe('limits on trial', () => {
   });
 
   test('of a key are started, shown, changed with it, applied and stopped', async () => {
-    const { id, key, keyHash } = await kit.issue({ plan: 'enterprise', minute: 50, day: 500, name: 'ACME' });
+    const { id, key, customerId, keyHash } = await kit.issue({
+      plan: 'enterprise',
+      minute: 50,
+      day: 500,
+      name: 'ACME',
+    });
     const started = await kit.json<Changed>('keys', 'trial', id, '--minute', '3');
     expect(started).toMatchObject({
       id,
@@ -192,7 +197,7 @@ describe('limits on trial', () => {
     expect(await lastAudit()).toMatchObject({ action: 'keys.trial-apply', target: id });
     await kit.json('keys', 'trial', id, '--day', '5');
     await kit.json('keys', 'trial', id, '--stop');
-    expect(await kit.redis.hgetall(redisKeys.apiKey(keyHash))).not.toHaveProperty('trialDay');
+    expect(await kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }))).not.toHaveProperty('trialDay');
     expect(await kit.json('keys', 'trial', id)).toMatchObject({ trial: null, trialOf: null, since: null });
   });
 
@@ -279,8 +284,8 @@ describe('limits on trial', () => {
     });
     await kit.redis.del(redisKeys.plan('edited'));
 
-    const { id, keyHash } = await kit.issue({ plan: 'pro' });
-    await kit.redis.hset(redisKeys.apiKey(keyHash), { trialMinute: 'few', trialSince: '1' });
+    const { id, customerId, keyHash } = await kit.issue({ plan: 'pro' });
+    await kit.redis.hset(redisKeys.apiKey({ customerId, keyHash }), { trialMinute: 'few', trialSince: '1' });
     expect(await kit.run('keys', 'trial', id)).toMatchObject({
       code: 0,
       stderr: `ops: warning: ${id}: ${issue}\n`,
@@ -289,7 +294,9 @@ describe('limits on trial', () => {
       `ops: the trial of the key ${id} itself is invalid: ${issue}\n`,
     );
     await kit.json('keys', 'trial', id, '--stop');
-    expect(await kit.redis.hgetall(redisKeys.apiKey(keyHash))).not.toHaveProperty('trialMinute');
+    expect(await kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }))).not.toHaveProperty(
+      'trialMinute',
+    );
   });
 
   test('survive another change of the plan', async () => {

@@ -17,7 +17,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
   const iso = (date: string) => `${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}`;
   const today = iso(utcDate(dayNumberOf(Date.now())));
 
-  const record = ({ keyHash }: IssuedKey, date: string, fields: Record<string, string | number>) =>
+  const record = ({ customerId }: IssuedKey, date: string, fields: Record<string, string | number>) =>
     kit.redis.hset(
       redisKeys.usageMonth(customerId, date.slice(0, 6)),
       Object.fromEntries(

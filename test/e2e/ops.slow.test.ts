@@ -289,8 +289,8 @@ describe('the ops command', () => {
   );
 
   test('an invalid record is listed as such, and can still be revoked', async () => {
-    const { key, id, keyHash } = await kit.issue({ name: 'Edited' });
-    await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev: 2 });
+    const { key, id, customerId, keyHash } = await kit.issue({ name: 'Edited' });
+    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { minute: 'lots', rev: 2 });
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
     expect((await run('keys', 'revoke', '--yes', id)).code).toBe(0);
@@ -298,8 +298,8 @@ describe('the ops command', () => {
   });
 
   test('every command reports a record that is no longer a hash', async () => {
-    const { id, keyHash } = await kit.issue({ name: 'Overwritten' });
-    await redis.set(redisKeys.apiKey(keyHash), 'oops');
+    const { id, customerId, keyHash } = await kit.issue({ name: 'Overwritten' });
+    await redis.set(redisKeys.apiKey({ customerId, keyHash }), 'oops');
     for (const args of [
       ['show', id],
       ['revoke', id, '--yes'],
@@ -312,7 +312,7 @@ describe('the ops command', () => {
     }
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
-    await redis.del(redisKeys.apiKey(keyHash));
+    await redis.del(redisKeys.apiKey({ customerId, keyHash }));
   });
 
   test('an unreachable Redis is reported in one line without its password, with exit code 1', async () => {

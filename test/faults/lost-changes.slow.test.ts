@@ -88,14 +88,14 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   });
 
   test('a key whose revocation is lost stays revoked, also after another change, and operators learn of it', async () => {
-    const { id, key, keyHash } = await issue();
+    const { id, key, customerId, keyHash } = await issue();
     expect((await pets(key)).status).toBe(200);
     replication.discardReplies();
     await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect((await pets(key)).status).toBe(401);
     await failOver();
 
-    expect(await replica.redis.hget(redisKeys.apiKey(keyHash), 'revokedAt')).toBeNull();
+    expect(await replica.redis.hget(redisKeys.apiKey({ customerId, keyHash }), 'revokedAt')).toBeNull();
     for (let times = 0; times < 3; times += 1) {
       const response = await pets(key);
       expect(response.status).toBe(401);
@@ -116,7 +116,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   });
 
   test('a key whose other change is lost keeps it, is counted in Redis, and can be changed again', async () => {
-    const { id, key, keyHash } = await issue({ minute: 20 });
+    const { id, key, customerId } = await issue({ minute: 20 });
     expect(await limitOf(key)).toBe('"minute";q=20;w=60');
     replication.discardReplies();
     await ops(master.url, 'keys', 'set', id, '--minute', '10');
@@ -124,9 +124,9 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     await failOver();
 
     for (let times = 0; times < 3; times += 1) expect(await limitOf(key)).toBe('"minute";q=10;w=60');
-    expect(Number(await replica.redis.get(redisKeys.openWindow(customerId, 'minute')))).toBeGreaterThanOrEqual(
-      3,
-    );
+    expect(
+      Number(await replica.redis.get(redisKeys.openWindow(customerId, 'minute'))),
+    ).toBeGreaterThanOrEqual(3);
     expect(await badRecords()).toBe('1');
     await ops(`redis://127.0.0.1:${replica.port}`, 'keys', 'set', id, '--minute', '12');
     expect(await limitOf(key)).toBe('"minute";q=12;w=60');
@@ -150,11 +150,15 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
 
   test('a revocation in an older record is believed, also if another field is invalid', async () => {
     for (const edited of [{}, { minute: 'lots' }]) {
-      const { key, keyHash } = await issue();
+      const { key, customerId, keyHash } = await issue();
       expect((await pets(key)).status).toBe(200);
-      await master.redis.hset(redisKeys.apiKey(keyHash), { ...edited, revokedAt: 'yes', rev: 1 });
+      await master.redis.hset(redisKeys.apiKey({ customerId, keyHash }), {
+        ...edited,
+        revokedAt: 'yes',
+        rev: 1,
+      });
       expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-      await master.redis.hdel(redisKeys.apiKey(keyHash), 'revokedAt', 'minute');
+      await master.redis.hdel(redisKeys.apiKey({ customerId, keyHash }), 'revokedAt', 'minute');
       expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
     }
   });

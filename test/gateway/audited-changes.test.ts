@@ -122,13 +122,13 @@ describe('a change and its entry in the audit log are one step', () => {
   test('nothing is changed if the log was edited into another type of value', async () => {
     const { store, issue } = keyIssuer(redis);
     const session = sessionOf(redis);
-    const { id, keyHash } = await issue();
+    const { id, customerId, keyHash } = await issue();
     await redis.rename(redisKeys.audit, 'kept');
     await redis.set(redisKeys.audit, 'edited');
     await expect(addBan(session, id, 60_000, 'flood')).rejects.toThrow('WRONGTYPE');
     await expect(store.revoke(id)).rejects.toThrow('WRONGTYPE');
     await redis.rename('kept', redisKeys.audit);
-    expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
+    expect(await redis.exists(redisKeys.ban({ customerId, keyHash }))).toBe(0);
     expect((await store.show(id)).record.revokedAt).toBeUndefined();
     await addBan(session, id, 60_000, 'flood');
     await liftBan(session, id);

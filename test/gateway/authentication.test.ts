@@ -93,21 +93,21 @@ describe('authentication', () => {
   });
 
   test('a revoked key gets revoked_api_key, and its record is kept for 90 days', async () => {
-    const { key, id, keyHash } = await kit.issue();
+    const { key, id, customerId, keyHash } = await kit.issue();
     await keyIssuer(kit.redis).store.revoke(id);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'revoked_api_key');
-    const days = (await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400;
+    const days = (await kit.redis.ttl(redisKeys.apiKey({ customerId, keyHash }))) / 86_400;
     expect(Math.round(days)).toBe(90);
   });
 
   test('a key works until it expires, and then gets expired_api_key', async () => {
-    const { key, keyHash } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
+    const { key, customerId, keyHash } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
     expect((await pets({ authorization: `Bearer ${key}` })).status).toBe(200);
     await expect
       .poll(async () => (await pets({ authorization: `Bearer ${key}` })).status, { timeout: 8000 })
       .toBe(401);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'expired_api_key');
-    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400)).toBe(90);
+    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey({ customerId, keyHash }))) / 86_400)).toBe(90);
   });
 
   test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme %j is accepted', async (scheme) => {
@@ -139,8 +139,8 @@ describe('authentication', () => {
   });
 
   test('Redis stores only the hash of a key', async () => {
-    const { key, keyHash } = await kit.issue();
-    const record = await kit.redis.hgetall(redisKeys.apiKey(keyHash));
+    const { key, customerId, keyHash } = await kit.issue();
+    const record = await kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
     expect(Object.keys(record).toSorted()).toEqual(['createdAt', 'hint', 'id', 'name', 'plan', 'rev']);
     expect(JSON.stringify(record)).not.toContain(key.slice(9));
   });

@@ -27,8 +27,8 @@ describe('invalid values in Redis', () => {
     (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');
   /** Changes a record as an operator does with redis-cli. */
   async function edit(keyHash: string, fields: Record<string, string | number>): Promise<void> {
-    await redis.hset(redisKeys.apiKey(keyHash), fields);
-    await redis.hincrby(redisKeys.apiKey(keyHash), 'rev', 1);
+    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), fields);
+    await redis.hincrby(redisKeys.apiKey({ customerId, keyHash }), 'rev', 1);
   }
   const metric = async (key: string) =>
     new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
@@ -123,28 +123,28 @@ describe('invalid values in Redis', () => {
   test.each(['abc', '-1', ''])(
     'a record with the rev %j stays in force, and can be revoked immediately',
     async (rev) => {
-      const { key, keyHash } = await kit.issue({ minute: 33 });
+      const { key, customerId, keyHash } = await kit.issue({ minute: 33 });
       expect(await policyOf(key)).toContain('q=33;w=60');
-      await redis.hset(redisKeys.apiKey(keyHash), { rev });
+      await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { rev });
       for (let times = 0; times < 3; times += 1) expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('1');
-      await redis.hset(redisKeys.apiKey(keyHash), { revokedAt: 'yes' });
+      await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { revokedAt: 'yes' });
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(401);
-      await redis.hset(redisKeys.apiKey(keyHash), { rev: Date.now() });
+      await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { rev: Date.now() });
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(401);
       expect(await metric('gw:key')).toBe('0');
     },
   );
 
   test('a record that becomes invalid is valid again once it is restored', async () => {
-    const { key, keyHash } = await kit.issue({ minute: 33 });
+    const { key, customerId, keyHash } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
-    const before = await redis.hgetall(redisKeys.apiKey(keyHash));
+    const before = await redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
     for (const rev of [8, 9]) {
-      await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev });
+      await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { minute: 'lots', rev });
       expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('1');
-      await redis.hset(redisKeys.apiKey(keyHash), before);
+      await redis.hset(redisKeys.apiKey({ customerId, keyHash }), before);
       expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('0');
     }
@@ -152,13 +152,13 @@ describe('invalid values in Redis', () => {
   });
 
   test('the metric counts a record of the wrong type until it is restored', async () => {
-    const { key, keyHash } = await kit.issue();
+    const { key, customerId, keyHash } = await kit.issue();
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
-    await redis.rename(redisKeys.apiKey(keyHash), `test:${keyHash}`);
-    await redis.set(redisKeys.apiKey(keyHash), 'oops');
+    await redis.rename(redisKeys.apiKey({ customerId, keyHash }), `test:${keyHash}`);
+    await redis.set(redisKeys.apiKey({ customerId, keyHash }), 'oops');
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     expect(await metric('gw:key')).toBe('1');
-    await redis.rename(`test:${keyHash}`, redisKeys.apiKey(keyHash));
+    await redis.rename(`test:${keyHash}`, redisKeys.apiKey({ customerId, keyHash }));
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     expect(await metric('gw:key')).toBe('0');
   });
@@ -230,7 +230,7 @@ describe('invalid values in Redis', () => {
   });
 
   test('a counter of the wrong type or without a number counts as zero', async () => {
-    const { key, keyHash } = await kit.issue();
+    const { key, customerId } = await kit.issue();
     await redis.hset(redisKeys.openWindow(customerId, 'minute'), 'a', 'b');
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(200);
@@ -242,7 +242,7 @@ describe('invalid values in Redis', () => {
   test.each(['0100', '1e1', '1.0', '-5', 'inf', '99999999999999999999', ' 7'])(
     'a counter edited to %j counts as zero, and is replaced',
     async (edited) => {
-      const { key, keyHash } = await kit.issue();
+      const { key, customerId } = await kit.issue();
       await redis.set(redisKeys.openWindow(customerId, 'minute'), edited);
       await redis.set(redisKeys.day(customerId, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
       const response = await send(`${gateway.url}/v1/pets`, { key });
@@ -260,7 +260,7 @@ describe('invalid values in Redis', () => {
       (counter: string) => redis.expire(counter, 3600),
     ],
   ])('a minute counter whose expiry %s expires within a minute again', async (_name, edit) => {
-    const { key, keyHash } = await kit.issue();
+    const { key, customerId } = await kit.issue();
     const counters = [redisKeys.openWindow(customerId, 'minute'), `${redisKeys.anonymousPrefix}:127.0.0.1`];
     await redis.del(...counters);
     const count = () => Promise.all([{ key }, {}].map((options) => send(`${gateway.url}/v1/pets`, options)));

@@ -33,14 +33,15 @@ async function exhaustedKey(): Promise<IssuedKey> {
 }
 
 /** A refusal, and 60 more after the grace period: the last one leads to a ban. */
-async function provokeBan({ key, keyHash }: IssuedKey) {
+async function provokeBan({ key, customerId, keyHash }: IssuedKey) {
   await pets(key);
   await createSimulatedTime(redis, keyHash).moveTimes(11_000);
   for (let strike = 1; strike < 60; strike += 1) await pets(key);
   return pets(key);
 }
 
-const strikesOf = async (keyHash: string) => (await redis.hget(redisKeys.strikes(keyHash), 'strikes')) ?? '0';
+const strikesOf = async (keyHash: string) =>
+  (await redis.hget(redisKeys.strikes({ customerId, keyHash }), 'strikes')) ?? '0';
 
 // Concurrent, because most wait for real time to pass. Waits of a minute are in waiting-clients.long.test.ts.
 describe.concurrent('bans', { tags: ['redis-server'] }, () => {
@@ -93,7 +94,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     await provokeBan(issued);
     const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
     await addBan(session, other.id, 120_000, 'flood');
-    for (const [{ key, keyHash }, seconds] of [
+    for (const [{ key, customerId, keyHash }, seconds] of [
       [issued, 60],
       [other, 120],
     ] as const) {
@@ -108,7 +109,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
       const refused = await pets(key);
       expect(refused.json).toMatchObject({ code: 'api_key_banned' });
       expect(Number(refused.header('Retry-After'))).toBeLessThanOrEqual(seconds);
-      expect(await redis.pttl(redisKeys.ban(keyHash))).toBeLessThanOrEqual(seconds * 1000);
+      expect(await redis.pttl(redisKeys.ban({ customerId, keyHash }))).toBeLessThanOrEqual(seconds * 1000);
     }
   });
 
@@ -159,15 +160,15 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
 
 describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
   test('200 concurrent requests over the limit are no strikes', async () => {
-    const { key, keyHash } = await kit.issue({ minute: 50 });
+    const { key, customerId, keyHash } = await kit.issue({ minute: 50 });
     const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(50);
     expect(await strikesOf(keyHash)).toBe('0');
-    expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
+    expect(await redis.exists(redisKeys.ban({ customerId, keyHash }))).toBe(0);
   });
 
   test('a strike warns of the ban, and a request that is allowed begins a new grace period', async () => {
-    const { key, keyHash } = await exhaustedKey();
+    const { key, customerId, keyHash } = await exhaustedKey();
     await pets(key);
     const inGrace = await pets(key);
     expect(inGrace.header('X-RateLimit-Window')).toBe('minute');

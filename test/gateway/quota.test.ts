@@ -42,7 +42,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
   };
 
   test('of 2,000 concurrent requests with a Free key exactly 60 are served and counted', async () => {
-    const { key, keyHash } = await keyIssuer(redis).issue();
+    const { key, customerId, keyHash } = await keyIssuer(redis).issue();
     const responses = await Promise.all(
       Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })),
     );

@@ -46,14 +46,14 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       PETS_SERVICE_URL: upstream.url,
     });
     const admin = await connectRedis(cluster.url);
-    const { key, id, keyHash } = await keyIssuer(admin).issue();
+    const { key, id, customerId, keyHash } = await keyIssuer(admin).issue();
     admin.disconnect();
     for (const { redis } of cluster.nodes) await resetCommandUse(redis);
     expect(await pets(gateway, key)).toBe(200);
     await expectOpsWorks(logIn('ops', cluster.url), id);
 
     // The slot is about to move, and its keys are at the new node already: the old one replies ASK.
-    const record = redisKeys.apiKey(keyHash);
+    const record = redisKeys.apiKey({ customerId, keyHash });
     const from = await cluster.masterOf(record);
     const [to] = await cluster.otherMasters(from);
     if (to === undefined) throw new Error('there is one master only');

@@ -64,7 +64,7 @@ describe('the last refusals of a key', () => {
       [byDay, 7, 'day'],
       [banned, 20, 'ban'],
     ] as const;
-    for (const [{ keyHash }, refused, reason] of expected) {
+    for (const [{ customerId, keyHash }, refused, reason] of expected) {
       await expect.poll(() => read(keyHash), { timeout: 15_000 }).toMatchObject([{ refused, reason }]);
       const [run] = await read(keyHash);
       expect(Date.parse(run?.from ?? '')).toBeGreaterThanOrEqual(startedAt - 5);
@@ -127,7 +127,10 @@ describe('reports of refusals', () => {
   test('replace a value that was edited by hand into something else', async () => {
     const [listed, garbled] = [reportedKey(), reportedKey()];
     await redis.rpush(redisKeys.refusals(listed.customerId), 'a list');
-    await redis.set(redisKeys.refusals(garbled.customerId), 'yesterday 3 minute\n-5 1e3 inf day\n5 6 7 hour\n');
+    await redis.set(
+      redisKeys.refusals(garbled.customerId),
+      'yesterday 3 minute\n-5 1e3 inf day\n5 6 7 hour\n',
+    );
     for (const key of [listed, garbled]) {
       expect(await read(key.keyHash)).toEqual([]);
       await key.report(second, 0, 3, 'day');

@@ -99,8 +99,8 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
   });
 
   test('a banned key costs at most one command a second', async () => {
-    const { key, keyHash } = await issue();
-    await kit.redis.set(redisKeys.ban(keyHash), '1', 'EX', 60);
+    const { key, customerId, keyHash } = await issue();
+    await kit.redis.set(redisKeys.ban({ customerId, keyHash }), '1', 'EX', 60);
     await repeat(1, () => get(key), 429);
     const startedAt = performance.now();
     const counts = await countCommands(keyHash, () => repeat(200, () => get(key), 429));

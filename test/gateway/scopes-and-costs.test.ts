@@ -122,13 +122,13 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   });
 
   test('scopes that were edited into something else by hand widen nothing', async () => {
-    const { key, keyHash } = await keys.issue({ scopes: ['boxes:read'] });
+    const { key, customerId, keyHash } = await keys.issue({ scopes: ['boxes:read'] });
     expect((await get('/boxes', key)).status).toBe(200);
     for (const text of ['', ' ', 'boxes:write,boxes:read', '"all"']) {
       await redis
         .multi()
-        .hset(redisKeys.apiKey(keyHash), 'scopes', text)
-        .hincrby(redisKeys.apiKey(keyHash), 'rev', 1)
+        .hset(redisKeys.apiKey({ customerId, keyHash }), 'scopes', text)
+        .hincrby(redisKeys.apiKey({ customerId, keyHash }), 'rev', 1)
         .exec();
       expect((await add(key)).status).toBe(403);
       expect((await get('/boxes', key)).status).toBe(200);
@@ -163,7 +163,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   });
 
   test('Retry-After suffices', async () => {
-    const { key, keyHash } = await keys.issue({ minute: 6, day: 100, scopes });
+    const { key, customerId } = await keys.issue({ minute: 6, day: 100, scopes });
     expect((await get('/reports', key)).status).toBe(200);
     await redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 900);
     const refused = await get('/reports', key);
@@ -200,7 +200,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     await redis.hset(redisKeys.plan('trial-of-costs'), { minute: 60, day: 1000 });
     await createPlanTrials(session()).start('trial-of-costs', { minute: 60 });
     const since = Number(await redis.hget(redisKeys.plan('trial-of-costs'), 'trialSince'));
-    const { key, keyHash } = await keys.issue({ plan: 'trial-of-costs' });
+    const { key, customerId, keyHash } = await keys.issue({ plan: 'trial-of-costs' });
     await expect
       .poll(async () => {
         await get('/prices', key);

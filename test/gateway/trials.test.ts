@@ -66,7 +66,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   /** Waits until both gateways count a trial of the plan, which a key of its own shows. */
   async function waitForTrial(plan: string, since: number | undefined): Promise<void> {
-    const { key, keyHash } = await fleet.issue({ plan });
+    const { key, customerId } = await fleet.issue({ plan });
     for (const turn of [0, 1]) {
       await expect
         .poll(async () => {

@@ -24,24 +24,24 @@ describe('the record of the use of a key', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  const counters = (keyHash: string) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);
+  const counters = (customerId: string) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);
 
   /** Expiry of a Redis key in Unix seconds; EXPIRETIME is newer than Redis 6. */
   const expiresAt = async (key: string) => Math.round((Date.now() + (await redis.pttl(key))) / 1000);
 
   test('has each day, also after a change of the month and of the year, and one counter at a time', async () => {
     const key = await createSimulatedKey(redis);
-    const { keyHash } = key;
+    const { customerId, keyHash } = key;
     await key.at('2026-11-29T23:59:59.999Z');
     await key.serve(3);
     await key.at('2026-11-30T00:00:00.000Z');
     await key.serve(2);
-    await redis.hset(redisKeys.apiKey(keyHash), { plan: 'pro' });
+    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { plan: 'pro' });
     await key.at('2026-12-01T12:00:00Z');
     await key.serve(4);
     await key.at('2026-12-31T12:00:00Z');
     await key.serve(1);
-    await redis.hset(redisKeys.apiKey(keyHash), { plan: 'free' });
+    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { plan: 'free' });
     await key.at('2027-01-01T00:00:00Z');
     await key.serve(5);
     const none = { refused: 0, bannedSeconds: 0 };

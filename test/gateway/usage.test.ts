@@ -28,7 +28,7 @@ describe('GET /v1/usage', () => {
   });
 
   test('returns the plan and both windows, and consumes no quota', async () => {
-    const { key, keyHash } = await kit.issue({ plan: 'pro', day: 5000 });
+    const { key, customerId } = await kit.issue({ plan: 'pro', day: 5000 });
     const fresh = await usage(key);
     expect(fresh.status).toBe(200);
     expect(fresh.json).toMatchObject({
@@ -68,8 +68,8 @@ describe('GET /v1/usage', () => {
   });
 
   test('works during a ban, and returns the end of the ban', async () => {
-    const { key, keyHash } = await kit.issue();
-    await kit.redis.set(redisKeys.ban(keyHash), '1', 'PX', 90_000);
+    const { key, customerId, keyHash } = await kit.issue();
+    await kit.redis.set(redisKeys.ban({ customerId, keyHash }), '1', 'PX', 90_000);
     const response = await usage(key);
     expect(response.status).toBe(200);
     const { bannedUntil } = response.json as { bannedUntil: string };
@@ -79,7 +79,7 @@ describe('GET /v1/usage', () => {
     expect(response.header('RateLimit')).toMatch(/^"ban";r=0;t=\d+$/);
     expect(response.header('Retry-After')).toBeUndefined();
     expect(response.json).toMatchObject({ banReason: 'It kept sending requests after 429.', strikes: 0 });
-    await kit.redis.set(redisKeys.ban(keyHash), 'scrapes the shop', 'PX', 90_000);
+    await kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'scrapes the shop', 'PX', 90_000);
     expect((await usage(key)).json).toMatchObject({ banReason: 'scrapes the shop' });
   });
 
@@ -103,7 +103,7 @@ describe('GET /v1/usage', () => {
   });
 
   test('shows the use of each of the last days, today last', async () => {
-    const { key, keyHash } = await kit.issue({ plan: 'free', minute: 2 });
+    const { key, customerId } = await kit.issue({ plan: 'free', minute: 2 });
     const dayOf = (nowMs: number, ago: number) => utcDate(dayNumberOf(nowMs) - ago);
     const nowMs = Date.now();
     const [today, before] = [dayOf(nowMs, 0), dayOf(nowMs, 2)];
@@ -153,7 +153,7 @@ describe('GET /v1/usage', () => {
   );
 
   test('does not show days that are older than the retention', async () => {
-    const { key, keyHash } = await kit.issue();
+    const { key, customerId } = await kit.issue();
     const [today, before] = [1, 3].map((ago) => utcDate(dayNumberOf(Date.now()) - ago));
     for (const date of [today, before]) {
       if (date === undefined) continue;

@@ -23,7 +23,7 @@ describe.concurrent('clients that respect 429', { tags: ['redis-server'] }, () =
     'a client that backs off exponentially from 1 s is never banned',
     { timeout: 120_000 },
     async ({ expect }) => {
-      const { key, keyHash } = await kit.issue({ day: 1 });
+      const { key, customerId, keyHash } = await kit.issue({ day: 1 });
       await pets(key);
       const bodies: unknown[] = [];
       for (const waitSeconds of [0, 1, 2, 4, 8, 16, 32]) {
@@ -31,7 +31,7 @@ describe.concurrent('clients that respect 429', { tags: ['redis-server'] }, () =
         bodies.push((await pets(key)).json);
       }
       expect(bodies).toEqual(Array(7).fill(expect.objectContaining({ code: 'rate_limit_exceeded' })));
-      expect(await kit.redis.exists(redisKeys.ban(keyHash))).toBe(0);
+      expect(await kit.redis.exists(redisKeys.ban({ customerId, keyHash }))).toBe(0);
     },
   );
 
@@ -39,13 +39,13 @@ describe.concurrent('clients that respect 429', { tags: ['redis-server'] }, () =
     'a client that waits exactly Retry-After is served and never banned',
     { timeout: 120_000 },
     async ({ expect }) => {
-      const { key, keyHash } = await kit.issue({ minute: 1 });
+      const { key, customerId, keyHash } = await kit.issue({ minute: 1 });
       await pets(key);
       const refused = await pets(key);
       expect(refused.status).toBe(429);
       await sleep(Number(refused.header('Retry-After')) * 1000);
       expect((await pets(key)).status).toBe(200);
-      expect(await kit.redis.exists(redisKeys.ban(keyHash))).toBe(0);
+      expect(await kit.redis.exists(redisKeys.ban({ customerId, keyHash }))).toBe(0);
     },
   );
 });

@@ -15,6 +15,7 @@ const foreign = createKeyPair();
 const nowSeconds = Math.floor(Date.now() / 1000);
 const caller = {
   id: 'key_1',
+  customerId: 'cus_1',
   name: '',
   plan: 'pro',
   hint: '',

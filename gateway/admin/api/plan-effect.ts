@@ -21,7 +21,9 @@ export const planEffectSchema = z.object({
     .nullable()
     .describe('What is unusual about the limits; then they have to be confirmed'),
   now: planImpactSchema.nullable().describe('While `asOf` is null, of the keys that were read so far'),
-  hardestHit: z.array(hitKeySchema).describe('The keys of `now.over` that are over by the largest share'),
+  hardestHit: z
+    .array(hitKeySchema)
+    .describe('The customers of `now.over` that are over by the largest share'),
   asOf: z.iso.datetime().nullable(),
   counting: countingSchema,
   past: z

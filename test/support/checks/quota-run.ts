@@ -6,6 +6,7 @@ import { costOfOne, type QuotaCost } from '../../../gateway/limits/access.ts';
 import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { WindowName } from '../../../gateway/limits/windows.ts';
+import { recordChangeCall } from '../../../gateway/operations/record-change-call.ts';
 import { readTrialCounts } from '../../../gateway/operations/trial-report.ts';
 import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
@@ -243,11 +244,13 @@ const noTrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
 export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenario): Promise<void> {
   const { policy, steps } = scenario;
   const keyHash = randomBytes(32).toString('hex');
+  const place = { customerId: `cus_${keyHash.slice(0, 18)}`, keyHash } as const;
+  const { customerId } = place;
   const [recordKey, minuteKey, banKey, strikesKey] = [
-    redisKeys.apiKey(keyHash),
+    redisKeys.customer(customerId),
     redisKeys.openWindow(customerId, 'minute'),
-    redisKeys.ban(keyHash),
-    redisKeys.strikes(keyHash),
+    redisKeys.ban(place),
+    redisKeys.strikes(place),
   ];
   /** Redis keys that may lack an expiry, because the scenario edited them. */
   const edited = new Set([recordKey]);
@@ -256,7 +259,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const trialKey = redisKeys.trial(customerId);
   let trialSince = 1;
   let limits = scenario.limits;
-  const simulated = createSimulatedTime(redis, keyHash);
+  const simulated = createSimulatedTime(redis, place);
   /** Difference between the time of the scenario and that of the server. */
   let aheadMs = 0;
   /** Number of midnights that have passed in the scenario. */
@@ -297,7 +300,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const batch = createOpenBatch(redis, policy);
 
   const consume = async (rev: number, cost: QuotaCost): Promise<Consumed> => {
-    const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };
+    const record = { id: 'k', customerId, name: '', plan: 'p', hint: '', createdAt: '', rev };
     const refused: WindowName[] = [];
     const trial = trialModel.trial && {
       limits: trialModel.trial,
@@ -358,7 +361,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   async function changeRecord(base: number): Promise<void> {
     const before = await redis.hgetall(recordKey);
     const beforeMs = await serverMs();
-    const changed = await redis.changeRecord(recordKey, base, '', 3600, 'name', `based on ${base}`);
+    const customer = { name: `based on ${base}` };
+    const { keys, args } = recordChangeCall({ customerId, rev: base, customer });
+    const changed = await redis.changeRecord(keys.length, ...keys, ...args);
     const isCurrent = base === model.rev;
     if (isCurrent) {
       expect(changed).toBeGreaterThanOrEqual(Math.max(model.rev + 1, beforeMs));
@@ -521,7 +526,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function compareUsage(): Promise<void> {
     await avoidTransitions();
-    const usage = await readUsage(redis, { keyHash, rev: model.rev, limits, banPolicy: policy });
+    const usage = await readUsage(redis, { place, rev: model.rev, limits, banPolicy: policy });
     expect(usage).toBeDefined();
     if (usage === undefined) return;
     const {
@@ -537,7 +542,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       strikes: usage.strikes,
     }).toEqual({ minuteUsed, dayUsage, strikes });
     const today = dayNumberOf(nowMs);
-    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
+    const days = await readUsageDays(redis, customerId, { first: today - 1, last: today, oldest: 0 });
     expect(days.map(({ served }) => served)).toEqual(
       [-1, 0].map((ago) => model.servedOn(modelDay(nowMs) + ago)),
     );
@@ -550,9 +555,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function compareTrial(): Promise<void> {
     const { since, ...counts } = trialModel.counts() ?? { since: trialSince, ...noTrialCounts };
-    expect(await readTrialCounts(redis, keyHash, since)).toEqual(counts);
+    expect(await readTrialCounts(redis, customerId, since)).toEqual(counts);
     // Counts of another trial are none of it.
-    expect(await readTrialCounts(redis, keyHash, since + 1)).toEqual(noTrialCounts);
+    expect(await readTrialCounts(redis, customerId, since + 1)).toEqual(noTrialCounts);
   }
 
   await redis.hset(recordKey, { id: 'k', plan: 'p', rev: String(model.rev) });

@@ -66,9 +66,10 @@ export interface RunOptions {
 export async function runClients(redis: RedisClient, options: RunOptions): Promise<Observed[]> {
   const { limits, clients, staggerMs = 0, forMs, policy, maxBans = Number.POSITIVE_INFINITY } = options;
   const keyHash = randomBytes(32).toString('hex');
-  const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
+  const customerId = `cus_${keyHash.slice(0, 18)}` as const;
+  const record = { id: 'k', customerId, name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
   const caller = createCaller(record, keyHash);
-  const time = createSimulatedTime(redis, keyHash);
+  const time = createSimulatedTime(redis, { customerId, keyHash });
   const batch = createOpenBatch(redis, { ...defaultBanPolicy, ...policy });
   const allLimits = { day: 1_000_000, ...limits };
 

@@ -1,6 +1,6 @@
 import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../../../gateway/redis/redis-keys.ts';
 
 /** Lets time pass for the keys of one API key, because the clock of the server cannot be set. */
 export interface SimulatedTime {
@@ -74,8 +74,9 @@ if redis.call('TYPE', KEYS[6]).ok == 'hash' then
 end
 `;
 
-export function createSimulatedTime(redis: RedisClient, keyHash: string): SimulatedTime {
-  const strikesKey = redisKeys.strikes(keyHash);
+export function createSimulatedTime(redis: RedisClient, place: KeyPlace): SimulatedTime {
+  const { customerId } = place;
+  const strikesKey = redisKeys.strikes(place);
   const trialKey = redisKeys.trial(customerId);
 
   async function serverMs(): Promise<number> {
@@ -86,7 +87,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
   return {
     serverMs,
     async moveTimes(passedMs) {
-      const keys = [redisKeys.openWindow(customerId, 'minute'), redisKeys.ban(keyHash), strikesKey, trialKey];
+      const keys = [redisKeys.openWindow(customerId, 'minute'), redisKeys.ban(place), strikesKey, trialKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
     async passMidnights(count) {

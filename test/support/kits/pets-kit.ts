@@ -80,7 +80,8 @@ const authorize = createAuthorize(privateKey, Date.now);
 export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600);
 
 /** A token like those of the gateway. */
-export const gatewayToken = (id: string) => authorize({ id, plan: 'free' }).slice('Bearer '.length);
+export const gatewayToken = (id: string) =>
+  authorize({ id: `key_of_${id}`, customerId: id, plan: 'free' }).slice('Bearer '.length);
 
 /** Pools for a store whose reads and writes share an adapter. */
 export function onePool(adapter: SqlMigrationAwareDriverAdapterFactory): DatabasePools {

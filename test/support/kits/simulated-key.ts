@@ -6,13 +6,12 @@ import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { consumeQuota, type CountedTrial } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../../../gateway/redis/redis-keys.ts';
 import { scriptClock } from '../stores/scripted-clock.ts';
 import { createOpenBatch } from './quota-batch.ts';
 
-/** An API key whose requests the scripts count at times that the test sets. */
-export interface SimulatedKey {
-  keyHash: string;
+/** An API key of a customer of its own, whose requests the scripts count at times that the test sets. */
+export interface SimulatedKey extends KeyPlace {
   /** @param time ISO 8601, or Unix milliseconds */
   at(time: string | number): Promise<void>;
   /** Sends requests one after another. @returns their outcomes */
@@ -32,15 +31,26 @@ const unlimited = { minute: 1_000_000, day: 1_000_000 };
 /** @param dayLimit limit of a day; that of a minute is never reached */
 export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000): Promise<SimulatedKey> {
   const keyHash = randomBytes(32).toString('hex');
+  const customerId = `cus_${keyHash.slice(0, 18)}` as const;
   const setClock = scriptClock(redis);
   const batch = createOpenBatch(redis);
-  const record = { id: 'key_1', name: 'ACME', plan: 'free', hint: '', createdAt: '', rev: anyRev };
+  const record = {
+    id: 'key_1',
+    customerId,
+    name: 'ACME',
+    plan: 'free',
+    hint: '',
+    createdAt: '',
+    rev: anyRev,
+  };
   const caller = createCaller(record, keyHash);
   const { id, name, plan } = record;
-  await redis.hset(redisKeys.apiKey(keyHash), { id, name, plan, rev: 1 });
+  await redis.hset(redisKeys.customer(customerId), { id: customerId, name, plan, rev: 1 });
+  await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { id, name });
   let nowMs = 0;
   let reports = 0;
   return {
+    customerId,
     keyHash,
     async at(time) {
       nowMs = typeof time === 'number' ? time : Date.parse(time);
@@ -65,7 +75,7 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
     },
     resetDay: () => redis.resetDay(redisKeys.dayPrefix(customerId), 400),
     days: (from, to) =>
-      readUsageDays(redis, keyHash, {
+      readUsageDays(redis, customerId, {
         first: Date.parse(from) / dayMs,
         last: Date.parse(to) / dayMs,
         oldest: 0,

@@ -1,21 +1,21 @@
 import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../../gateway/redis/redis-keys.ts';
 
-/** Redis key of today's counter of an API key. */
-export function dayCounterKey(keyHash: string): string {
+/** Redis key of today's counter of a customer. */
+export function dayCounterKey(customerId: CustomerId): string {
   return redisKeys.day(customerId, utcDate(dayNumberOf(Date.now())));
 }
 
-/** Requests with an API key that Redis has counted today. */
-export async function dayUsage(redis: RedisClient, keyHash: string): Promise<number> {
-  return Number(await redis.get(dayCounterKey(keyHash)));
+/** Requests of a customer that Redis has counted today. */
+export async function dayUsage(redis: RedisClient, customerId: CustomerId): Promise<number> {
+  return Number(await redis.get(dayCounterKey(customerId)));
 }
 
-/** Records use of an API key on a day before today. */
+/** Records use of a customer on a day before today. */
 export async function recordUse(
   redis: RedisClient,
-  keyHash: string,
+  customerId: CustomerId,
   daysAgo: number,
   units: number,
 ): Promise<void> {

@@ -9,7 +9,7 @@ const generateKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const current = generateKeys();
 const other = generateKeys();
 
-const caller = { id: 'key_1', plan: 'pro' };
+const caller = { id: 'key_1', customerId: 'cus_1', plan: 'pro' };
 
 /** @returns a function that returns the caller of a token, or the reason for its refusal */
 function createVerify(
@@ -51,8 +51,8 @@ function signedWith(changes: Record<string, unknown>, privateKey = current.priva
 }
 
 describe('a token of the gateway', () => {
-  test('names the issuer and the API key', () => {
-    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'key_1' });
+  test('names the issuer and the customer', () => {
+    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
   });
 
   test('is signed with ES256, valid only for the pets service, and expires after five minutes', () => {
@@ -60,7 +60,8 @@ describe('a token of the gateway', () => {
     expect(claims).toEqual({
       iss: 'gateway',
       aud: 'pets-service',
-      sub: 'key_1',
+      sub: 'cus_1',
+      key: 'key_1',
       plan: 'pro',
       iat: expect.any(Number),
       exp: (claims.iat ?? 0) + 300,

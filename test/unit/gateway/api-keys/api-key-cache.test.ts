@@ -4,7 +4,8 @@ import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
 
 const keyHash = 'a'.repeat(64);
-const key = `gw:key:{${keyHash}}`;
+const key = `gw:key:{cus_1}:${keyHash}`;
+const customerKey = 'gw:customer:{cus_1}';
 const valid = { id: 'key_1', plan: 'free', rev: '1' };
 
 let record: Record<string, string>;
@@ -15,7 +16,11 @@ let reports: [key: string, issues: readonly string[]][];
 
 const cache = () =>
   createApiKeyCache({
-    redis: { hgetall: () => Promise.resolve(record) } as unknown as RedisClient,
+    // Each of the two records has all fields, of which it takes its own.
+    redis: {
+      get: () => Promise.resolve('cus_1'),
+      readHashes: () => Promise.resolve(Array.from({ length: 2 }, () => Object.entries(record).flat())),
+    } as unknown as RedisClient,
     gate: {
       get open() {
         return open;
@@ -69,10 +74,16 @@ test('a record whose plan has no known limits is read again for each request', a
 test('an absent record withdraws what was reported of it', async () => {
   record = {};
   expect(await cache().find(keyHash)).toEqual({ outcome: 'unknown' });
-  expect(reports).toEqual([[key, []]]);
+  expect(reports).toEqual([
+    [key, []],
+    [customerKey, []],
+  ]);
 });
 
 test('an invalid record of a revoked key names the key', async () => {
   record = { id: 'key_1', plan: '', revokedAt: 'yesterday' };
-  expect(await cache().find(keyHash)).toEqual({ outcome: 'revoked', key: { id: 'key_1', keyHash } });
+  expect(await cache().find(keyHash)).toEqual({
+    outcome: 'revoked',
+    key: { id: 'key_1', customerId: 'cus_1', keyHash },
+  });
 });

@@ -16,11 +16,33 @@ const fields = {
   rev: '3',
 };
 
-const record: ApiKeyRecord = { ...fields, rev: 3 };
+const record: ApiKeyRecord = { ...fields, customerId: 'cus_1', rev: 3 };
+
+/** Fields of the key; all others are those of its customer. */
+const ofKey = ['id', 'name', 'hint', 'createdAt', 'expiresAt', 'scopes', 'revokedAt'];
+
+/** Parses the fields of both records, without what only the customer's has. */
+function parse(given: Record<string, string>) {
+  const key = Object.fromEntries(Object.entries(given).filter(([name]) => ofKey.includes(name)));
+  const customer = Object.fromEntries(Object.entries(given).filter(([name]) => !ofKey.includes(name)));
+  const parsed = parseApiKeyRecord('cus_1', { customer, key });
+  switch (parsed.outcome) {
+    case 'absent':
+      return parsed;
+    case 'record': {
+      const { customer: _whole, ...rest } = parsed;
+      return rest;
+    }
+    case 'invalid': {
+      const { customerIssues, issues, ...rest } = parsed;
+      return { ...rest, issues: [...issues, ...customerIssues] };
+    }
+  }
+}
 
 describe('a record read from Redis', () => {
   test('has its limits as numbers', () => {
-    expect(parseApiKeyRecord({ ...fields, minute: '600', day: '50000' })).toEqual({
+    expect(parse({ ...fields, minute: '600', day: '50000' })).toEqual({
       outcome: 'record',
       record: { ...record, minute: 600, day: 50_000 },
     });
@@ -28,7 +50,7 @@ describe('a record read from Redis', () => {
 
   test('keeps the times of expiry and revocation as written', () => {
     const times = { expiresAt: '2026-12-01T00:00:00+02:00', revokedAt: '2026-11-21T00:00:00.5Z' };
-    expect(parseApiKeyRecord({ ...fields, ...times })).toEqual({
+    expect(parse({ ...fields, ...times })).toEqual({
       outcome: 'record',
       record: { ...record, ...times },
     });
@@ -36,11 +58,11 @@ describe('a record read from Redis', () => {
 
   test('is valid without its trial if that is not', () => {
     const trial = { trialMinute: '20', trialSince: '1795000000000' };
-    expect(parseApiKeyRecord({ ...fields, ...trial })).toEqual({
+    expect(parse({ ...fields, ...trial })).toEqual({
       outcome: 'record',
       record: { ...record, trial: { minute: 20, since: 1_795_000_000_000 } },
     });
-    expect(parseApiKeyRecord({ ...fields, ...trial, trialMinute: 'few' })).toEqual({
+    expect(parse({ ...fields, ...trial, trialMinute: 'few' })).toEqual({
       outcome: 'record',
       record,
       issues: ['trialMinute is not a whole number from 1 to 1000000000, so the trial is off'],
@@ -49,7 +71,7 @@ describe('a record read from Redis', () => {
 
   test('is valid without its temporary limits if they are not', () => {
     const temporary = { temporaryDay: '5000', temporaryUntil: '2026-11-26T00:00:00.000Z' };
-    expect(parseApiKeyRecord({ ...fields, ...temporary })).toEqual({
+    expect(parse({ ...fields, ...temporary })).toEqual({
       outcome: 'record',
       record: { ...record, temporary: { day: 5000, until: '2026-11-26T00:00:00.000Z' } },
     });
@@ -58,30 +80,30 @@ describe('a record read from Redis', () => {
       [{ temporaryUntil: 'tonight' }, `temporaryUntil is not an ISO 8601 time, ${off}`],
       [{ temporaryDay: '0' }, `temporaryDay is not a whole number from 1 to 1000000000, ${off}`],
     ] as const) {
-      expect(parseApiKeyRecord({ ...fields, ...temporary, ...edited })).toEqual({
+      expect(parse({ ...fields, ...temporary, ...edited })).toEqual({
         outcome: 'record',
         record,
         issues: [issue],
       });
     }
-    expect(parseApiKeyRecord({ ...fields, temporaryDay: '5000' })).toMatchObject({
+    expect(parse({ ...fields, temporaryDay: '5000' })).toMatchObject({
       issues: [`temporaryUntil is missing, ${off}`],
     });
   });
 
   test('requires only an id and a plan', () => {
-    expect(parseApiKeyRecord({ id: 'key_1', plan: 'pro' })).toEqual({
+    expect(parse({ id: 'key_1', plan: 'pro' })).toEqual({
       outcome: 'record',
-      record: { id: 'key_1', name: '', plan: 'pro', hint: '', createdAt: '', rev: 0 },
+      record: { id: 'key_1', customerId: 'cus_1', name: '', plan: 'pro', hint: '', createdAt: '', rev: 0 },
     });
   });
 
   test('drops unknown fields', () => {
-    expect(parseApiKeyRecord({ ...fields, note: 'call first' })).toEqual({ outcome: 'record', record });
+    expect(parse({ ...fields, note: 'call first' })).toEqual({ outcome: 'record', record });
   });
 
   test('is absent if Redis has no hash', () => {
-    expect(parseApiKeyRecord({})).toEqual({ outcome: 'absent' });
+    expect(parse({})).toEqual({ outcome: 'absent' });
   });
 
   test.each([
@@ -100,7 +122,7 @@ describe('a record read from Redis', () => {
     ],
     ['a day that does not exist', { expiresAt: '2026-02-30T00:00:00Z' }, 'expiresAt is not an ISO 8601 time'],
   ])('is invalid with %s', (_name, edited, issue) => {
-    expect(parseApiKeyRecord({ ...fields, ...edited })).toEqual({
+    expect(parse({ ...fields, ...edited })).toEqual({
       outcome: 'invalid',
       revoked: false,
       issues: [issue],
@@ -108,25 +130,25 @@ describe('a record read from Redis', () => {
   });
 
   test('is revoked by any value of revokedAt, even if another field is invalid', () => {
-    expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes' })).toEqual({
+    expect(parse({ ...fields, revokedAt: 'yes' })).toEqual({
       outcome: 'record',
       record: { ...record, revokedAt: 'yes' },
     });
-    expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes', minute: '0' })).toMatchObject({
+    expect(parse({ ...fields, revokedAt: 'yes', minute: '0' })).toMatchObject({
       outcome: 'invalid',
       revoked: true,
     });
   });
 
   test('may have a date without a time as its expiry', () => {
-    expect(parseApiKeyRecord({ ...fields, expiresAt: '2026-12-01' })).toEqual({
+    expect(parse({ ...fields, expiresAt: '2026-12-01' })).toEqual({
       outcome: 'record',
       record: { ...record, expiresAt: '2026-12-01' },
     });
   });
 
   test('reports all its issues together', () => {
-    expect(parseApiKeyRecord({ ...fields, minute: 'a', day: 'b', rev: 'c' })).toEqual({
+    expect(parse({ ...fields, minute: 'a', day: 'b', rev: 'c' })).toEqual({
       outcome: 'invalid',
       revoked: false,
       issues: [
@@ -148,6 +170,8 @@ describe('the state of a key', () => {
     ['valid until the last millisecond', { ...record, expiresAt }, endMs - 1, 'valid'],
     ['expired exactly at its expiry', { ...record, expiresAt }, endMs, 'expired'],
     ['revoked', { ...record, revokedAt }, endMs, 'revoked'],
+    ['suspended with its customer', { ...record, suspendedAt: revokedAt }, endMs, 'suspended'],
+    ['revoked even if it is suspended', { ...record, suspendedAt: revokedAt, revokedAt }, endMs, 'revoked'],
     ['revoked even if it has also expired', { ...record, expiresAt, revokedAt }, endMs, 'revoked'],
   ])('is %s', (_name, given, nowMs, state) => {
     expect(apiKeyState(given, nowMs)).toBe(state);

@@ -11,6 +11,7 @@ import {
   parseApiKeyRecord,
   type ApiKeyRecord,
 } from '../../../../gateway/api-keys/api-key-record.ts';
+import { formatCustomerLimits } from '../../../../gateway/api-keys/customer-record.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
 
 /** A key from the system's random source; fast-check prints the one that fails. */
@@ -110,6 +111,7 @@ describe('the record of a key', () => {
   const limit = fc.integer({ min: 1, max: 1_000_000_000 });
   const record: fc.Arbitrary<ApiKeyRecord> = fc.record({
     id: nonEmptyString,
+    customerId: fc.constant('cus_1' as const),
     name: fc.string({ unit: 'binary' }),
     plan: nonEmptyString,
     hint: fc.string(),
@@ -128,6 +130,7 @@ describe('the record of a key', () => {
         .filter(({ minute, day }) => minute !== undefined || day !== undefined),
     ),
     revokedAt: optional(time),
+    suspendedAt: optional(time),
     replaces: optional(nonEmptyString),
     replacedBy: optional(nonEmptyString),
     rev: fc.nat(),
@@ -136,13 +139,16 @@ describe('the record of a key', () => {
   test('survives writing and reading', () => {
     fc.assert(
       fc.property(record, (written) => {
-        const pairs = formatApiKeyRecord(written);
-        const fields: Record<string, string> = { rev: String(written.rev) };
-        for (let index = 0; index < pairs.length; index += 2) {
-          // change-record-1.lua does not store an empty value.
-          if (pairs[index + 1] !== '') fields[pairs[index] ?? ''] = pairs[index + 1] ?? '';
-        }
-        expect(parseApiKeyRecord(fields)).toEqual({ outcome: 'record', record: written });
+        // change-record.lua does not store an empty value.
+        const stored = (fields: Record<string, string>) =>
+          Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
+        const { suspendedAt = '' } = written;
+        const parsed = parseApiKeyRecord('cus_1', {
+          customer: stored({ ...formatCustomerLimits(written), suspendedAt, rev: String(written.rev) }),
+          key: stored(formatApiKeyRecord(written)),
+        });
+        expect(parsed).toMatchObject({ outcome: 'record' });
+        expect(parsed.outcome === 'record' && parsed.record).toEqual(written);
       }),
     );
   });
@@ -152,17 +158,19 @@ describe('the record of a key', () => {
     fc.string(),
   );
 
+  const someFields = fc.dictionary(fieldName, fc.string({ unit: 'binary' }), { maxKeys: 10 });
+
   test('is never parsed from invalid fields, and a revoked key stays revoked', () => {
     fc.assert(
-      fc.property(fc.dictionary(fieldName, fc.string({ unit: 'binary' }), { maxKeys: 10 }), (fields) => {
-        const parsed = parseApiKeyRecord(fields);
+      fc.property(someFields, someFields, (fields, customer) => {
+        const parsed = parseApiKeyRecord('cus_1', { customer, key: fields });
         const revoked = (fields['revokedAt'] ?? '') !== '';
         switch (parsed.outcome) {
           case 'absent':
             expect(Object.keys(fields)).toEqual([]);
             break;
           case 'invalid':
-            expect(parsed.issues).not.toEqual([]);
+            expect([...parsed.issues, ...parsed.customerIssues]).not.toEqual([]);
             expect(parsed.revoked).toBe(revoked);
             break;
           case 'record':

@@ -4,6 +4,7 @@ import { createNewestRecords } from '../../../../gateway/api-keys/newest-records
 
 const version = (rev: number, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
   id: 'key_1',
+  customerId: 'cus_1',
   name: '',
   plan: 'free',
   hint: '',

@@ -4,7 +4,10 @@ import type { Plans } from '../../../../gateway/plans/plans.ts';
 import { knownLimits } from '../../../../gateway/quota/known-limits.ts';
 
 test('a caller without known limits gets 503, and others their limits', () => {
-  const caller = createCaller({ id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: 1 }, 'hash');
+  const caller = createCaller(
+    { id: 'k', customerId: 'cus_k', name: '', plan: 'p', hint: '', createdAt: '', rev: 1 },
+    'hash',
+  );
   const limits = { minute: 1, day: 2 };
   const plans = (known?: typeof limits) => ({ limitsOf: () => known }) as unknown as Plans;
   expect(knownLimits(plans(limits), caller)).toBe(limits);

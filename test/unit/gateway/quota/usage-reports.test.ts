@@ -4,7 +4,7 @@ import { createUsageReports } from '../../../../gateway/quota/usage-reports.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { replyError } from '../../../../gateway/redis/redis-errors.ts';
 
-const hashOf = (key: number) => key.toString(16).padStart(64, '0');
+const customer = (number: number) => `cus_${number}` as const;
 
 /** @param addUsage in place of add-usage-2.lua */
 function createReports(addUsage: (...args: (string | number)[]) => Promise<number>) {
@@ -25,7 +25,7 @@ describe('a counter that was edited by hand', () => {
     'ERR increment or decrement would overflow',
   ])('is given up, with a line in the log: %s', async (message) => {
     const { reports, lines } = createReports(() => Promise.reject(replyError(message)));
-    reports.addServed(hashOf(1));
+    reports.addServed(customer(1));
     await reports.report();
     expect(reports.pending()).toBe(0);
     expect(lines).toHaveLength(1);
@@ -36,12 +36,12 @@ test('requests that were taken back leave room for the refusals of other keys', 
   const sent: (string | number)[][] = [];
   const { reports } = createReports((...args) => Promise.resolve(sent.push(args)));
   for (let key = 0; key < 50_000; key += 1) {
-    reports.addServed(hashOf(key));
-    reports.takeBackServed(hashOf(key), 1_795_000_000_000);
+    reports.addServed(customer(key));
+    reports.takeBackServed(customer(key), 1_795_000_000_000);
   }
   await reports.report();
   expect(sent).toEqual([]);
-  reports.addRefused(hashOf(50_000), 'minute', 1_795_000_000_000);
+  reports.addRefused(customer(50_000), 'minute', 1_795_000_000_000);
   await reports.report();
   expect(sent).toHaveLength(1);
 });
