@@ -231,15 +231,15 @@ describe('the API of plans', () => {
         overPeriods: 2,
         keys: 2,
         most: [
-          { id: most.id, name: 'Most', overPeriods: 2, mostUsed: 900 },
-          { id: once.id, name: 'Once', overPeriods: 1, mostUsed: 651 },
+          { id: most.customerId, name: 'Most', overPeriods: 2, mostUsed: 900 },
+          { id: once.customerId, name: 'Once', overPeriods: 1, mostUsed: 651 },
         ],
       },
     ]);
     expect(await effectOf({ minute: 50, day: 900 })).toMatchObject([{ overPeriods: 0, keys: 0, most: [] }]);
 
     await create('monthly', 50, 5000);
-    const { id, customerId } = await issue({ plan: 'monthly', name: 'Monthly' });
+    const { customerId } = await issue({ plan: 'monthly', name: 'Monthly' });
     const now = new Date();
     for (const [monthsAgo, fields] of [
       [0, { '01': 99_999 }],
@@ -262,7 +262,7 @@ describe('the API of plans', () => {
       periods: 3,
       overPeriods: 1,
       keys: 1,
-      most: [{ id, name: 'Monthly', overPeriods: 1, mostUsed: 500 }],
+      most: [{ id: customerId, name: 'Monthly', overPeriods: 1, mostUsed: 500 }],
     });
   });
 
