@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { indexSizes } from '../operations/api-key-index.ts';
 import { lastMonths, readUsageMonths, unitsOf, type MonthUsage } from '../operations/usage-months.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import {
   fieldColumns,
   listOptions,
@@ -15,9 +15,9 @@ import { createProgressLine } from './progress-line.ts';
 import { withRedis } from './redis-session.ts';
 
 const layout: ListLayout<MonthUsage> = {
-  headings: ['MONTH', 'KEYS', 'SERVED', 'REFUSED', 'UNITS'],
-  row: (use) => [use.month, use.keys, use.served, use.refused, unitsOf(use)],
-  csv: { ...fieldColumns('month', 'keys', 'served', 'refused'), units: unitsOf },
+  headings: ['MONTH', 'CUSTOMERS', 'SERVED', 'REFUSED', 'UNITS'],
+  row: (use) => [use.month, use.customers, use.served, use.refused, unitsOf(use)],
+  csv: { ...fieldColumns('month', 'customers', 'served', 'refused'), units: unitsOf },
 };
 
 const [usualMonths, maxMonths] = [12, 120];
@@ -29,18 +29,18 @@ interface MonthsOptions extends ListOptions {
 export function usageMonthsCommand(): Command {
   const [output, json] = listOptions();
   return new Command('months')
-    .description('use of all keys by month, this one last; as JSON with the ten largest keys of each')
+    .description('use of all customers by month, this one last; as JSON with the ten largest of each')
     .option('--months <n>', 'number of months', countArgument(maxMonths), usualMonths)
     .addOption(output)
     .addOption(json)
     .action(async (options: MonthsOptions) => {
       const format = outputFormat(options);
       const months = await withRedis(async (session) => {
-        const { listed } = await indexSizes(session.redis);
-        const progress = createProgressLine('keys');
+        const listed = await session.redis.zcard(redisKeys.customers);
+        const progress = createProgressLine('customers');
         try {
-          return await readUsageMonths(session, lastMonths(session.now(), options.months), (keys) =>
-            progress.update(keys, listed),
+          return await readUsageMonths(session, lastMonths(session.now(), options.months), (customers) =>
+            progress.update(customers, listed),
           );
         } finally {
           progress.clear();
