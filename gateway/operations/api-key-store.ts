@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../api-keys/api-key-format.ts';
 import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
+import {
+  formatCustomerRecord,
+  type CustomerLimits,
+  type CustomerRecord,
+} from '../api-keys/customer-record.ts';
 import { readApiKey } from '../api-keys/read-api-key.ts';
 import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { temporaryAt, type TemporaryLimits } from '../limits/temporary-limits.ts';
@@ -16,7 +20,6 @@ import {
   placeOfHash,
   type IndexedKey,
 } from './api-key-index.ts';
-import { showCustomer } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { assertAccess } from './known-access.ts';
@@ -25,6 +28,7 @@ import { recordChangeCall } from './record-change-call.ts';
 import { rotateKey } from './rotate-key.ts';
 import { findUnindexed } from './scan-records.ts';
 import type { Session } from './session.ts';
+import { showCustomer } from './stored-customers.ts';
 import {
   findStoredKey,
   maxAttempts,
@@ -37,7 +41,8 @@ import {
 
 /** A key of a customer that exists. */
 export interface FurtherApiKey {
-  name: string;
+  /** The customer's by default. */
+  name?: string | undefined;
   expiresAt?: Date | undefined;
   /** Undefined for all. */
   scopes?: readonly string[] | undefined;
@@ -45,6 +50,7 @@ export interface FurtherApiKey {
 
 /** A key of a customer that is made with it, of the same name. */
 export interface NewApiKey extends FurtherApiKey, SomeLimits {
+  name: string;
   plan: string;
 }
 
@@ -138,7 +144,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
     key: string,
   ): ApiKeyRecord {
     const { plan, trial, temporary, suspendedAt, id: customerId } = customer;
-    const { name, expiresAt, scopes, replaces, batch } = wanted;
+    const { name = customer.name, expiresAt, scopes, replaces, batch } = wanted;
     return {
       id: `key_${randomBytes(9).toString('hex')}`,
       customerId,
@@ -304,9 +310,10 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
 }
 
 /** Before the limits of a record that may have fewer than before. */
-const noOwnLimits: SomeLimits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
+export const noOwnLimits: SomeLimits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
 
-function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
+/** A field after a change: undefined leaves it as it is, null removes it. */
+export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? value : (change ?? undefined);
 }
 
@@ -316,7 +323,7 @@ function isoTime(time: Date | null | undefined): string | null | undefined {
 
 /** Temporary limits after a change. @throws InvalidOperation for an end in the past */
 export function changedTemporary(
-  record: ApiKeyRecord,
+  record: CustomerLimits,
   { temporary }: Pick<ApiKeyChange, 'temporary'>,
   nowMs: number,
 ): TemporaryLimits | undefined {

@@ -1,37 +1,322 @@
-import { parseCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import {
+  formatCustomerRecord,
+  parseCustomerRecord,
+  type CustomerRecord,
+} from '../api-keys/customer-record.ts';
+import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { temporaryAt } from '../limits/temporary-limits.ts';
+import { dayMs } from '../limits/utc-day.ts';
+import { windowFields } from '../limits/window-fields.ts';
+import type { ByWindow } from '../limits/windows.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { placeOf } from './api-key-index.ts';
+import { addCustomerToIndex, customerPages, placesOf } from './api-key-index.ts';
+import { changed, changedTemporary, noOwnLimits, type ApiKeyChange } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { showStoredKey } from './stored-keys.ts';
+import { assertLimits, listPlan } from './key-limits.ts';
+import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
+import { limitsView } from './key-view.ts';
+import { assertAccess } from './known-access.ts';
+import { assertRev } from './overtaken-change.ts';
+import { recordChangeCall } from './record-change-call.ts';
+import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
+import type { Session } from './session.ts';
+import { showCustomer, updateCustomer } from './stored-customers.ts';
+import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { textMatcher } from './text-matcher.ts';
 
-/** There is no customer with an id. */
-export class UnknownCustomer extends InvalidOperation {
-  constructor(id: string) {
-    super(`there is no customer with the id ${JSON.stringify(id)}`);
-  }
+const textOrNull = z.string().nullable();
+
+/** A customer as operators see it. Every field is present, with null for what it does not have. */
+export const customerViewSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.string(),
+    ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
+    temporary: z
+      .object({ ...windowFields(() => z.int().nullable()), until: z.iso.datetime() })
+      .nullable()
+      .describe('Limits in place of these until a time; null if there are none now'),
+    state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
+    suspendedAt: textOrNull,
+    contact: textOrNull,
+    notes: textOrNull,
+    reference: textOrNull.describe('What the billing system calls it'),
+    createdAt: z.string(),
+    keys: z.int().describe('Keys that it has, also revoked and expired ones'),
+    rev: z.int().describe('Raised by every change of the customer or of one of its keys'),
+  })
+  .meta({ id: 'Customer' });
+
+export type CustomerView = z.infer<typeof customerViewSchema>;
+
+/** A customer with its keys, which share its limits and what is used of them. */
+export const customerDetailSchema = customerViewSchema
+  .extend({ items: z.array(keyRowSchema).describe('Its keys, newest first') })
+  .meta({ id: 'CustomerDetail' });
+
+export type CustomerDetail = z.infer<typeof customerDetailSchema>;
+
+/** What people write about a customer. */
+export interface CustomerTexts {
+  contact?: string | null | undefined;
+  notes?: string | null | undefined;
+  reference?: string | null | undefined;
 }
 
-/** @throws InvalidOperation if there is no such customer, or its record is invalid */
-export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {
-  if (!isCustomerId(id)) throw new UnknownCustomer(id);
-  const key = redisKeys.customer(id);
-  const fields = await redis.hgetall(key).catch((error: unknown) => {
-    if (isWrongType(error)) throw new InvalidOperation(`${key} is no longer a hash: delete it`);
-    throw error;
+export interface NewCustomer extends SomeLimits, CustomerTexts {
+  name: string;
+  plan: string;
+}
+
+/** Undefined leaves a field unchanged; null removes it. */
+export interface CustomerChange
+  extends CustomerTexts, ByWindow<number | null>, Pick<ApiKeyChange, 'rev' | 'name' | 'plan' | 'temporary'> {}
+
+/**
+ * Makes a customer without a key.
+ * @throws InvalidOperation for an unknown plan, or Enterprise without both limits
+ */
+export async function createCustomer(
+  session: Session,
+  { contact, notes, reference, ...wanted }: NewCustomer,
+): Promise<CustomerView> {
+  const { redis, audit, now } = session;
+  await assertLimits(redis, wanted);
+  await assertAccess(redis, { ...wanted, scopes: undefined });
+  const record: CustomerRecord = {
+    id: `cus_${randomBytes(9).toString('hex')}`,
+    name: wanted.name,
+    plan: wanted.plan,
+    createdAt: new Date(now()).toISOString(),
+    ...limitsIn(wanted),
+    contact: contact ?? undefined,
+    notes: notes ?? undefined,
+    reference: reference ?? undefined,
+    rev: 0,
+  };
+  await listPlan(redis, record);
+  await addCustomerToIndex(session, record);
+  const { rev: _unknownYet, ...after } = record;
+  const rev = await audit.make([{ action: 'customers.create', target: record.id, before: null, after }], {
+    script: 'changeRecordAudited',
+    ...recordChangeCall({ customerId: record.id, rev: 0, customer: formatCustomerRecord(record) }),
   });
-  const parsed = parseCustomerRecord(id, fields);
-  if (parsed.outcome === 'record') return parsed.record;
-  if (parsed.outcome === 'absent') throw new UnknownCustomer(id);
-  throw new InvalidOperation(`the record ${key} is invalid: ${parsed.issues.join('; ')}`);
+  return viewOf({ ...record, rev: rev ?? 0 }, 0, now());
 }
 
 /**
- * Finds a customer by its own id or by that of one of its API keys, also of one whose record is gone.
- * @throws InvalidOperation if there is no such key
+ * Changes a customer, from the next request of any of its keys on.
+ * @throws InvalidOperation as createCustomer does, and if there is no such customer; OvertakenChange for another rev
  */
-export async function findCustomerId(redis: RedisClient, id: string): Promise<CustomerId> {
-  if (isCustomerId(id)) return id;
-  return ((await placeOf(redis, id)) ?? (await showStoredKey(redis, id)).place).customerId;
+export async function changeCustomer(
+  session: Session,
+  id: string,
+  change: CustomerChange,
+): Promise<CustomerView> {
+  const { redis, now } = session;
+  const record = await updateCustomer(session, id, 'customers.set', async (before) => {
+    assertRev(before, change.rev);
+    const edited: CustomerRecord = {
+      ...before,
+      name: change.name ?? before.name,
+      plan: change.plan ?? before.plan,
+      contact: changed(before.contact, change.contact),
+      notes: changed(before.notes, change.notes),
+      reference: changed(before.reference, change.reference),
+      ...noOwnLimits,
+      ...changedLimits(before, change),
+      temporary: changedTemporary(before, change, now()),
+    };
+    await assertLimits(redis, edited);
+    await assertAccess(redis, { ...edited, scopes: undefined });
+    await listPlan(redis, edited);
+    return edited;
+  });
+  return view(session, record);
+}
+
+/** Refuses all keys of a customer from their next request on. Suspending it again changes nothing. */
+export async function suspendCustomer(session: Session, id: string): Promise<CustomerView> {
+  const found = await showCustomer(session.redis, id);
+  if (found.suspendedAt !== undefined) return view(session, found);
+  const suspendedAt = new Date(session.now()).toISOString();
+  return view(
+    session,
+    await updateCustomer(session, id, 'customers.suspend', (record) =>
+      Promise.resolve({ ...record, suspendedAt }),
+    ),
+  );
+}
+
+/** Ends a suspension, from the next request on. @throws InvalidOperation for a customer that is not suspended */
+export async function resumeCustomer(session: Session, id: string): Promise<CustomerView> {
+  const record = await updateCustomer(session, id, 'customers.resume', (before) => {
+    if (before.suspendedAt === undefined) throw new InvalidOperation(`the customer ${id} is not suspended`);
+    return Promise.resolve({ ...before, suspendedAt: undefined });
+  });
+  return view(session, record);
+}
+
+/**
+ * Deletes a customer whose keys have all ended, with the records of these. Its record of use stays.
+ * @throws InvalidOperation if there is no such customer, or one of its keys is valid or suspended
+ */
+export async function removeCustomer(session: Session, id: string): Promise<CustomerView> {
+  const { redis, audit, now } = session;
+  const record = await showCustomer(redis, id);
+  const keys = await readKeys(session, record.id);
+  const rows = await Promise.all(keys.map(({ key }) => createKeyRows(session)(key, undefined)));
+  const ended = new Set(['revoked', 'expired']);
+  const working = rows.find(({ state }) => !ended.has(state));
+  if (working !== undefined) {
+    throw new InvalidOperation(
+      `the customer ${id} has the key ${working.id}, which is ${working.state}: revoke it`,
+    );
+  }
+  await audit({ action: 'customers.remove', target: id, before: record, after: null });
+  for (const { id: keyId, place } of keys) {
+    await redis.del(redisKeys.keyCustomer(place.keyHash));
+    await redis.hdel(redisKeys.apiKeyIds, keyId);
+    await redis.zrem(redisKeys.apiKeysByCreation, keyId);
+    await redis.del(redisKeys.apiKey(place));
+  }
+  await redis.del(redisKeys.customer(record.id));
+  // Gateways tell by it for a while that its keys were not lost.
+  await redis.pexpire(redisKeys.customerKeys(record.id), dayMs);
+  await redis.zrem(redisKeys.customers, id);
+  return viewOf(record, keys.length, now());
+}
+
+interface CustomerPageOptions {
+  /** Part of the name, contact, reference or id. */
+  search?: string | undefined;
+  plan?: string | undefined;
+  /** `next` of the page before. */
+  after?: string | undefined;
+  /** Maximum number of customers to return. */
+  size: number;
+  /** Number of customers to read after which the page ends, however few of them match. */
+  maxRead: number;
+}
+
+export const customerPageSchema = z.object({
+  items: z.array(customerViewSchema),
+  next: z.string().nullable(),
+  total: z.int().describe('Customers in all, whatever the conditions'),
+});
+
+/** One page of the customers that match, newest first. @throws InvalidOperation for an invalid `after` */
+export async function readCustomerPage(
+  session: Session,
+  { search, plan, after, size, maxRead }: CustomerPageOptions,
+): Promise<z.infer<typeof customerPageSchema>> {
+  const { redis } = session;
+  const matches = customerMatcher({ search, plan });
+  const total = await redis.zcard(redisKeys.customers);
+  const pages = scoredPages(redis, {
+    key: redisKeys.customers,
+    order: 'descending',
+    after: parsePosition(after),
+    size: size + 1,
+  });
+  const found: { record: CustomerRecord; position: ScoredMember }[] = [];
+  let read = 0;
+  let next: string | null = null;
+  for await (const positions of pages) {
+    const records = await Promise.all(positions.map(({ member }) => readCustomer(session, member)));
+    for (const [index, position] of positions.entries()) {
+      const record = records[index];
+      if (record !== undefined && matches(record)) found.push({ record, position });
+    }
+    read += positions.length;
+    const end = found.length > size ? found[size - 1]?.position : positions.at(-1);
+    if (end === undefined || (found.length <= size && read < maxRead)) continue;
+    next = formatPosition(end);
+    break;
+  }
+  const items = await Promise.all(found.slice(0, size).map(({ record }) => view(session, record)));
+  return { items, next, total };
+}
+
+function customerMatcher({ search = '', plan }: Pick<CustomerPageOptions, 'search' | 'plan'>) {
+  const matches = textMatcher(search);
+  return (record: CustomerRecord) =>
+    (plan === undefined || record.plan === plan) &&
+    [record.id, record.name, record.contact, record.reference].some(
+      (text) => text !== undefined && matches(text),
+    );
+}
+
+const pageSize = 500;
+
+/** All customers by time of creation, in pages. One without a valid record is left out. */
+export async function* listCustomers(
+  session: Session,
+  options: Pick<CustomerPageOptions, 'search' | 'plan'> = {},
+): AsyncGenerator<CustomerView[]> {
+  const matches = customerMatcher(options);
+  for await (const ids of customerPages(session.redis, pageSize)) {
+    const records = await Promise.all(ids.map((id) => readCustomer(session, id)));
+    const wanted = records.filter((record) => record !== undefined).filter(matches);
+    yield Promise.all(wanted.map((record) => view(session, record)));
+  }
+}
+
+async function readCustomer({ redis }: Session, id: string): Promise<CustomerRecord | undefined> {
+  if (!isCustomerId(id)) return undefined;
+  const parsed = parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id)).catch(() => ({})));
+  return parsed.outcome === 'record' ? parsed.record : undefined;
+}
+
+/** @throws InvalidOperation if there is no such customer, or its record is invalid */
+export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
+  const record = await showCustomer(session.redis, id);
+  const keys = await readKeys(session, record.id);
+  const rowOf = createKeyRows(session);
+  const items = await Promise.all(keys.map(({ key, place }) => rowOf(key, place)));
+  return { ...viewOf(record, keys.length, session.now()), items: items.toSorted(newestFirst) };
+}
+
+const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompare(one.createdAt);
+
+/** The keys of a customer that have a record. */
+async function readKeys({ redis }: Session, id: CustomerId) {
+  const ids = await redis.smembers(redisKeys.customerKeys(id));
+  const places = await placesOf(redis, ids);
+  const keys = await Promise.all(
+    ids.map(async (keyId, index) => {
+      const place = places[index];
+      const key: StoredApiKey | undefined = place && (await readStoredKey(redis, keyId, place))?.key;
+      return place && key ? [{ id: keyId, place, key }] : [];
+    }),
+  );
+  return keys.flat();
+}
+
+async function view(session: Session, record: CustomerRecord): Promise<CustomerView> {
+  const keys = await session.redis.scard(redisKeys.customerKeys(record.id));
+  return viewOf(record, keys, session.now());
+}
+
+function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerView {
+  const { id, name, plan, suspendedAt, contact, notes, reference, createdAt, rev } = record;
+  const temporary = temporaryAt(record, nowMs);
+  return {
+    id,
+    name,
+    plan,
+    ...limitsView(record),
+    temporary: temporary === undefined ? null : { ...limitsView(temporary), until: temporary.until },
+    state: suspendedAt === undefined ? 'active' : 'suspended',
+    suspendedAt: suspendedAt ?? null,
+    contact: contact ?? null,
+    notes: notes ?? null,
+    reference: reference ?? null,
+    createdAt,
+    keys,
+    rev,
+  };
 }

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { parsePlace, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { isCustomerId, parsePlace, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placesOf } from './api-key-index.ts';
 import { keyIdPattern } from './key-input.ts';
 
@@ -55,6 +55,17 @@ async function newestIds(redis: RedisClient, max: number): Promise<NamedId[]> {
   return withNames(
     redis,
     ids.map((id, index) => [id, places[index]]),
+  );
+}
+
+/** Ids of the newest customers, with their names. */
+export async function newestCustomers(redis: RedisClient, max: number): Promise<NamedId[]> {
+  const ids = await redis.zrange(redisKeys.customers, '0', String(max - 1), 'REV');
+  return Promise.all(
+    ids.filter(isCustomerId).map(async (id) => {
+      const name = await redis.hget(redisKeys.customer(id), 'name').catch(() => null);
+      return { id, name: name ?? '' };
+    }),
   );
 }
 

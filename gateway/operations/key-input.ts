@@ -73,6 +73,27 @@ function hasLimit(limits: SomeLimits): boolean {
   return windowNames.some((name) => limits[name] !== undefined);
 }
 
+const customerTexts = {
+  contact: nameInput.nullish().describe('Whom to ask'),
+  notes: nameInput.nullish().describe('What colleagues should know'),
+  reference: nameInput.nullish().describe('What the billing system calls the customer'),
+};
+
+/** A customer to make. Null stands for no own limit and no text. */
+export const newCustomerInput = z.strictObject({
+  name: nameInput,
+  plan: planInput,
+  ...ownLimits,
+  ...customerTexts,
+});
+
+/** A further key of a customer. */
+export const furtherKeyInput = z.strictObject({
+  name: nameInput.optional().describe("The customer's by default"),
+  expiresAt: timeInput.nullish(),
+  scopes: scopesInput.nullish().describe('Null for all operations'),
+});
+
 /** A key to issue. Null stands for no expiry, all scopes and no own limit. */
 export const newKeyInput = z.strictObject({
   name: nameInput,
@@ -110,6 +131,16 @@ export const keyChangeInput = z
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
     message: `there is nothing to change: give name, plan, expiresAt, scopes, temporary, ${names} or ${lastName}`,
   });
+
+/** A change of a customer. Null removes a field; one that is absent stays as it is. */
+export const customerChangeInput = z.strictObject({
+  rev: revInput.describe('`rev` of the customer when it was read'),
+  name: nameInput.optional(),
+  plan: planInput.optional(),
+  ...ownLimits,
+  temporary: temporaryInput,
+  ...customerTexts,
+});
 
 /** Plan and limits of which the effect is asked. */
 export const limitsChangeInput = z.strictObject({

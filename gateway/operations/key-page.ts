@@ -6,7 +6,7 @@ import { keyMatcher, type KeyFilter } from './key-filter.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
 import { lookUpPlaces } from './look-up-places.ts';
 import { containsApiKey } from './pasted-key.ts';
-import { scoredPages, type ScoredMember } from './scored-pages.ts';
+import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
 import { findExactly, keyTextMatcher, searchText, textOfKey } from './search-keys.ts';
 import type { Session } from './session.ts';
 
@@ -63,7 +63,7 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
   const pages = scoredPages(redis, {
     key: banned ? redisKeys.bans : redisKeys.apiKeysByCreation,
     order: banned ? 'ascending' : 'descending',
-    after: parsePlace(options.after),
+    after: parsePosition(options.after),
     // One more than the page shows whether there is another one.
     size: isFiltered || banned ? batchSize : size + 1,
   });
@@ -81,26 +81,13 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
     read += places.length;
     const [last, end] = [found.at(size - 1), places.at(-1)];
     if (found.length > size && last !== undefined) {
-      return { items: rowsOf(found.slice(0, size)), next: formatPlace(last.place), read, total };
+      return { items: rowsOf(found.slice(0, size)), next: formatPosition(last.place), read, total };
     }
     if (read >= maxRead && end !== undefined) {
-      return { items: rowsOf(found), next: formatPlace(end), read, total };
+      return { items: rowsOf(found), next: formatPosition(end), read, total };
     }
   }
   return { items: rowsOf(found), next: null, read, total };
 }
 
 const rowsOf = (found: readonly { row: KeyRow }[]) => found.map(({ row }) => row);
-
-function formatPlace({ score, member }: ScoredMember): string {
-  return `${score}:${member}`;
-}
-
-function parsePlace(text: string | undefined): ScoredMember | undefined {
-  if (text === undefined) return undefined;
-  const [, score, member] = /^(\d{1,16}(?:\.\d{1,9})?):(.{1,200})$/.exec(text) ?? [];
-  if (score === undefined || member === undefined) {
-    throw new InvalidOperation('the page does not exist: use the "next" of the page before it as "after"');
-  }
-  return { score: Number(score), member };
-}

@@ -1,6 +1,8 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import type { CustomerRecord } from '../api-keys/customer-record.ts';
 import { describeLimits } from '../limits/limits.ts';
 import { windows } from '../limits/windows.ts';
+import { isCustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
 /** A change that was decided on by a record that somebody else has changed since. Nothing was changed. */
@@ -8,15 +10,18 @@ export class OvertakenChange extends InvalidOperation {
   override name = 'OvertakenChange';
 }
 
-/** @throws OvertakenChange if the record is not at this rev any more */
-export function assertRev(record: ApiKeyRecord, expected: number | undefined): void {
+/** @throws OvertakenChange if the record is not at this rev any more. The keys of a customer have its rev */
+export function assertRev(record: ApiKeyRecord | CustomerRecord, expected: number | undefined): void {
   if (expected === undefined || record.rev === expected) return;
+  const what = isCustomerId(record.id) ? 'the customer' : 'the key';
   throw new OvertakenChange(
-    `somebody else has changed the key ${record.id} in the meantime: it is now ${describe(record)} (revision ${record.rev})`,
+    `somebody else has changed ${what} ${record.id} in the meantime: it is now ${describe(record)} (revision ${record.rev})`,
   );
 }
 
-function describe({ name, plan, expiresAt, scopes, revokedAt, temporary, ...limits }: ApiKeyRecord): string {
+function describe(record: ApiKeyRecord | CustomerRecord): string {
+  const { name, plan, temporary, suspendedAt, ...limits } = record;
+  const { expiresAt, scopes, revokedAt }: Partial<ApiKeyRecord> = 'hint' in record ? record : {};
   const own = windows.flatMap(({ name: window, each }) =>
     limits[window] === undefined ? [] : [`own limit of ${limits[window]} ${each}`],
   );
@@ -27,5 +32,6 @@ function describe({ name, plan, expiresAt, scopes, revokedAt, temporary, ...limi
     ...(expiresAt === undefined ? [] : [`expires at ${expiresAt}`]),
     ...(scopes === undefined ? [] : [`with the scopes ${scopes.join(' ')}`]),
     ...(revokedAt === undefined ? [] : ['revoked']),
+    ...(suspendedAt === undefined ? [] : ['suspended']),
   ].join(', ');
 }

@@ -212,7 +212,8 @@ async function readPlanKey(redis: RedisClient, place: KeyPlace, nowMs: number): 
   ]);
   const { plan, suspendedAt } = texts;
   if (plan === undefined || ofKey['id'] === undefined) return undefined;
-  if (apiKeyState({ ...ofKey, suspendedAt }, nowMs) !== 'valid') return undefined;
+  // The keys of a suspended customer work again when it is resumed.
+  if (!['valid', 'suspended'].includes(apiKeyState({ ...ofKey, suspendedAt }, nowMs))) return undefined;
   const own = { ...byWindow((name) => parseLimit(texts[name])), ...parseTemporary(texts) };
   return { place, plan, own: limitsIn(limitedAt(own, nowMs)) };
 }

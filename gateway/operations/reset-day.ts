@@ -1,8 +1,8 @@
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { findCustomerId } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
+import { findCustomerId } from './stored-customers.ts';
 import { readRetentionDays } from './usage-retention-store.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 
 /** A member of a sorted set with its score. */
 export interface ScoredMember {
@@ -81,4 +82,19 @@ function parse(flat: readonly string[]): ScoredMember[] {
 function isAfter(entry: ScoredMember, cursor: ScoredMember, isDescending: boolean): boolean {
   if (entry.score !== cursor.score) return true;
   return isDescending ? entry.member < cursor.member : entry.member > cursor.member;
+}
+
+/** A member as the `next` of a page. */
+export function formatPosition({ score, member }: ScoredMember): string {
+  return `${score}:${member}`;
+}
+
+/** @throws InvalidOperation for a text that is no `next` */
+export function parsePosition(text: string | undefined): ScoredMember | undefined {
+  if (text === undefined) return undefined;
+  const [, score, member] = /^(\d{1,16}(?:\.\d{1,9})?):(.{1,200})$/.exec(text) ?? [];
+  if (score === undefined || member === undefined) {
+    throw new InvalidOperation('the page does not exist: use the "next" of the page before it as "after"');
+  }
+  return { score: Number(score), member };
 }

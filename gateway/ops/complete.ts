@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { keyIdsStartingWith } from '../operations/key-ids.ts';
+import { keyIdsStartingWith, newestCustomers } from '../operations/key-ids.ts';
 import { readPlanNames } from '../operations/plan-names.ts';
 import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plans.ts';
@@ -68,6 +68,10 @@ async function readValues(kind: ValueKind, { prefix }: Completion): Promise<Cand
     if (kind === 'key-id') {
       const options = { max: maxIds, deadlineMs: Date.now() + timeoutMs / 2 };
       const ids = await keyIdsStartingWith(redis, prefix, options);
+      return ids.map(({ id, name }) => ({ value: id, description: name }));
+    }
+    if (kind === 'customer-id') {
+      const ids = await newestCustomers(redis, maxIds);
       return ids.map(({ id, name }) => ({ value: id, description: name }));
     }
     const names = await readPlanNames(redis);

@@ -1,12 +1,24 @@
 import type { Command } from 'commander';
 
 const id = 'key_282dd48c706990d481';
+const customer = 'cus_282dd48c706990d481';
 
 /** What is typed after `ops`, by the command. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   status: ['status', 'status --json'],
+  'customers list': ['customers list --plan pro', 'customers list --output csv > customers.csv'],
+  'customers show': [`customers show ${customer}`],
+  'customers create': ['customers create --plan pro --name Acme --reference C-4711'],
+  'customers set': [
+    `customers set ${customer} --plan business`,
+    `customers set ${customer} --day 5000 --until today --reason "import of their stock"`,
+  ],
+  'customers suspend': [`customers suspend ${customer} --reason "unpaid since May"`],
+  'customers resume': [`customers resume ${customer}`],
+  'customers remove': [`customers remove ${customer}`],
   'keys issue': [
     'keys issue --plan free --name Acme',
+    `keys issue --customer ${customer} --name "Acme, mobile app"`,
     'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
     'keys issue --from customers.csv > keys.csv',
   ],

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
+import type { CustomerId } from '../redis/redis-keys.ts';
 import { changeKeys, printIssued } from './key-store.ts';
 import { issueFromFile } from './keys-from-file.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import {
   asOption,
+  customerArgument,
   jsonOption,
   nameArgument,
   scopesOption,
@@ -15,6 +17,7 @@ import { required } from './usage-error.ts';
 
 interface IssueOptions extends ChangeOptions, ByWindow<number> {
   plan?: string;
+  customer?: CustomerId;
   name?: string;
   from?: string;
   expires?: Date;
@@ -23,9 +26,16 @@ interface IssueOptions extends ChangeOptions, ByWindow<number> {
 
 export function keysIssueCommand(): Command {
   const command = new Command('issue')
-    .description('issue a key; it is shown once and not stored')
+    .description(
+      'issue a key with a customer of its own, or of one that exists; it is shown once and not stored',
+    )
     .option('--plan <plan>', 'free, pro, business, enterprise or a plan of your own')
-    .option('--name <name>', 'name of the customer', nameArgument)
+    .option('--name <name>', 'name of the customer, or of its further key', nameArgument)
+    .option(
+      '--customer <customer>',
+      'a further key of this customer, which shares its plan and limits',
+      customerArgument,
+    )
     .option('--expires <time>', 'time of expiry, ISO 8601, in UTC unless it has an offset', timeArgument)
     .addOption(scopesOption());
   return addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument)
@@ -36,16 +46,24 @@ export function keysIssueCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (options: IssueOptions, command: Command) => {
-      const { plan, name, from, expires: expiresAt, scopes, as, json } = options;
+      const { plan, name, customer, from, expires: expiresAt, as, json } = options;
+      const scopes = options.scopes === 'all' ? undefined : options.scopes;
       if (from !== undefined) {
-        const others = [plan, name, expiresAt, scopes].some((given) => given !== undefined);
+        const others = [plan, name, customer, expiresAt, options.scopes].some((given) => given !== undefined);
         if (others || hasLimits(options)) command.error('error: --from takes everything from the file');
         return issueFromFile(from, as, json);
+      }
+      if (customer !== undefined) {
+        if (plan !== undefined || hasLimits(options)) {
+          command.error('error: plan and limits are those of the customer: see ops customers set');
+        }
+        const further = { name, expiresAt, scopes };
+        return printIssued(await changeKeys(as, (store) => store.issueFor(customer, further)), json);
       }
       const wanted = {
         plan: required(plan, '--plan <plan>', command),
         name: required(name, '--name <name>', command),
-        scopes: scopes === 'all' ? undefined : scopes,
+        scopes,
       };
       const issued = await changeKeys(as, (store) =>
         store.issue({ ...wanted, expiresAt, ...givenLimits(options) }),

@@ -1,7 +1,5 @@
 import { Command, Option } from 'commander';
-import { knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
-import type { ApiKeyChange } from '../operations/api-key-store.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { changeKeys, printIssued, printKey } from './key-store.ts';
 import { keysAcceptLossCommand } from './keys-accept-loss.ts';
@@ -18,6 +16,7 @@ import {
   hasLimits,
   limitOptionNames,
   limitOr,
+  temporaryLimits,
   type NoLimit,
 } from './limit-options.ts';
 import {
@@ -98,18 +97,6 @@ function setCommand(): Command {
       const record = await changeKeys(as, (store) => store.change(id, change));
       printKey({ outcome: 'record', record }, json);
     });
-}
-
-/** @returns undefined if the limits are for good, null to end temporary ones, and a text for what cannot be meant */
-function temporaryLimits(
-  until: SetOptions['until'],
-  limits: ByWindow<number | null>,
-): ApiKeyChange['temporary'] | string {
-  if (until === undefined) return undefined;
-  if (until === 'now') return hasLimits(limits) ? '--until now ends temporary limits: give no others' : null;
-  if (!hasLimits(limits)) return `--until needs the limits that end then: give ${limitOptionNames}`;
-  if (Object.values(limits).includes(null)) return 'a limit that is the plan’s cannot end: give numbers';
-  return { ...knownIn(limits), until };
 }
 
 interface RotateOptions extends ChangeOptions {

@@ -5,6 +5,7 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText, scopesInput } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
+import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 
 export interface JsonOption {
   json?: true;
@@ -34,6 +35,15 @@ export function acceptOutputJson(command: Command): void {
  */
 export function idArgument(text: string): string {
   assertNotApiKey(text);
+  return text;
+}
+
+/** Id of a customer. @throws InvalidOperation for a key itself */
+export function customerArgument(text: string): CustomerId {
+  assertNotApiKey(text);
+  if (!isCustomerId(text)) {
+    throw new InvalidArgumentError('It is not the id of a customer, such as cus_282dd48c706990d481.');
+  }
   return text;
 }
 

@@ -6,6 +6,7 @@ import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';
 import { completionCommand } from './completion.ts';
 import { consoleCommand } from './console.ts';
+import { customersCommand } from './customers.ts';
 import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
 import { keysCommand } from './keys.ts';
@@ -27,10 +28,11 @@ import { usageCommand } from './usage.ts';
  * else, such as Redis unavailable.
  */
 export const program = new Command('ops')
-  .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
+  .description('Shows and changes customers, API keys, plans, bans and tokens of running gateways.')
   // An option after the name of a command belongs to that command (usage.ts has some, and commands below it).
   .enablePositionalOptions()
   .addCommand(statusCommand())
+  .addCommand(customersCommand())
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())

@@ -1,6 +1,6 @@
 import { dayNumberOf } from '../limits/utc-day.ts';
-import { findCustomerId } from '../operations/customers.ts';
 import type { Session } from '../operations/session.ts';
+import { findCustomerId } from '../operations/stored-customers.ts';
 import { readDays, type Days } from '../operations/usage-record.ts';
 import type { DayUsage } from '../quota/usage-days.ts';
 import { fieldColumns, onePage, printList, type ListLayout, type OutputFormat } from './list-output.ts';

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { dayNumberOf } from '../limits/utc-day.ts';
-import { countCustomers } from '../operations/api-key-index.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { usageCsv } from '../operations/usage-csv.ts';
 import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { dayArgument } from './day-argument.ts';
 import { outputFormat } from './list-output.ts';
 import { jsonOption, type JsonOption } from './options.ts';
@@ -38,7 +38,7 @@ export function usageExportCommand(): Command {
       await withRedis(async (session) => {
         const to = options.to ?? dayNumberOf(session.now());
         if (from > to) throw new InvalidOperation('--from is after --to');
-        const total = await countCustomers(session.redis);
+        const total = await session.redis.zcard(redisKeys.customers);
         await withProgress('customers', total, (onProgress) => {
           const pages = exportUsage(session, { from, to }, onProgress);
           return isJson ? printJsonArray(pages) : printCsv(pages);

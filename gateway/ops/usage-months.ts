@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { countCustomers } from '../operations/api-key-index.ts';
 import { lastMonths, readUsageMonths, unitsOf, type MonthUsage } from '../operations/usage-months.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import {
   fieldColumns,
   listOptions,
@@ -29,20 +29,18 @@ interface MonthsOptions extends ListOptions {
 export function usageMonthsCommand(): Command {
   const [output, json] = listOptions();
   return new Command('months')
-    .description(
-      'use of all customers by month, this one last; as JSON with the ten largest customers of each',
-    )
+    .description('use of all customers by month, this one last; as JSON with the ten largest of each')
     .option('--months <n>', 'number of months', countArgument(maxMonths), usualMonths)
     .addOption(output)
     .addOption(json)
     .action(async (options: MonthsOptions) => {
       const format = outputFormat(options);
       const months = await withRedis(async (session) => {
-        const total = await countCustomers(session.redis);
+        const listed = await session.redis.zcard(redisKeys.customers);
         const progress = createProgressLine('customers');
         try {
           return await readUsageMonths(session, lastMonths(session.now(), options.months), (customers) =>
-            progress.update(customers, total),
+            progress.update(customers, listed),
           );
         } finally {
           progress.clear();

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { byWindow, isWindowName } from '../limits/windows.ts';
-import { findCustomerId } from '../operations/customers.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
+import { findCustomerId } from '../operations/stored-customers.ts';
 import { UnknownKey } from '../operations/unknown-key.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { readRefusals, type Refusals } from '../quota/refusals.ts';

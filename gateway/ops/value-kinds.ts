@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 
 /** What the values of an argument or an option are, so that a shell can complete them. */
-export type ValueKind = 'key-id' | 'plan' | 'plan-or-anonymous' | 'boolean' | 'file' | 'audit-action';
+export type ValueKind =
+  'key-id' | 'customer-id' | 'plan' | 'plan-or-anonymous' | 'boolean' | 'file' | 'audit-action';
 
 /** By the name in the usage, such as `<id>`: use the same names in new commands. */
 const kindsByName = new Map<string, ValueKind>([
   ['id', 'key-id'],
   ['target', 'key-id'],
+  ['customer', 'customer-id'],
   ['plan', 'plan'],
   ['action', 'audit-action'],
   ['boolean', 'boolean'],

@@ -16,7 +16,7 @@ export interface KeyPlace {
 }
 
 /** Nothing that means something in a path, in a pattern of Redis or in a hash tag. */
-const customerIdPattern = /^cus_[\w-]{1,96}$/;
+export const customerIdPattern = /^cus_[\w-]{1,96}$/;
 
 export function isCustomerId(text: string): text is CustomerId {
   return customerIdPattern.test(text);

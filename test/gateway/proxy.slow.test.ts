@@ -18,11 +18,12 @@ describe('proxying', () => {
   let kit: GatewayKit;
   let key: string;
   let id: string;
+  let customerId: string;
   let pets: string;
 
   beforeAll(async () => {
     kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' });
-    ({ key, id } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
+    ({ key, id, customerId } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
   });
 
@@ -59,7 +60,8 @@ describe('proxying', () => {
       expect(decoded?.payload).toMatchObject({
         iss: 'gateway',
         aud: 'pets-service',
-        sub: id,
+        sub: customerId,
+        key: id,
         plan: 'business',
       });
       const { exp, iat } = jwt.decode(token) as { exp: number; iat: number };

@@ -138,7 +138,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       maxBanSeconds: '60',
       resetSeconds: '3600',
     });
-    await redis.hset(redisKeys.apiKey(trial), {
+    await redis.hset(redisKeys.customer(trial.customerId), {
       trialMinute: '1',
       trialDay: '5',
       trialSince: String(Date.now()),
@@ -202,11 +202,18 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     await server.redis.script('FLUSH');
     await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
     await using _replica = await startReplica();
-    const { id } = await issue();
+    const { id, customerId } = await issue();
     const file = join(directory.path, 'keys.jsonl');
     const plans = join(directory.path, 'plans.yaml');
     const commands = [
       ['keys', 'issue', '--plan', 'free', '--name', 'New'],
+      ['customers', 'create', '--plan', 'free', '--name', 'Newer'],
+      ['customers', 'list'],
+      ['customers', 'show', customerId],
+      ['customers', 'set', customerId, '--notes', 'calls on Mondays'],
+      ['customers', 'suspend', customerId],
+      ['customers', 'resume', customerId],
+      ['keys', 'issue', '--customer', customerId],
       ['keys', 'list'],
       ['keys', 'show', id],
       ['keys', 'find', 'New'],
@@ -269,6 +276,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
   describe('of a reader', () => {
     const read = (...args: string[]) => runOps(args, { REDIS_URL: urlOf('reader') });
     let id: string;
+    let customerId: string;
 
     beforeAll(async () => {
       await redis.flushdb();
@@ -276,7 +284,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       await ops('plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50');
       await ops('plans', 'trial', 'gold', '--minute', '4');
       const issued = await issue({ plan: 'gold' });
-      id = issued.id;
+      ({ id, customerId } = issued);
       await ops('bans', 'add', id, '--for', '1h', '--reason', 'flood');
       await redis.set(redisKeys.day(issued.customerId, yesterday()), '7');
     });
@@ -289,6 +297,8 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['keys', 'list', '--plan', 'gold'],
         ['keys', 'list', '--state', 'banned'],
         ['keys', 'list', '--after', id],
+        ['customers', 'list'],
+        ['customers', 'show', customerId],
         ['keys', 'show', id],
         ['keys', 'find', 'key_'],
         ['keys', 'trial', id],

@@ -9,6 +9,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditRoutes } from './audit.ts';
 import { bansRoutes } from './bans.ts';
+import { customersRoutes } from './customers.ts';
 import { documentsRoutes } from './documents.ts';
 import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
@@ -40,6 +41,7 @@ const guardedRoutes: readonly Route[] = [
   ...addressesRoutes,
   ...auditRoutes,
   ...bansRoutes,
+  ...customersRoutes,
   ...documentsRoutes,
   ...keysRoutes,
   ...keyRoutes,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { consoleSessionId } from '../../operations/console-sessions.ts';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { planNamePattern } from '../../operations/plan-name.ts';
+import { customerIdPattern } from '../../redis/redis-keys.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Operation, Route } from './route.ts';
 
@@ -19,6 +20,10 @@ const pathParameters = {
   id: {
     component: 'KeyId',
     schema: { type: 'string', pattern: keyIdPattern.source, examples: ['key_42dcb7237e0963b262'] },
+  },
+  customer: {
+    component: 'CustomerId',
+    schema: { type: 'string', pattern: customerIdPattern.source, examples: ['cus_42dcb7237e0963b262'] },
   },
   name: { component: 'PlanName', schema: { type: 'string', pattern: planNamePattern.source } },
   session: { component: 'SessionId', schema: { type: 'string', pattern: consoleSessionId.source } },

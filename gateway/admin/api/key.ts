@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { createApiKeyStore, type IssuedApiKey } from '../../operations/api-key-store.ts';
 import { addBan, liftBan } from '../../operations/bans.ts';
-import { findCustomerId } from '../../operations/customers.ts';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
 import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
@@ -17,6 +16,7 @@ import { keyViewSchema, recordView } from '../../operations/key-view.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
 import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession } from '../../operations/session.ts';
+import { findCustomerId } from '../../operations/stored-customers.ts';
 import { readLastDays } from '../../operations/usage-record.ts';
 import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';

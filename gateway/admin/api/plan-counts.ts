@@ -6,6 +6,7 @@ import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { isRecorded, readPastUse, type PastUse } from '../../operations/past-impact.ts';
 import { planImpacts, readPlanUse, type PlanImpact, type PlanUse } from '../../operations/plan-impact.ts';
 import type { PlanOnTrial } from '../../operations/plan-trial.ts';
+import type { Session } from '../../operations/session.ts';
 import type { PlanTraffic } from '../../operations/traffic-summary.ts';
 import { readTraffic } from '../../operations/traffic.ts';
 import { reportPlanTrial, type PlanTrialReport } from '../../operations/trial-report.ts';
@@ -121,18 +122,16 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
   };
 }
 
-/** @returns a read of all keys as the API shows it */
+/** @param readTotal reads what the progress is a part of: the number of keys by default */
 export async function describeCount<T>(
   read: ApiDependencies['read'],
   { latest, progress, soFar }: BackgroundState<T>,
+  readTotal: (session: Session) => Promise<number> = async ({ redis }) => (await indexSizes(redis)).listed,
 ): Promise<Counted<T>> {
   return {
     value: latest?.value ?? soFar,
     asOf: latest === undefined ? null : new Date(latest.atMs).toISOString(),
-    counting:
-      progress === undefined
-        ? null
-        : { read: progress, total: (await read(({ redis }) => indexSizes(redis))).listed },
+    counting: progress === undefined ? null : { read: progress, total: await read(readTotal) },
   };
 }
 

@@ -6,6 +6,7 @@ import {
   unusedMonth,
   type MonthUsage,
 } from '../../operations/usage-months.ts';
+import { redisKeys } from '../../redis/redis-keys.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { createBackgroundRead, type BackgroundRead } from './background-read.ts';
 import { describeCount } from './plan-counts.ts';
@@ -27,7 +28,8 @@ export function createUsageMonths({ read }: Pick<ApiDependencies, 'read'>): Api[
       maxAgeMs: ageMs,
       run: (session, onPage) => readUsageMonths(session, months, onPage),
     });
-  const describe = async (months: BackgroundRead<MonthUsage[]>) => describeCount(read, await months.state());
+  const describe = async (months: BackgroundRead<MonthUsage[]>) =>
+    describeCount(read, await months.state(), ({ redis }) => redis.zcard(redisKeys.customers));
   let reads: Record<'past' | 'present', BackgroundRead<MonthUsage[]>> | undefined;
   let readMonth = '';
 
@@ -51,17 +53,17 @@ export function createUsageMonths({ read }: Pick<ApiDependencies, 'read'>): Api[
 
 export const usageMonthsSchema = z.object({
   items: z.array(monthUsageSchema).describe('Twelve months, oldest first, the present one included'),
-  asOf: z.iso.datetime().nullable().describe('Null while the sums are those of the keys read so far'),
+  asOf: z.iso.datetime().nullable().describe('Null while the sums are those of the customers read so far'),
   counting: countingSchema,
 });
 
-/** Use of all keys by month. */
+/** Use of all customers by month. */
 export const usageRoutes = [
   route.get('/usage/months', {
     operationId: 'listUsageMonths',
-    summary: 'Use of all keys by month, with the largest keys of each',
+    summary: 'Use of all customers by month, with the largest of each',
     description:
-      'All keys have to be read. The sums serve all consoles of a gateway for five minutes, those of past months for an hour.',
+      'All customers have to be read. The sums serve all consoles of a gateway for five minutes, those of past months for an hour.',
     responds: 'The last twelve UTC months',
     result: usageMonthsSchema,
     handle: async (_call, { usageMonths }) => {
@@ -71,7 +73,7 @@ export const usageRoutes = [
   }),
   route.get('/usage/export', {
     operationId: 'exportUsage',
-    summary: 'Use of all keys on each day of a month as CSV, as `ops usage export` prints it',
+    summary: 'Use of all customers on each day of a month as CSV, as `ops usage export` prints it',
     input: z.strictObject({
       month: z
         .string('has to be given')

@@ -19,12 +19,12 @@ const fields = {
 const record: ApiKeyRecord = { ...fields, customerId: 'cus_1', rev: 3 };
 
 /** Fields of the key; all others are those of its customer. */
-const ofKey = ['id', 'name', 'hint', 'createdAt', 'expiresAt', 'scopes', 'revokedAt'];
+const ofKey = new Set(['id', 'name', 'hint', 'createdAt', 'expiresAt', 'scopes', 'revokedAt']);
 
 /** Parses the fields of both records, without what only the customer's has. */
 function parse(given: Record<string, string>) {
-  const key = Object.fromEntries(Object.entries(given).filter(([name]) => ofKey.includes(name)));
-  const customer = Object.fromEntries(Object.entries(given).filter(([name]) => !ofKey.includes(name)));
+  const key = Object.fromEntries(Object.entries(given).filter(([name]) => ofKey.has(name)));
+  const customer = Object.fromEntries(Object.entries(given).filter(([name]) => !ofKey.has(name)));
   const parsed = parseApiKeyRecord('cus_1', { customer, key });
   switch (parsed.outcome) {
     case 'absent':

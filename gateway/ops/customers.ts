@@ -1,0 +1,249 @@
+import { Command } from 'commander';
+import type { ByWindow } from '../limits/windows.ts';
+import {
+  changeCustomer,
+  createCustomer,
+  listCustomers,
+  readCustomerDetail,
+  removeCustomer,
+  resumeCustomer,
+  suspendCustomer,
+  type CustomerDetail,
+  type CustomerView,
+} from '../operations/customers.ts';
+import type { KeyRow } from '../operations/key-rows.ts';
+import type { ChangingSession } from '../operations/session.ts';
+import { temporaryText } from './key-store.ts';
+import {
+  addLimitOptions,
+  givenLimits,
+  hasLimits,
+  limitArgument,
+  limitOr,
+  temporaryLimits,
+  type NoLimit,
+} from './limit-options.ts';
+import {
+  fieldColumns,
+  listOptions,
+  onePage,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
+import {
+  asOption,
+  customerArgument,
+  jsonOption,
+  nameArgument,
+  untilArgument,
+  type ChangeOptions,
+  type JsonOption,
+} from './options.ts';
+import { print, printFields, printJson } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+import { required } from './usage-error.ts';
+
+export function customersCommand(): Command {
+  return new Command('customers')
+    .description('customers, whose API keys share a plan, limits and what is used of them')
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(createCommand())
+    .addCommand(setCommand())
+    .addCommand(
+      stateCommand('suspend', 'refuse all keys of a customer from their next request on', suspendCustomer),
+    )
+    .addCommand(stateCommand('resume', 'end a suspension', resumeCustomer))
+    .addCommand(
+      stateCommand(
+        'remove',
+        'delete a customer whose keys have all ended; its record of use stays',
+        removeCustomer,
+      ),
+    );
+}
+
+const customerLayout: ListLayout<CustomerView> = {
+  headings: ['ID', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'KEYS', 'CREATED'],
+  row: ({ id, name, plan, minute, day, state, keys, createdAt }) => [
+    id,
+    name,
+    plan,
+    minute,
+    day,
+    state,
+    keys,
+    createdAt,
+  ],
+  csv: {
+    ...fieldColumns(
+      'id',
+      'name',
+      'plan',
+      'minute',
+      'hour',
+      'day',
+      'month',
+      'state',
+      'suspendedAt',
+      'contact',
+      'notes',
+      'reference',
+      'createdAt',
+      'keys',
+      'rev',
+    ),
+    temporary: temporaryText,
+  },
+};
+
+const keysLayout: ListLayout<KeyRow> = {
+  headings: ['ID', 'KEY', 'NAME', 'STATE', 'CREATED', 'EXPIRES'],
+  row: ({ id, hint, name, state, createdAt, expiresAt }) => [id, hint, name, state, createdAt, expiresAt],
+  csv: {},
+};
+
+interface ListCustomersOptions extends ListOptions {
+  plan?: string;
+  name?: string;
+}
+
+function listCommand(): Command {
+  const [output, json] = listOptions();
+  return new Command('list')
+    .description('customers, oldest first')
+    .option('--plan <plan>', 'customers on a plan')
+    .option('--name <text>', 'customers with the text in their name, contact, reference or id', nameArgument)
+    .addOption(output)
+    .addOption(json)
+    .action(async ({ plan, name, ...options }: ListCustomersOptions) => {
+      const format = outputFormat(options);
+      await withRedis((session) =>
+        printList(format, customerLayout, listCustomers(session, { plan, search: name ?? '' })),
+      );
+    });
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('one customer, with its keys')
+    .argument('<customer>', '', customerArgument)
+    .addOption(jsonOption())
+    .action(async (id: string, { json }: JsonOption) => {
+      const { items, ...view } = await withRedis((session) => readCustomerDetail(session, id));
+      if (json) return printJson({ ...view, items });
+      printCustomer(view);
+      if (items.length === 0) return;
+      await print('');
+      await printList('table', keysLayout, onePage(items));
+    });
+}
+
+interface TextOptions {
+  contact?: string;
+  notes?: string;
+  reference?: string;
+}
+
+function addTextOptions(command: Command): Command {
+  return command
+    .option('--contact <text>', 'whom to ask, such as an address for mail', nameArgument)
+    .option('--notes <text>', 'what colleagues should know', nameArgument)
+    .option('--reference <text>', 'what the billing system calls the customer', nameArgument);
+}
+
+interface CreateOptions extends ChangeOptions, TextOptions, ByWindow<number> {
+  plan?: string;
+  name?: string;
+}
+
+function createCommand(): Command {
+  const command = new Command('create')
+    .description('make a customer without a key; ops keys issue makes one with a key')
+    .option('--plan <plan>', 'free, pro, business, enterprise or a plan of your own')
+    .option('--name <name>', 'name of the customer', nameArgument);
+  return addTextOptions(
+    addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument),
+  )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (options: CreateOptions, command: Command) => {
+      const { contact, notes, reference, as, json } = options;
+      const wanted = {
+        plan: required(options.plan, '--plan <plan>', command),
+        name: required(options.name, '--name <name>', command),
+        contact,
+        notes,
+        reference,
+        ...givenLimits(options),
+      };
+      printChanged(await withChanges(as, (session) => createCustomer(session, wanted)), json);
+    });
+}
+
+interface SetOptions extends ChangeOptions, TextOptions, ByWindow<number | NoLimit> {
+  plan?: string;
+  name?: string;
+  until?: Date | 'now';
+}
+
+function setCommand(): Command {
+  const command = new Command('set')
+    .description(
+      'change a customer, from the next request of any of its keys on; the text "none" removes one',
+    )
+    .argument('<customer>', '', customerArgument)
+    .option('--plan <plan>', 'another plan')
+    .option('--name <name>', 'name of the customer', nameArgument)
+    .option(
+      '--until <time>',
+      'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
+      untilArgument,
+    );
+  return addTextOptions(
+    addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan')),
+  )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, options: SetOptions, command: Command) => {
+      const { plan, name, contact, notes, reference, until, as, json } = options;
+      const texts = { contact: orNone(contact), notes: orNone(notes), reference: orNone(reference) };
+      const given = [plan, name, until, ...Object.values(texts)].some((value) => value !== undefined);
+      if (!given && !hasLimits(options)) command.error('error: nothing to set: see ops customers set --help');
+      const limits = givenLimits(options);
+      const temporary = temporaryLimits(until, limits);
+      if (typeof temporary === 'string') command.error(`error: ${temporary}`);
+      const change = { plan, name, ...texts, ...(temporary === undefined ? limits : { temporary }) };
+      printChanged(await withChanges(as, (session) => changeCustomer(session, id, change)), json);
+    });
+}
+
+/** Null removes a text. */
+const orNone = (text: string | undefined) => (text === 'none' ? null : text);
+
+/** A command that takes nothing but a customer. */
+function stateCommand(
+  name: string,
+  description: string,
+  change: (session: ChangingSession, id: string) => Promise<CustomerView>,
+): Command {
+  return new Command(name)
+    .description(description)
+    .argument('<customer>', '', customerArgument)
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { as, json }: ChangeOptions) => {
+      printChanged(await withChanges(as, (session) => change(session, id)), json);
+    });
+}
+
+function printChanged(view: CustomerView, json: true | undefined): void {
+  if (json) printJson(view);
+  else printCustomer(view);
+}
+
+function printCustomer({ temporary, ...view }: Omit<CustomerDetail, 'items'>): void {
+  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }) });
+}
