@@ -262,11 +262,11 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
     expect(showResult).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
     expect(await contents(redis)).toEqual(before);
 
-    expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+    expect(await reindex()).toEqual({ added: 3, customers: 0, removed: 0, unusable: 0 });
     expect(await listKeys()).toEqual(allValid(ids));
     expect((await contents(redis)).filter(([key]) => key !== redisKeys.audit)).toEqual(intact);
     // A second run changes nothing and adds no audit entry.
-    expect(await reindex()).toEqual({ added: 0, removed: 0, unusable: 0 });
+    expect(await reindex()).toEqual({ added: 0, customers: 0, removed: 0, unusable: 0 });
     const audit = await run('audit');
     expect(audit.stdout.match(/Alice +keys\.reindex +gw:keys +added: - -> 3/g)).toHaveLength(1);
   });
@@ -285,7 +285,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
       keys: [],
       stderr: expect.stringMatching(/gw:keys has 0 ids and gw:key-ids has 3/) as string,
     });
-    expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+    expect(await reindex()).toEqual({ added: 3, customers: 0, removed: 0, unusable: 0 });
     expect(await listKeys()).toEqual(allValid(ids));
   });
 
@@ -311,7 +311,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
         /^ops: keys may be missing in the export: gw:key-ids lacks key_/,
       ) as string,
     });
-    expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+    expect(await reindex()).toEqual({ added: 3, customers: 0, removed: 0, unusable: 0 });
     expect(await listKeys()).toEqual(allValid(ids));
   });
 
@@ -331,7 +331,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
     await redis.copy(redisKeys.apiKey(place), redisKeys.apiKey({ ...place, keyHash: 'c'.repeat(64) }));
     await redis.set(redisKeys.apiKey({ ...place, keyHash: 'd'.repeat(64) }), 'oops');
     await redis.hset(redisKeys.apiKeyIds, 'key_typo', formatPlace(await placeOf(redis, other)));
-    expect(await reindex()).toEqual({ added: 0, removed: 2, unusable: 2 });
+    expect(await reindex()).toEqual({ added: 0, customers: 0, removed: 2, unusable: 2 });
     expect(await listKeys()).toEqual(allValid([kept, other]));
     expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(
       [kept, other].toSorted(),
