@@ -250,7 +250,9 @@ describe('operating a running gateway', () => {
       overDay: 0,
       over: 1,
       before: { minute: 100, day: 1000 },
-      hardestHit: [{ id: busy.id, name: 'test', plan: 'silver', window: 'minute', used: 5, limit: 5 }],
+      hardestHit: [
+        { id: busy.customerId, name: 'test', plan: 'silver', window: 'minute', used: 5, limit: 5 },
+      ],
       past: [{ window: 'day', limit: 1000, periods: 0, overPeriods: 0, keys: 0, most: [] }],
     });
     expect(await dryRun(1, 1)).toMatchObject({ overMinute: 2, overDay: 2, over: 2 });
