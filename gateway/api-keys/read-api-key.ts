@@ -10,7 +10,8 @@ export type ReadApiKey = ParsedRecord & {
   revokedAt: string | undefined;
 };
 
-const notHash = 'is no longer a hash: delete it';
+/** Issue of a record that was overwritten by another type. */
+export const notHash = 'is no longer a hash: delete it';
 
 /** Reads a key with its customer by one command, both at the same moment. Never throws for what was edited by hand. */
 export async function readApiKey(redis: RedisClient, place: KeyPlace): Promise<ReadApiKey> {

@@ -239,8 +239,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const { place, rev, key } = await findStoredKey(redis, id);
       if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
-      if (key.outcome === 'invalid' && rev === '')
-        throw new InvalidOperation(`${key.where} ${key.issues.join('; ')}`);
+      if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
       const revokedAt = new Date(now()).toISOString();
       const before = key.outcome === 'record' ? key.record : key;
       const expiry = recordExpiry(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });

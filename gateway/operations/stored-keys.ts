@@ -1,6 +1,6 @@
 import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { formatCustomerLimits, type CustomerRecord } from '../api-keys/customer-record.ts';
-import { readApiKey } from '../api-keys/read-api-key.ts';
+import { notHash, readApiKey } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
@@ -37,7 +37,7 @@ export function tooManyChanges(id: string): Error {
 
 /**
  * Reads a record, also if it was edited by hand.
- * @returns undefined if there is no record; an empty rev if that of the customer is not a hash any more
+ * @returns undefined if there is no record; an empty rev if it, or that of the customer, is not a hash any more
  */
 export async function readStoredKey(
   redis: RedisClient,
@@ -51,9 +51,17 @@ export async function readStoredKey(
     const { record, customer, issues } = read;
     return { rev, key: { outcome: 'record', record, customer, ...(issues && { issues }) } };
   }
-  const { issues, customerIssues, revoked } = read;
-  const where = issues.length > 0 ? redisKeys.apiKey(place) : redisKeys.customer(place.customerId);
-  return { rev, key: { outcome: 'invalid', id, issues: [...issues, ...customerIssues], revoked, where } };
+  const { issues: ofKey, customerIssues: ofCustomer, revoked } = read;
+  const [keyAt, customerAt] = [redisKeys.apiKey(place), redisKeys.customer(place.customerId)];
+  const issues = [...nameLost(keyAt, ofKey), ...nameLost(customerAt, ofCustomer)];
+  const where = ofKey.length > 0 ? keyAt : customerAt;
+  const key: StoredApiKey = { outcome: 'invalid', id, issues, revoked, where };
+  return { rev: ofKey.includes(notHash) ? '' : rev, key };
+}
+
+/** Issues that tell what to delete. */
+function nameLost(where: string, issues: readonly string[]): string[] {
+  return issues.map((issue) => (issue === notHash ? `${where} ${issue}` : issue));
 }
 
 /** Finds a record by the id of its key. @throws InvalidOperation if there is no such key */
