@@ -27,7 +27,7 @@ describe('the ops command', () => {
 
   test('keys issue prints the key once, and the key works at once', async () => {
     const issued = await json('keys', 'issue', '--plan', 'pro', '--name', 'ACME GmbH');
-    expect(Object.keys(issued).slice(0, 3)).toEqual(['id', 'key', 'plan']);
+    expect(Object.keys(issued).slice(0, 3)).toEqual(['id', 'key', 'customerId']);
     expect(issued).toMatchObject({
       plan: 'pro',
       name: 'ACME GmbH',
@@ -275,7 +275,10 @@ describe('the ops command', () => {
         [['keys', 'list', '--plann'], /unknown option '--plann' \(Did you mean --plan\?\)/],
         [['--verison'], /unknown option '--verison' \(Did you mean --version\?\)/],
         [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],
-        [['keys', 'list', '--state', 'vald'], /'vald' is invalid. Allowed choices are valid, expired/],
+        [
+          ['keys', 'list', '--state', 'vald'],
+          /'vald' is invalid. Allowed choices are valid, suspended, expired/,
+        ],
         [['keys', 'list', '--output', 'csv'], /--json is short for --output json/],
       ];
       await forEachConcurrently(invalidInputs, async ([args, message]) => {
