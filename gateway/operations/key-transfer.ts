@@ -16,6 +16,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
+import { assertTypes } from './change-redis.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
@@ -157,9 +158,13 @@ export async function importKeys(
     if (indexed !== undefined && indexed.keyHash !== sha256) {
       throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
     }
-    const found = place && (await readApiKey(redis, place));
-    if (found?.outcome === 'invalid') return 'differing';
-    if (found?.outcome === 'record') {
+    const at = place ?? { customerId: record.customerId, keyHash: sha256 };
+    const found = await readApiKey(redis, at);
+    if (found.outcome === 'invalid') {
+      await assertTypes(redis, [redisKeys.customer(at.customerId), redisKeys.apiKey(at)]);
+      return 'differing';
+    }
+    if (found.outcome === 'record') {
       if (found.record.id !== record.id) {
         throw new InvalidOperation(
           `line ${line}: the key of ${record.id} has the id ${found.record.id} in this Redis`,
