@@ -171,7 +171,7 @@ export async function importKeys(
         );
       }
       // An import was interrupted, or the index was lost.
-      if (indexed === undefined) unindexed.push({ sha256, customer, ...record });
+      if (indexed === undefined) unindexed.push({ sha256, customer, ...record, customerId: at.customerId });
       const isSame = isSameRecord(found, { record, customer: customerOf({ sha256, customer, ...record }) });
       return isSame ? 'unchanged' : 'differing';
     }
