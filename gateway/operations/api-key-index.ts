@@ -60,6 +60,11 @@ export async function indexSizes(redis: RedisClient): Promise<{ listed: number; 
   return { listed, hashed };
 }
 
+/** Number of customers in gw:customers. */
+export function countCustomers(redis: RedisClient): Promise<number> {
+  return redis.zcard(redisKeys.customers);
+}
+
 /** Adds a key. Without a valid time of creation it counts as made now. */
 export async function addToIndex(
   { redis, now }: Reading,

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { dayNumberOf } from '../limits/utc-day.ts';
-import { indexSizes } from '../operations/api-key-index.ts';
+import { countCustomers } from '../operations/api-key-index.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { usageCsv } from '../operations/usage-csv.ts';
 import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
@@ -20,7 +20,9 @@ interface ExportOptions extends JsonOption {
 
 export function usageExportCommand(): Command {
   return new Command('export')
-    .description('use of all keys by day, as CSV or as a JSON array: a row for each key and day with use')
+    .description(
+      'use of all customers by day, as CSV or as a JSON array: a row for each customer and day with use',
+    )
     .option('--from <date>', 'first UTC date', dayArgument)
     .option('--to <date>', 'last UTC date (default: today)', dayArgument)
     .addOption(new Option('--csv', 'print CSV, which is the default').conflicts('json'))
@@ -36,8 +38,8 @@ export function usageExportCommand(): Command {
       await withRedis(async (session) => {
         const to = options.to ?? dayNumberOf(session.now());
         if (from > to) throw new InvalidOperation('--from is after --to');
-        const { listed } = await indexSizes(session.redis);
-        await withProgress('keys', listed, (onProgress) => {
+        const total = await countCustomers(session.redis);
+        await withProgress('customers', total, (onProgress) => {
           const pages = exportUsage(session, { from, to }, onProgress);
           return isJson ? printJsonArray(pages) : printCsv(pages);
         });

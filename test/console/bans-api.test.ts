@@ -88,16 +88,12 @@ describe('the API of bans', () => {
 
   test('a part of the scan has at most some hundred bans, and all parts have all', async () => {
     const { redis } = started.kit;
-    const record = {
-      name: 'many',
-      plan: 'free',
-      hint: 'pets_abcd',
-      createdAt: new Date().toISOString(),
-      rev: 1,
-    };
+    const record = { name: 'many', hint: 'pets_abcd', createdAt: new Date().toISOString() };
     const pipeline = redis.pipeline();
     for (let index = 0; index < 5000; index += 1) {
       const keyHash = index.toString(16).padStart(64, '0');
+      const customerId = `cus_many_${index}` as const;
+      pipeline.hset(redisKeys.customer(customerId), { name: 'many', plan: 'free', rev: 1 });
       pipeline.hset(redisKeys.apiKey({ customerId, keyHash }), { ...record, id: `key_many_${index}` });
       pipeline.set(redisKeys.ban({ customerId, keyHash }), 'one of many');
     }

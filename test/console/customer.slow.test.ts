@@ -20,7 +20,11 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
 
   const pets = async ({ key }: Pick<IssuedKey, 'key'>) =>
     (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
-  const record = ({ keyHash }: IssuedKey) => kit.kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
+  /** What the records of a customer and of its key have. */
+  const record = async (key: IssuedKey) => ({
+    ...(await kit.kit.redis.hgetall(redisKeys.customer(key.customerId))),
+    ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
+  });
   const open = ({ id }: Pick<IssuedKey, 'id'>, options = {}) =>
     kit.open(`/console/customers/${id}`, { name: who }, options);
   const status = (page: Page) => page.getByRole('region', { name: 'State' });
@@ -192,7 +196,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
 
   test('a key with an invalid record says what is wrong, and can be revoked', async () => {
     const key = await kit.kit.issue({ name: 'Broken' });
-    await kit.kit.redis.hset(redisKeys.apiKey(key), 'minute', 'many');
+    await kit.kit.redis.hset(redisKeys.customer(key.customerId), 'minute', 'many');
     const { page } = await open(key);
     await page.getByText('minute is not a whole number from 1 to 1000000000', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Revoke it' }).click();

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
@@ -8,6 +7,7 @@ import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, type ObservedPage } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { placeOfKey } from '../support/kits/keys.ts';
 import { fillWithKeys } from '../support/stores/many-keys.ts';
 
 const list = '/console/customers';
@@ -77,8 +77,14 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByRole('heading', { name: 'Issued Here' }).waitFor();
     await expectNoKey(observed, key);
-    const record = await kit.kit.redis.hgetall(redisKeys.apiKey(hashApiKey(key)));
-    expect(record).toMatchObject({ name: 'Issued Here', plan: 'pro', minute: '7' });
+    const place = await placeOfKey(kit.kit.redis, key);
+    expect(await kit.kit.redis.hgetall(redisKeys.customer(place.customerId))).toMatchObject({
+      name: 'Issued Here',
+      plan: 'pro',
+      minute: '7',
+    });
+    const record = await kit.kit.redis.hgetall(redisKeys.apiKey(place));
+    expect(record).toMatchObject({ name: 'Issued Here' });
     expect(await readAudit(kit.kit.redis, 1)).toMatchObject([
       { who: 'Anna', action: 'keys.issue', target: record['id'] },
     ]);

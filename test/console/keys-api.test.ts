@@ -47,7 +47,11 @@ describe('the API of keys', () => {
   }
 
   const pets = async (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
-  const record = ({ keyHash }: IssuedKey) => kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
+  /** What the records of a customer and of its key have. */
+  const record = async (key: IssuedKey) => ({
+    ...(await kit.redis.hgetall(redisKeys.customer(key.customerId))),
+    ...(await kit.redis.hgetall(redisKeys.apiKey(key))),
+  });
   const lastAudit = async () => (await readAudit(kit.redis, 1))[0];
 
   async function use(key: IssuedKey, count: number): Promise<void> {
@@ -103,10 +107,10 @@ describe('the API of keys', () => {
 
   test('a pasted key is found, also in a text, by its SHA-256, and if its record is invalid', async () => {
     const key = await kit.issue();
-    for (const text of [key.key, `"Authorization: Bearer ${key.key}",`, `gw:key:{${key.keyHash}}`]) {
+    for (const text of [key.key, `"Authorization: Bearer ${key.key}",`, redisKeys.apiKey(key)]) {
       expect(await api('POST', '/keys/find', { text })).toEqual({ status: 200, body: { id: key.id } });
     }
-    await kit.redis.hdel(redisKeys.apiKey(key), 'plan');
+    await kit.redis.hdel(redisKeys.customer(key.customerId), 'plan');
     expect((await api('POST', '/keys/find', { text: key.key })).body).toEqual({ id: key.id });
     const mistyped = `${key.key.slice(0, -1)}${key.key.endsWith('x') ? 'y' : 'x'}`;
     const refused = await api('POST', '/keys/find', { text: mistyped });
@@ -139,8 +143,8 @@ describe('the API of keys', () => {
       past: [{ window: 'day', limit: 1000, periods: 0, overPeriods: 0 }],
       doubts: [],
     });
-    await recordUse(kit.redis, key.keyHash, 2, 70);
-    await recordUse(kit.redis, key.keyHash, 5, 90);
+    await recordUse(kit.redis, key.customerId, 2, 70);
+    await recordUse(kit.redis, key.customerId, 5, 90);
     expect((await api('POST', `/keys/${key.id}/effect`, { day: 80 })).body.past).toMatchObject([
       { window: 'day', limit: 80, periods: 5, overPeriods: 1, keys: 1, most: [{ mostUsed: 90 }] },
     ]);
@@ -256,7 +260,7 @@ describe('the API of keys', () => {
 
   test('a key with an invalid record is shown and can be revoked', async () => {
     const key = await kit.issue();
-    await kit.redis.hset(redisKeys.apiKey(key), 'minute', 'many');
+    await kit.redis.hset(redisKeys.customer(key.customerId), 'minute', 'many');
     const { body } = await api('GET', `/keys/${key.id}`);
     expect(body).toMatchObject({
       state: 'unusable',

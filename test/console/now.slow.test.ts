@@ -271,10 +271,10 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('leads from a problem to what the documents say about it', async () => {
     const { page } = await openNow();
-    const { key: broken, customerId, keyHash } = await kit.kit.issue({ name: 'Broken', plan: 'free' });
-    await kit.kit.redis.hset(redisKeys.apiKey({ customerId, keyHash }), { minute: 'many' });
+    const { key: broken, ...place } = await kit.kit.issue({ name: 'Broken', plan: 'free' });
+    await kit.kit.redis.hset(redisKeys.customer(place.customerId), { minute: 'many' });
     await send(`${kit.kit.gateway.url}/v1/pets`, { key: broken });
-    const problem = page.locator('[data-problem^="invalid-setting gw:key:"]');
+    const problem = page.locator('[data-problem^="invalid-setting gw:customer:"]');
     await problem.getByRole('link', { name: 'What to do: GatewayInvalidSettings' }).press('Enter');
     const heading = page.getByRole('heading', { name: 'GatewayInvalidSettings' });
     await heading.waitFor();
@@ -285,7 +285,7 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.goBack();
     await heading.waitFor();
-    await kit.kit.redis.del(redisKeys.apiKey({ customerId, keyHash }));
+    await kit.kit.redis.del(redisKeys.apiKey(place));
   });
 
   test('asks to sign in again when the session ends, and then goes on', async () => {

@@ -188,17 +188,15 @@ describe('the API of plans', () => {
 
   test('a plan is removed once no key is on it', async () => {
     await create('short-lived');
-    const { id } = await started.kit.issue({ plan: 'short-lived' });
+    const { customerId } = await started.kit.issue({ plan: 'short-lived' });
     const refused = await ada.send('DELETE', '/api/plans/short-lived');
     expect(refused.body).toEqual(invalid('1 valid key is on short-lived: move them to another plan first'));
     expect((refused.body as Fields)['message']).not.toContain('ops ');
-    await started.kit.redis.hset(redisKeys.apiKey((await keyHashOf(id)) ?? ''), 'plan', 'free');
+    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free');
     expect((await ada.send('DELETE', '/api/plans/short-lived')).status).toBe(200);
     expect(await stored('short-lived')).toEqual({});
     expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.remove', target: 'short-lived' });
   });
-
-  const keyHashOf = (id: string) => started.kit.redis.hget(redisKeys.apiKeyIds, id);
 
   test('the recorded days tell how many keys would have gone over a day or a month limit, and which', async () => {
     await create('recorded', 50, 5000);
@@ -209,7 +207,7 @@ describe('the API of plans', () => {
       await issue({ plan: 'recorded', name: 'Own', day: 9000 }),
     ];
     await issue({ plan: 'recorded', name: 'Unused' });
-    for (const [{ keyHash }, daysAgo, units] of [
+    for (const [{ customerId }, daysAgo, units] of [
       [most, 3, 700],
       [most, 10, 900],
       [most, 4, 650],
@@ -219,7 +217,7 @@ describe('the API of plans', () => {
       [once, 0, 4000],
       [once, 31, 4000],
     ] as const) {
-      await recordUse(redis, keyHash, daysAgo, units);
+      await recordUse(redis, customerId, daysAgo, units);
     }
     const effectOf = async (limits: object) => {
       const { body } = await ada.send('POST', '/api/plans/recorded/effect', limits);
@@ -273,9 +271,9 @@ describe('the API of plans', () => {
     const { redis, issue } = started.kit;
     const ids: string[] = [];
     for (let index = 0; index < 12; index += 1) {
-      const { id, keyHash } = await issue({ plan: 'crowded', name: `Key ${index}` });
-      await redis.set(dayCounterKey(keyHash), 100 + index);
-      ids.push(id);
+      const { customerId } = await issue({ plan: 'crowded', name: `Key ${index}` });
+      await redis.set(dayCounterKey(customerId), 100 + index);
+      ids.push(customerId);
     }
     const { body } = await ada.send('POST', '/api/plans/crowded/effect', { minute: 5000, day: 100 });
     expect(body).toMatchObject({ now: { keys: 12, over: 12, overDay: 12 } });
@@ -297,7 +295,9 @@ describe('the API of plans', () => {
     expect(body).toEqual({
       question: null,
       now: { keys: 3, overMinute: 1, overDay: 0, over: 1 },
-      hardestHit: [{ id: busy.id, name: 'Busy GmbH', plan: 'tried', window: 'minute', used: 3, limit: 3 }],
+      hardestHit: [
+        { id: busy.customerId, name: 'Busy GmbH', plan: 'tried', window: 'minute', used: 3, limit: 3 },
+      ],
       asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
       counting: null,
       past: {
@@ -317,7 +317,7 @@ describe('the API of plans', () => {
 
   test('limits on trial count what they would refuse, and can be applied', async () => {
     await create('on-trial', 50, 500);
-    const { key, id } = await started.kit.issue({ plan: 'on-trial', name: 'Acme' });
+    const { key, customerId } = await started.kit.issue({ plan: 'on-trial', name: 'Acme' });
     const begun = await grace.send('PUT', '/api/plans/on-trial/trial', {
       minute: 2,
       expected: { since: null },
@@ -330,7 +330,7 @@ describe('the API of plans', () => {
       .poll(
         async () => {
           await limitOf(key);
-          return started.kit.redis.hget(redisKeys.trial((await keyHashOf(id)) ?? ''), 'refusedMinute');
+          return started.kit.redis.hget(redisKeys.trial(customerId), 'refusedMinute');
         },
         { timeout: 10_000, interval: 100 },
       )
@@ -346,7 +346,7 @@ describe('the API of plans', () => {
         refusedKeys: 1,
         requests: 3,
         refused: 1,
-        hardestHit: [{ id, name: 'Acme' }],
+        hardestHit: [{ id: customerId, name: 'Acme' }],
       },
     });
     const effect = await ada.send('POST', '/api/plans/on-trial/effect', { minute: 2, day: 500 });

@@ -88,8 +88,8 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('limits are typed, their effect is shown, and saved they are in force for the next requests', async () => {
     await create('edited');
-    const { id, key, keyHash } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
-    await recordUse(started.kit.redis, keyHash, 4, 600);
+    const { id, key, customerId } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
+    await recordUse(started.kit.redis, customerId, 4, 600);
     for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
     const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
     await minuteOf(page).fill('3');

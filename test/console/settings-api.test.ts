@@ -109,7 +109,7 @@ describe('the API of settings', () => {
   test('the retention of use is stored, and what is stored already gets its expiry', async () => {
     const { redis } = started.kit;
     const day = '20261101';
-    const key = redisKeys.day('0'.repeat(64), day);
+    const key = redisKeys.day('cus_0', day);
     await redis.set(key, '5');
     expect(await get('usage')).toMatchObject({ stored: { retentionDays: 400 }, adjustment: null });
     expect((await put('usage', { retentionDays: 4001, expected: { retentionDays: 400 } })).status).toBe(422);

@@ -26,9 +26,9 @@ describe('the API of the use by month', () => {
     viewer = await started.signIn({ role: 'viewer' });
     const { kit } = started;
     for (let number = 1; number <= 12; number += 1) {
-      const { id, customerId } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
+      const { customerId: id } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
       ids.push(id);
-      await kit.redis.hset(redisKeys.usageMonth(customerId, monthAgo(2).replace('-', '')), {
+      await kit.redis.hset(redisKeys.usageMonth(id, monthAgo(2).replace('-', '')), {
         id,
         p03: 'free',
         '03': number,
@@ -38,7 +38,7 @@ describe('the API of the use by month', () => {
         // The first one has called operations that cost more.
         ...(number === 1 ? { x04: 50 } : {}),
       });
-      await kit.redis.hset(redisKeys.usageMonth(customerId, monthAgo(1).replace('-', '')), {
+      await kit.redis.hset(redisKeys.usageMonth(id, monthAgo(1).replace('-', '')), {
         id,
         p01: 'pro',
         '01': 1,
@@ -46,9 +46,9 @@ describe('the API of the use by month', () => {
       });
     }
     const banned = await kit.issue({ name: '=Banned' });
-    ids.push(banned.id);
+    ids.push(banned.customerId);
     await kit.redis.hset(redisKeys.usageMonth(banned.customerId, monthAgo(1).replace('-', '')), {
-      id: banned.id,
+      id: banned.customerId,
       b15: 60,
     });
   });
@@ -64,7 +64,7 @@ describe('the API of the use by month', () => {
     );
     const [older, last, present] = items.slice(-3);
     const sum = (12 * 13) / 2;
-    expect(older).toMatchObject({ keys: 12, served: 101 * sum - 50, units: 101 * sum, refused: sum });
+    expect(older).toMatchObject({ customers: 12, served: 101 * sum - 50, units: 101 * sum, refused: sum });
     expect(older?.largest.map(({ id }) => id)).toEqual(ids.slice(2, 12).toReversed());
     expect(older?.largest[0]).toEqual({
       id: ids[11],
@@ -73,10 +73,10 @@ describe('the API of the use by month', () => {
       served: 1212,
       refused: 12,
     });
-    expect(last).toMatchObject({ keys: 13, served: 12, refused: 24 });
+    expect(last).toMatchObject({ customers: 13, served: 12, refused: 24 });
     expect(last).not.toHaveProperty('units');
     expect(last?.largest).toHaveLength(10);
-    expect(present).toEqual({ month: monthAgo(0), keys: 0, served: 0, refused: 0, largest: [] });
+    expect(present).toEqual({ month: monthAgo(0), customers: 0, served: 0, refused: 0, largest: [] });
   });
 
   const download = (query: string, cookie = viewer.cookie) =>

@@ -44,10 +44,12 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await row.innerText()).toMatch(/\s1\s+3,321\s+21\s+4,321\s/);
     await row.getByRole('link', { name: monthName, exact: true }).press('Enter');
     expect(new URL(page.url()).search).toBe(`?month=${month}`);
-    const largest = page.getByRole('region', { name: 'Largest keys' }).getByRole('row', { name: 'Acme' });
+    const largest = page
+      .getByRole('region', { name: 'Largest customers' })
+      .getByRole('row', { name: 'Acme' });
     expect(await largest.innerText()).toMatch(/Acme\s+pro\s+3,321\s+21\s+4,321/);
     await page.reload();
-    await page.getByRole('heading', { name: `Largest keys in ${monthName}` }).waitFor();
+    await page.getByRole('heading', { name: `Largest customers in ${monthName}` }).waitFor();
     const chart = page.getByRole('figure', { name: 'Requests by month' });
     await chart.locator('.u-over').waitFor();
     expectClean(observed, other.origin);

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 
 const total = 1_000_000;
@@ -15,12 +16,19 @@ const fillScript = `
   for n = tonumber(ARGV[1]), tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1 do
     local keyHash = redis.sha1hex(n) .. string.sub(redis.sha1hex('x' .. n), 1, 24)
     local id = 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18)
-    redis.call('HSET', 'gw:key:{' .. keyHash .. '}', 'id', id, 'name', 'Customer number ' .. n, 'plan', 'free',
-      'hint', 'pets_Ab1C\u{2026}', 'createdAt', '2026-11-21T05:27:48.258Z', 'rev', 1)
-    redis.call('HSET', 'gw:key-ids', id, keyHash)
+    local customer = 'cus_' .. string.sub(redis.sha1hex('customer' .. n), 1, 18)
+    local name, createdAt = 'Customer number ' .. n, '2026-11-21T05:27:48.258Z'
+    redis.call('HSET', 'gw:customer:{' .. customer .. '}', 'id', customer, 'name', name, 'createdAt', createdAt,
+      'plan', 'free', 'rev', 1)
+    redis.call('HSET', 'gw:key:{' .. customer .. '}:' .. keyHash, 'id', id, 'name', name,
+      'hint', 'pets_Ab1C\u{2026}', 'createdAt', createdAt)
+    redis.call('SADD', 'gw:customer-keys:{' .. customer .. '}', id)
+    redis.call('SET', 'gw:key-customer:' .. keyHash, customer)
+    redis.call('HSET', 'gw:key-ids', id, customer .. ':' .. keyHash)
     redis.call('ZADD', 'gw:keys', 1795000000000 + n, id)
-    redis.call('SET', 'gw:minute:{' .. keyHash .. '}', n % 50, 'PX', 3600000)
-    redis.call('SET', 'gw:day:{' .. customerId, keyHash .. '}:' .. ARGV[3], n % 1000, 'EX', 86400)
+    redis.call('ZADD', 'gw:customers', 1795000000000 + n, customer)
+    redis.call('SET', 'gw:minute:{' .. customer .. '}', n % 50, 'PX', 3600000)
+    redis.call('SET', 'gw:day:{' .. customer .. '}:' .. ARGV[3], n % 1000, 'EX', 86400)
   end
 `;
 
@@ -51,9 +59,11 @@ describe('with 1,000,000 keys in Redis', { tags: ['redis-server'], timeout: time
 
   test('a key takes 400 to 1,100 bytes of Redis memory', async () => {
     const [id = ''] = await kit.redis.zrange(redisKeys.apiKeysByCreation, '7', '7');
-    const keyHash = (await kit.redis.hget(redisKeys.apiKeyIds, id)) ?? '';
+    const { place } = await keyIssuer(kit.redis).store.show(id);
+    const { customerId } = place;
     const parts = {
-      record: redisKeys.apiKey({ customerId, keyHash }),
+      customer: redisKeys.customer(customerId),
+      record: redisKeys.apiKey(place),
       minute: redisKeys.openWindow(customerId, 'minute'),
       day: redisKeys.day(customerId, today()),
     };

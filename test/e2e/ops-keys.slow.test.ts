@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keyIssuer } from '../support/kits/keys.ts';
+import { formatPlace, redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { keyIssuer, placeOfKey } from '../support/kits/keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -114,9 +114,8 @@ describe('the life cycle of keys', () => {
     await expect.poll(() => codeOf(key), { timeout: 10_000 }).toBe('expired_api_key');
     expect((await kit.json<ShownKey>('keys', 'set', id, '--expires', 'never')).expiresAt).toBeNull();
     expect((await kit.pets(key)).status).toBe(200);
-    expect(await kit.redis.ttl(redisKeys.apiKey((await keyIssuer(kit.redis).store.show(id)).keyHash))).toBe(
-      -1,
-    );
+    const place = await placeOfKey(kit.redis, key);
+    expect(await kit.redis.ttl(redisKeys.apiKey(place))).toBe(-1);
   });
 
   test('keys set --until gives limits an end, which a rotation and an export keep', async () => {
@@ -143,8 +142,8 @@ describe('the life cycle of keys', () => {
     const { stdout: exported } = await kit.run('keys', 'export');
     const line = exported.split('\n').find((text) => text.includes(`"id":"${rotated.id}"`)) ?? '';
     expect(JSON.parse(line)).toMatchObject({ temporary: { day: 5000, until: endOfDay } });
-    const { keyHash } = await keyIssuer(kit.redis).store.show(rotated.id);
-    await kit.redis.del(redisKeys.apiKey(keyHash));
+    const place = await placeOfKey(kit.redis, rotated.key);
+    await kit.redis.del(redisKeys.apiKey(place), redisKeys.customer(place.customerId));
     await kit.json('keys', 'import', await writeInput(line));
     expect(await kit.json('keys', 'show', rotated.id)).toMatchObject({ temporary: { day: 5000 } });
     expect(JSON.parse((await set('--until', 'now')).stdout)).toMatchObject({ temporary: null });
@@ -179,10 +178,15 @@ describe('the life cycle of keys', () => {
     test('keep unusual but valid records, and skip invalid ones with a warning', async () => {
       await using other = await startAnyRedis();
       const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
-      const odd = { id: 'odd', plan: 'free', name: 'x'.repeat(150), createdAt: 'yesterday', replaces: '' };
-      await other.redis.hset(redisKeys.apiKey('c'.repeat(64)), odd);
-      await other.redis.hset(redisKeys.apiKeyIds, 'odd', 'c'.repeat(64), 'bad', 'd'.repeat(64));
-      await other.redis.hset(redisKeys.apiKey('d'.repeat(64)), 'rev', 1);
+      const odd = { customerId: 'cus_odd', keyHash: 'c'.repeat(64) } as const;
+      const bad = { customerId: 'cus_bad', keyHash: 'd'.repeat(64) } as const;
+      const unusual = { name: 'x'.repeat(150), createdAt: 'yesterday' };
+      await other.redis.hset(redisKeys.customer('cus_odd'), { plan: 'free', ...unusual });
+      await other.redis.hset(redisKeys.apiKey(odd), { id: 'odd', ...unusual, replaces: '' });
+      await other.redis.set(redisKeys.keyCustomer(odd.keyHash), 'cus_odd');
+      await other.redis.hset(redisKeys.apiKeyIds, 'odd', formatPlace(odd), 'bad', formatPlace(bad));
+      await other.redis.hset(redisKeys.customer('cus_bad'), 'rev', 1);
+      await other.redis.hset(redisKeys.apiKey(bad), 'name', 'Bad');
       await other.redis.zadd(redisKeys.apiKeysByCreation, 1, 'odd', 2, 'bad');
       const exported = await run('keys', 'export');
       expect(exported.code).toBe(1);
@@ -196,7 +200,7 @@ describe('the life cycle of keys', () => {
         unchanged: 1,
       });
       expect(JSON.parse((await run('keys', 'list', '--json')).stdout)).toMatchObject([{ id: 'odd' }]);
-      await other.redis.del(redisKeys.apiKey('c'.repeat(64)));
+      await other.redis.del(redisKeys.apiKey(odd), redisKeys.customer('cus_odd'));
       // Concurrent imports add the key once, and a concurrent list does not remove it.
       const runs = await Promise.all([
         run('keys', 'import', file, '--json'),

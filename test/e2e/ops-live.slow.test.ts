@@ -164,7 +164,7 @@ describe('operating a running gateway', () => {
       await kit.redis.set(redisKeys.ban(sooner), 'by hand', 'EX', 600);
       await kit.redis.set(redisKeys.ban(other), 'for good');
       // Of no key, and no ban.
-      await kit.redis.set(redisKeys.ban('c'.repeat(64)), 'x');
+      await kit.redis.set(redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }), 'x');
       await kit.redis.set('gw:ban:{oops}', 'x');
       const bans = await kit.json<{ id: string; reason: string }[]>('bans', 'list');
       expect(bans[0]).toMatchObject({ id: later.id, reason: 'added' });
@@ -177,7 +177,7 @@ describe('operating a running gateway', () => {
       expect(stdout).toContain(`${other.id},test,free,,for good\n`);
       for (const { id } of [later, sooner, other]) await kit.json('bans', 'lift', id);
       expect(await kit.json('bans', 'list')).toEqual([]);
-      await kit.redis.del('gw:ban:{oops}', redisKeys.ban('c'.repeat(64)));
+      await kit.redis.del('gw:ban:{oops}', redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }));
     });
 
     test('are added with a reason, listed, and lifted within a second', async () => {

@@ -51,7 +51,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     await kit.redis.hset(redisKeys.plan('gold'), { minute: 2000, day: 500_000 });
     await kit.redis.sadd(redisKeys.planNames, 'gold');
     await kit.redis.hset(redisKeys.usagePolicy, { retentionDays: 400 });
-    const oldUse = redisKeys.usageMonth('0'.repeat(64), '202401');
+    const oldUse = redisKeys.usageMonth('cus_0', '202401');
     await kit.redis.hset(oldUse, { '22': 7 });
     expect(await ops('plans', 'export', file)).toEqual({ code: 0, stdout: '', stderr: '' });
     const exported = await readFile(file, 'utf8');

@@ -38,7 +38,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
   });
 
   test('plans set --dry-run of one limit counts with the stored other one', async () => {
-    const { id, key, keyHash } = await kit.issue({ plan: 'business' });
+    const { key, customerId } = await kit.issue({ plan: 'business' });
     await kit.pets(key);
     expect(await kit.json('plans', 'set', 'business', '--minute', '1', '--dry-run')).toEqual({
       name: 'business',
@@ -49,10 +49,10 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
       overMinute: 1,
       overDay: 0,
       over: 1,
-      hardestHit: [{ id, name: 'test', plan: 'business', window: 'minute', used: 1, limit: 1 }],
+      hardestHit: [{ id: customerId, name: 'test', plan: 'business', window: 'minute', used: 1, limit: 1 }],
       past: [{ window: 'day', limit: 100_000, periods: 0, overPeriods: 0, keys: 0, most: [] }],
     });
-    await recordUse(kit.redis, keyHash, 3, 700);
+    await recordUse(kit.redis, customerId, 3, 700);
     const { stdout } = await kit.run(
       'plans',
       'set',
@@ -66,11 +66,11 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     expect(stdout.slice(stdout.indexOf('\n\n'))).toBe(`
 
 REFUSED AT ONCE         NAME  PLAN      WINDOW  USED  LIMIT
-${id}  test  business  minute  1     1
+${customerId}  test  business  minute  1     1
 
 500 a day: 1 key would have gone over it on 1 of the last 3 recorded days
 ID                      NAME  TIMES OVER  MOST USED
-${id}  test  1           700
+${customerId}  test  1           700
 
 The record of use has days: about limits of a minute or an hour, ops plans trial tells.
 `);

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { formatPlace, parsePlace, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';
@@ -26,6 +27,12 @@ async function issue(run: ReturnType<typeof opsOn>, ...options: string[]): Promi
   const { id, key } = JSON.parse(stdout) as { id: string; key: string };
   recordSecrets(key);
   return id;
+}
+
+async function placeOf(redis: RedisClient, id: string): Promise<KeyPlace> {
+  const place = parsePlace((await redis.hget(redisKeys.apiKeyIds, id)) ?? '');
+  if (place === undefined) throw new Error(`${id} has no place`);
+  return place;
 }
 
 const readingCommands = (id: string) => [
@@ -74,10 +81,9 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     const run = opsOn(server);
     const [id, deletedId] = [await issue(run), await issue(run)];
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
-    const keyHash = await server.redis.hget(redisKeys.apiKeyIds, id);
-    const deletedHash = await server.redis.hget(redisKeys.apiKeyIds, deletedId);
+    const [banned, deleted] = [await placeOf(server.redis, id), await placeOf(server.redis, deletedId)];
     // A ban lifted by hand, a ban of a deleted key, and lost plans and policy.
-    await server.redis.del(redisKeys.ban(keyHash ?? ''), redisKeys.apiKey(deletedHash ?? ''));
+    await server.redis.del(redisKeys.ban(banned), redisKeys.apiKey(deleted));
     await server.redis.zadd(redisKeys.bans, Date.now() + 60_000, deletedId, 1, 'key_long_ago');
     await server.redis.zadd(redisKeys.apiKeysByCreation, 1, deletedId);
     await server.redis.del(redisKeys.banPolicy, redisKeys.planNames, redisKeys.plan('pro'));
@@ -172,7 +178,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
       [redisKeys.planNames, 'set', [['plans', 'list']]],
       [redisKeys.audit, 'stream', [['audit'], ['audit', '--follow']]],
       [redisKeys.busy(slot), 'zset', [['top']]],
-      [redisKeys.apiKey(record.sha256), 'hash', [['keys', 'import', file]]],
+      [redisKeys.apiKey({ customerId: 'cus_c', keyHash: record.sha256 }), 'hash', [['keys', 'import', file]]],
     ];
     for (const [key, type, commands] of cases) {
       const intact = await server.redis.dumpBuffer(key);
@@ -312,8 +318,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
   test('ids without a record are skipped with a note until keys reindex removes them', async () => {
     const { redis, ids, listKeys, reindex } = await issueThreeKeys();
     const [gone = '', kept = '', other = ''] = ids;
-    const keyHashOf = async (id: string) => (await redis.hget(redisKeys.apiKeyIds, id)) ?? '';
-    await redis.del(redisKeys.apiKey(await keyHashOf(gone)));
+    await redis.del(redisKeys.apiKey(await placeOf(redis, gone)));
     // No note: the record of a key this new may not be written yet.
     expect(await listKeys()).toEqual(allValid([kept, other]));
     await redis.zadd(redisKeys.apiKeysByCreation, 1, gone);
@@ -322,9 +327,10 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
       stderr: expect.stringMatching(/^ops: note: left out 1 without a record/) as string,
     });
     // A copy of a record, a record of the wrong type, and a mistyped id.
-    await redis.copy(redisKeys.apiKey(await keyHashOf(kept)), redisKeys.apiKey('c'.repeat(64)));
-    await redis.set(redisKeys.apiKey('d'.repeat(64)), 'oops');
-    await redis.hset(redisKeys.apiKeyIds, 'key_typo', await keyHashOf(other));
+    const place = await placeOf(redis, kept);
+    await redis.copy(redisKeys.apiKey(place), redisKeys.apiKey({ ...place, keyHash: 'c'.repeat(64) }));
+    await redis.set(redisKeys.apiKey({ ...place, keyHash: 'd'.repeat(64) }), 'oops');
+    await redis.hset(redisKeys.apiKeyIds, 'key_typo', formatPlace(await placeOf(redis, other)));
     expect(await reindex()).toEqual({ added: 0, removed: 2, unusable: 2 });
     expect(await listKeys()).toEqual(allValid([kept, other]));
     expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(

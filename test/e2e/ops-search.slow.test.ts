@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import type { IssuedKey } from '../support/kits/keys.ts';
+import { placeOfKey, type IssuedKey } from '../support/kits/keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { typeOnTerminal } from '../support/kits/terminal.ts';
@@ -36,7 +36,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
       expiring: await kit.issue({ name: 'Soon', expiresAt: new Date(Date.now() + 86_400_000) }),
       expired: await kit.issue({ name: 'Late', plan: 'pro', expiresAt: new Date('2099-01-01') }),
     };
-    await kit.redis.hset(redisKeys.apiKey(keys.expired.keyHash), 'expiresAt', '2026-01-01T00:00:00Z');
+    await kit.redis.hset(redisKeys.apiKey(keys.expired), 'expiresAt', '2026-01-01T00:00:00Z');
   }, 60_000);
   afterAll(() => kit[Symbol.asyncDispose]());
 
@@ -251,7 +251,14 @@ describe('what operators search', { timeout: 120_000 }, () => {
       const file = join(directory.path, 'keys.csv');
       await writeFile(file, `name,plan\n${'Bulk,free\n'.repeat(150)}Bulk,pro\n`);
       const before = await kit.redis.xlen(redisKeys.audit);
-      const issued = await kit.json<Shown[]>('keys', 'issue', '--from', file, '--as', 'Alice');
+      const issued = await kit.json<(Shown & { key: string })[]>(
+        'keys',
+        'issue',
+        '--from',
+        file,
+        '--as',
+        'Alice',
+      );
       expect((await kit.redis.xlen(redisKeys.audit)) - before).toBe(1);
       const [entry, ...others] = await kit.json<Entry[]>('audit', '--action', 'keys.issue-batch');
       expect(others).toEqual([]);
@@ -271,8 +278,8 @@ describe('what operators search', { timeout: 120_000 }, () => {
       const exported = (await kit.run('keys', 'export')).stdout;
       const lines = exported.split('\n').filter((line) => line.includes(batch));
       await writeFile(file, `${lines.join('\n')}\n`);
-      const keyHash = await kit.redis.hget(redisKeys.apiKeyIds, id);
-      await kit.redis.del(redisKeys.apiKey(keyHash ?? ''));
+      const place = await placeOfKey(kit.redis, issued[0]?.key ?? '');
+      await kit.redis.del(redisKeys.apiKey(place));
       expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 1, unchanged: 150 });
       expect(await kit.json('audit', '--action', 'keys.import')).toMatchObject([
         { after: { count: 1, fileSha256, plans: { free: 1 } } },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -44,7 +44,7 @@ describe('limits on trial', () => {
   }
 
   /** Sends requests once the gateway counts the trial, and discards the counts from before. */
-  async function sendOnTrial(key: string, customerId: string, requests: number): Promise<void> {
+  async function sendOnTrial(key: string, customerId: CustomerId, requests: number): Promise<void> {
     await expect
       .poll(async () => {
         await kit.pets(key);
@@ -79,13 +79,13 @@ describe('limits on trial', () => {
       await kit.issue({ plan: 'gold', name: 'Other limits', minute: 70, day: 700 }),
     ];
     await kit.issue({ plan: 'gold', name: 'Silent' });
-    await sendOnTrial(acme.key, acme.keyHash, 10);
-    await sendOnTrial(small.key, small.keyHash, 5);
+    await sendOnTrial(acme.key, acme.customerId, 10);
+    await sendOnTrial(small.key, small.customerId, 5);
     await kit.pets(other.key);
     const counts = { requests: 15, refusedMinute: 9, refusedDay: 0 };
     const hardestHit = [
-      { id: acme.id, name: 'ACME', requests: 10, refusedMinute: 7, refusedDay: 0 },
-      { id: small.id, name: 'Small', requests: 5, refusedMinute: 2, refusedDay: 0 },
+      { id: acme.customerId, name: 'ACME', requests: 10, refusedMinute: 7, refusedDay: 0 },
+      { id: small.customerId, name: 'Small', requests: 5, refusedMinute: 2, refusedDay: 0 },
     ];
     const shown = await kit.json('plans', 'trial', 'gold');
     expect(shown).toEqual({
@@ -156,7 +156,7 @@ describe('limits on trial', () => {
   });
 
   test('of a key are started, shown, changed with it, applied and stopped', async () => {
-    const { id, key, customerId, keyHash } = await kit.issue({
+    const { id, key, customerId } = await kit.issue({
       plan: 'enterprise',
       minute: 50,
       day: 500,
@@ -168,7 +168,7 @@ describe('limits on trial', () => {
       before: { minute: 50, day: 500, trial: null, since: null },
       after: { minute: 50, day: 500, trial: { minute: 3, day: null } },
     });
-    await sendOnTrial(key, keyHash, 5);
+    await sendOnTrial(key, customerId, 5);
     // Any other change of the key keeps the trial.
     await kit.json('keys', 'set', id, '--name', 'ACME GmbH');
     expect(await kit.json('keys', 'trial', id)).toEqual({
@@ -197,7 +197,7 @@ describe('limits on trial', () => {
     expect(await lastAudit()).toMatchObject({ action: 'keys.trial-apply', target: id });
     await kit.json('keys', 'trial', id, '--day', '5');
     await kit.json('keys', 'trial', id, '--stop');
-    expect(await kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }))).not.toHaveProperty('trialDay');
+    expect(await kit.redis.hgetall(redisKeys.customer(customerId))).not.toHaveProperty('trialDay');
     expect(await kit.json('keys', 'trial', id)).toMatchObject({ trial: null, trialOf: null, since: null });
   });
 
@@ -284,8 +284,8 @@ describe('limits on trial', () => {
     });
     await kit.redis.del(redisKeys.plan('edited'));
 
-    const { id, customerId, keyHash } = await kit.issue({ plan: 'pro' });
-    await kit.redis.hset(redisKeys.apiKey({ customerId, keyHash }), { trialMinute: 'few', trialSince: '1' });
+    const { id, customerId } = await kit.issue({ plan: 'pro' });
+    await kit.redis.hset(redisKeys.customer(customerId), { trialMinute: 'few', trialSince: '1' });
     expect(await kit.run('keys', 'trial', id)).toMatchObject({
       code: 0,
       stderr: `ops: warning: ${id}: ${issue}\n`,
@@ -294,9 +294,7 @@ describe('limits on trial', () => {
       `ops: the trial of the key ${id} itself is invalid: ${issue}\n`,
     );
     await kit.json('keys', 'trial', id, '--stop');
-    expect(await kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }))).not.toHaveProperty(
-      'trialMinute',
-    );
+    expect(await kit.redis.hgetall(redisKeys.customer(customerId))).not.toHaveProperty('trialMinute');
   });
 
   test('survive another change of the plan', async () => {

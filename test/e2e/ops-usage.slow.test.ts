@@ -28,11 +28,18 @@ describe('ops usage', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     kit = await startOpsKit();
     acme = await kit.issue({ name: '=ACME, "Ltd"', plan: 'pro' });
-    await record(acme, yesterday, { id: acme.id, plan: 'free', pDD: 'free', DD: 120, rDD: 4, bDD: 60 });
+    await record(acme, yesterday, {
+      id: acme.customerId,
+      plan: 'free',
+      pDD: 'free',
+      DD: 120,
+      rDD: 4,
+      bDD: 60,
+    });
     await kit.pets(acme.key);
     gone = await kit.issue({ name: 'Gone' });
-    await record(gone, yesterday, { id: gone.id, name: 'Gone', plan: 'free', pDD: 'free', DD: 3 });
-    await kit.redis.del(redisKeys.apiKey(gone));
+    await record(gone, yesterday, { id: gone.customerId, name: 'Gone', plan: 'free', pDD: 'free', DD: 3 });
+    await kit.redis.del(redisKeys.apiKey(gone), redisKeys.customer(gone.customerId));
   });
   afterAll(() => kit[Symbol.asyncDispose]());
 
@@ -77,12 +84,13 @@ describe('ops usage', { timeout: 120_000 }, () => {
   test('export prints a row for each key and day with use, also of a key that is in no index', async () => {
     await kit.redis.hdel(redisKeys.apiKeyIds, gone.id);
     await kit.redis.zrem(redisKeys.apiKeysByCreation, gone.id);
+    await kit.redis.zrem(redisKeys.customers, gone.customerId);
     const rows = await kit.json<object[]>('usage', 'export', '--from', iso(yesterday));
     expect(rows).toEqual([
-      { id: acme.id, name: '=ACME, "Ltd"', ...ofYesterday },
-      { id: acme.id, name: '=ACME, "Ltd"', ...ofToday },
+      { id: acme.customerId, name: '=ACME, "Ltd"', ...ofYesterday },
+      { id: acme.customerId, name: '=ACME, "Ltd"', ...ofToday },
       {
-        id: gone.id,
+        id: gone.customerId,
         name: 'Gone',
         date: iso(yesterday),
         plan: 'free',
@@ -98,8 +106,8 @@ describe('ops usage', { timeout: 120_000 }, () => {
       stderr: '',
       stdout:
         'id,name,date,plan,served,refused,bannedSeconds,units\n' +
-        `${acme.id},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60,120\n` +
-        `${gone.id},Gone,${iso(yesterday)},free,3,0,0,3\n`,
+        `${acme.customerId},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60,120\n` +
+        `${gone.customerId},Gone,${iso(yesterday)},free,3,0,0,3\n`,
     });
     for (const format of [['--csv'], ['--output', 'csv']]) {
       expect(await kit.run('usage', 'export', ...format, ...range)).toEqual(csv);
@@ -108,10 +116,10 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(JSON.parse(array.stdout)).toEqual(rows);
   });
 
-  test('months adds up the rows of export by month, and has the largest keys as JSON', async () => {
+  test('months adds up the rows of export by month, and has the largest customers as JSON', async () => {
     interface Month {
       month: string;
-      keys: number;
+      customers: number;
       served: number;
       refused: number;
       largest: { name: string; plan: string; served: number }[];
@@ -125,10 +133,10 @@ describe('ops usage', { timeout: 120_000 }, () => {
       `${months[0]?.month}-01`,
     );
     expect(rows.length).toBeGreaterThan(2);
-    for (const { month, keys, served, refused } of months) {
+    for (const { month, customers, served, refused } of months) {
       const ofMonth = rows.filter(({ date }) => date.startsWith(month));
-      expect({ keys, served, refused }).toEqual({
-        keys: new Set(ofMonth.map(({ id }) => id)).size,
+      expect({ customers, served, refused }).toEqual({
+        customers: new Set(ofMonth.map(({ id }) => id)).size,
         served: ofMonth.reduce((sum, row) => sum + row.served, 0),
         refused: ofMonth.reduce((sum, row) => sum + row.refused, 0),
       });
@@ -137,10 +145,10 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(ofYesterday?.largest.map(({ name }) => name)).toEqual(['=ACME, "Ltd"', 'Gone']);
     const table = await kit.run('usage', 'months', '--months', '1');
     expect(table.stdout).toMatch(
-      new RegExp(`^MONTH +KEYS +SERVED +REFUSED +UNITS\n${today.slice(0, 7)} +\\d`),
+      new RegExp(`^MONTH +CUSTOMERS +SERVED +REFUSED +UNITS\n${today.slice(0, 7)} +\\d`),
     );
     const csv = await kit.run('usage', 'months', '--months', '1', '--output', 'csv');
-    expect(csv.stdout).toMatch(/^month,keys,served,refused,units\n[\d-]+,\d+,\d+,\d+,\d+\n$/);
+    expect(csv.stdout).toMatch(/^month,customers,served,refused,units\n[\d-]+,\d+,\d+,\d+,\d+\n$/);
   });
 
   test(
@@ -155,7 +163,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
           { REDIS_URL: kit.server.url },
           () => false,
         );
-      expect(await onTerminal('>', file)).toMatch(/(\d+) of \1 keys/);
+      expect(await onTerminal('>', file)).toMatch(/(\d+) of \1 customers/);
       const rows = await readFile(file, 'utf8');
       expect(rows.split('\n').length).toBeGreaterThan(3);
       expect(await onTerminal()).toBe(rows.replaceAll('\n', '\r\n'));
@@ -163,10 +171,10 @@ describe('ops usage', { timeout: 120_000 }, () => {
   );
 
   test('a key on which only refused requests and a ban fall has a row', async () => {
-    const { id } = await kit.issue({ name: 'Banned' });
+    const { id, customerId } = await kit.issue({ name: 'Banned' });
     await kit.json('bans', 'add', id, '--for', '90s', '--reason', 'test');
     const rows = await kit.json<{ id: string; bannedSeconds: number }[]>('usage', 'export', '--from', today);
-    const banned = rows.filter((row) => row.id === id);
+    const banned = rows.filter((row) => row.id === customerId);
     expect(banned.reduce((sum, { bannedSeconds }) => sum + bannedSeconds, 0)).toBe(90);
     await kit.json('bans', 'lift', id);
     const { days } = await kit.json<{ days: { bannedSeconds: number }[] }>('usage', id, '--days', '1');

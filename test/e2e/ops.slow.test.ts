@@ -289,8 +289,8 @@ describe('the ops command', () => {
   );
 
   test('an invalid record is listed as such, and can still be revoked', async () => {
-    const { key, id, customerId, keyHash } = await kit.issue({ name: 'Edited' });
-    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { minute: 'lots', rev: 2 });
+    const { key, id, customerId } = await kit.issue({ name: 'Edited' });
+    await redis.hset(redisKeys.customer(customerId), { minute: 'lots', rev: 2 });
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
     expect((await run('keys', 'revoke', '--yes', id)).code).toBe(0);
@@ -298,8 +298,8 @@ describe('the ops command', () => {
   });
 
   test('every command reports a record that is no longer a hash', async () => {
-    const { id, customerId, keyHash } = await kit.issue({ name: 'Overwritten' });
-    await redis.set(redisKeys.apiKey({ customerId, keyHash }), 'oops');
+    const { id, ...place } = await kit.issue({ name: 'Overwritten' });
+    await redis.set(redisKeys.apiKey(place), 'oops');
     for (const args of [
       ['show', id],
       ['revoke', id, '--yes'],
@@ -308,11 +308,11 @@ describe('the ops command', () => {
     ]) {
       const { code, stderr } = await run('keys', ...args);
       expect(code).toBe(2);
-      expect(stderr).toContain(`gw:key:{${keyHash}} is no longer a hash: delete it`);
+      expect(stderr).toContain(`${redisKeys.apiKey(place)} is no longer a hash: delete it`);
     }
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
-    await redis.del(redisKeys.apiKey({ customerId, keyHash }));
+    await redis.del(redisKeys.apiKey(place));
   });
 
   test('an unreachable Redis is reported in one line without its password, with exit code 1', async () => {

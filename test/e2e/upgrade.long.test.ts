@@ -2,11 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { checkOut } from '../bench/checkout.ts';
 import { send } from '../support/http/http.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { connectRedis, placeOfKey } from '../support/kits/keys.ts';
 import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
@@ -114,7 +113,10 @@ describe(
     }
 
     async function expectCounted(): Promise<void> {
-      for (const [key, requests] of counted) expect(await dayUsage(redis, hashApiKey(key))).toBe(requests);
+      for (const [key, requests] of counted) {
+        const { customerId } = await placeOfKey(redis, key);
+        expect(await dayUsage(redis, customerId)).toBe(requests);
+      }
     }
 
     test('loses no request, and both versions count in the same counters and know the same keys', async () => {

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { currentTitle, fieldOf, windowNames, windowOf, windows } from '../../gateway/limits/windows.ts';
 import type { Traffic } from '../../gateway/operations/traffic.ts';
 import type { PlanTrialReport } from '../../gateway/operations/trial-report.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { placeOfKey } from '../support/kits/keys.ts';
 import { runOps } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -91,8 +91,9 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'keys.jsonl');
     await writeFile(file, (await run('keys', 'export')).stdout);
-    const record = redisKeys.apiKey(hashApiKey(rotated.key));
-    await redis.del(record);
+    const place = await placeOfKey(redis, rotated.key);
+    const record = redisKeys.customer(place.customerId);
+    await redis.del(record, redisKeys.apiKey(place));
     await run('keys', 'import', file);
     expect(await redis.hget(record, name)).toBe('4');
 

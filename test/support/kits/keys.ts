@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
+import { placeOfHash } from '../../../gateway/operations/api-key-index.ts';
 import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
@@ -17,6 +18,13 @@ export async function connectRedis(url: string): Promise<RedisClient> {
   const redis = createRedis(url, pino({ level: 'silent' }));
   await new Promise((resolve) => redis.once('ready', resolve));
   return redis;
+}
+
+/** Where the record of an API key is. */
+export async function placeOfKey(redis: RedisClient, key: string): Promise<KeyPlace> {
+  const place = await placeOfHash(redis, hashApiKey(key));
+  if (place === undefined) throw new Error('the API key has no record');
+  return place;
 }
 
 let lastIssuedMs = 0;

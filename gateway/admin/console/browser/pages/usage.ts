@@ -41,13 +41,13 @@ class PageUsage extends LightElement {
   }
 
   content({ items, asOf, counting }: UsageMonths) {
-    const isUsed = items.some(({ keys }) => keys > 0);
+    const isUsed = items.some(({ customers }) => customers > 0);
     const progress =
       counting === null
         ? nothing
         : html` ${formatNumber(counting.read)} of ${formatNumber(counting.total)} keys read…`;
     return html`<p class="quiet" role="status">
-        UTC months, all keys together.
+        UTC months, all customers together.
         ${asOf === null ? 'So far:' : html`As of ${formatTime(asOf)}.`}${progress}
       </p>
       ${
@@ -77,7 +77,7 @@ class PageUsage extends LightElement {
       ></time-chart>
       ${table({
         label: 'Months',
-        headings: ['Month', numeric('Keys'), ...countHeadings(units), 'Each key by day'],
+        headings: ['Month', numeric('Customers'), ...countHeadings(units), 'Each customer by day'],
         rows: items.toReversed().map((month) => monthRow(month, month === chosen, units)),
       })}
       ${chosen === undefined ? nothing : largest(chosen)}`;
@@ -99,13 +99,13 @@ const countCells = (
     ${withUnits ? html`<td class="number">${formatNumber(units ?? served)}</td>` : nothing}`;
 
 function monthRow(use: MonthUsage, isChosen: boolean, units: boolean) {
-  const { month, keys } = use;
+  const { month, customers } = use;
   const name = formatMonth(month);
   return html`<tr>
     <th scope="row">
       <a href=${url`/console/usage?month=${month}`} aria-current=${isChosen ? 'true' : nothing}>${name}</a>
     </th>
-    <td class="number">${formatNumber(keys)}</td>
+    <td class="number">${formatNumber(customers)}</td>
     ${countCells(use, units)}
     <td>
       <a download href=${url`/api/usage/export?month=${month}`} aria-label=${`Download CSV of ${name}`}
@@ -116,14 +116,14 @@ function monthRow(use: MonthUsage, isChosen: boolean, units: boolean) {
 }
 
 function largest({ month, largest }: MonthUsage) {
-  const heading = html`<h2>Largest keys in ${formatMonth(month)}</h2>`;
+  const heading = html`<h2>Largest customers in ${formatMonth(month)}</h2>`;
   if (largest.length === 0)
     return html`${heading}
-      <p class="quiet">No key was served in this month.</p>`;
+      <p class="quiet">No customer was served in this month.</p>`;
   const units = largest.some((key) => key.units !== undefined);
   return html`${heading}
   ${table({
-    label: 'Largest keys',
+    label: 'Largest customers',
     headings: ['Customer', 'Plan', ...countHeadings(units)],
     rows: largest.map(
       (key) =>
