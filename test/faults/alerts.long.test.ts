@@ -152,8 +152,7 @@ describe(
           const record = redisKeys.apiKey(key);
           lost = { ...key, record: await server.redis.hgetall(record) };
           await requestWithLost();
-          const use = await server.redis.keys(redisKeys.usageMonth(key.customerId, '*'));
-          await server.redis.del(record, ...use);
+          await server.redis.del(record, redisKeys.customerKeys(key.customerId));
           await requestWithLost();
         },
         mend: () => server.redis.hset(redisKeys.apiKey(lost), lost.record),

@@ -106,7 +106,10 @@ describe(
       expect([...codes]).toEqual(['service_unavailable 1']);
       await live.until((state) => expect(problemTitles(state)).not.toContain('Redis has lost API keys'));
 
-      const rows = [{ id: idle?.id, served: 1 }, ...busy.map(({ id }) => ({ id, served: served.get(id) }))];
+      const rows = [
+        { id: idle?.customerId, served: 1 },
+        ...busy.map(({ id, customerId }) => ({ id: customerId, served: served.get(id) })),
+      ];
       expect(await exported()).toMatchObject(
         rows.map((row) => Object.assign(row, { name: 'test', plan: 'pro' })),
       );
@@ -162,7 +165,7 @@ describe(
       await run(restore, empty);
       expect((await pets(revoked?.key ?? '')).json).toMatchObject({ code: 'revoked_api_key' });
       expect((await pets(deleted?.key ?? '')).status).toBe(200);
-      await empty.redis.del(redisKeys.apiKey(deleted?.keyHash ?? ''));
+      if (deleted !== undefined) await empty.redis.del(redisKeys.apiKey(deleted));
       expect((await pets(deleted?.key ?? '')).json).toMatchObject({ code: 'unknown_api_key' });
     });
   },
