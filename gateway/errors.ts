@@ -10,7 +10,7 @@ const catalogue = {
   unknown_api_key: [401, 'This API key does not exist.'],
   expired_api_key: [401, 'This API key has expired.'],
   revoked_api_key: [401, 'This API key has been revoked.'],
-  customer_suspended: [403, 'The account of this API key is suspended. Ask support.'],
+  account_suspended: [401, 'The account of this API key is suspended. Ask support.'],
   insufficient_scope: [403, 'This API key lacks a scope that the operation needs.'],
   cost_exceeds_limit: [403, 'The request costs more than a limit of this API key allows at all.'],
   rate_limit_exceeded: [

@@ -16,7 +16,7 @@ export function lookupError(outcome: Exclude<ApiKeyLookup['outcome'], 'valid'>):
     case 'revoked':
       return new GatewayError('revoked_api_key');
     case 'suspended':
-      return new GatewayError('customer_suspended');
+      return new GatewayError('account_suspended');
     case 'unavailable':
       return new GatewayError('service_unavailable', { headers: { 'Retry-After': '1' } });
   }

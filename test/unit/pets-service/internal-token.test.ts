@@ -78,10 +78,10 @@ describe('a token of the gateway', () => {
     const tokens = [
       issueToken(),
       issueToken({ ...caller, plan: 'free' }),
-      issueToken({ ...caller, id: 'key_2' }),
+      issueToken({ ...caller, id: 'key_2', customerId: 'cus_2' }),
     ];
     expect(new Set(tokens).size).toBe(3);
-    expect(verify(tokens[2] ?? '')).toEqual({ issuer: 'gateway', subject: 'key_2' });
+    expect(verify(tokens[2] ?? '')).toEqual({ issuer: 'gateway', subject: 'cus_2' });
   });
 });
 
@@ -123,7 +123,7 @@ describe('a token is refused with a reason for the log', () => {
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 60 }, 'jwt not active'],
   ])('%s', (_name, changes, reason) => {
     // The token is accepted without the change.
-    expect(verify(signedWith({}))).toEqual({ issuer: 'gateway', subject: 'key_1' });
+    expect(verify(signedWith({}))).toEqual({ issuer: 'gateway', subject: 'cus_1' });
     expect(verify(signedWith(changes))).toBe(reason);
   });
 
@@ -157,7 +157,7 @@ describe('a token is refused with a reason for the log', () => {
 
   test('with claims changed after signing', () => {
     const [head = '', , signature = ''] = token.split('.');
-    expect(verify(`${head}.${encode({ ...claims, sub: 'key_2' })}.${signature}`)).toBe('invalid signature');
+    expect(verify(`${head}.${encode({ ...claims, sub: 'cus_2' })}.${signature}`)).toBe('invalid signature');
   });
 
   test.each([
@@ -182,9 +182,9 @@ describe('a token expires', () => {
   test('by the clock of the pets service, with a tolerance of 5 s', () => {
     let nowMs = expiresAtMs - 1;
     const verify = createVerify([current.publicKey], () => nowMs);
-    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'key_1' });
+    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
     nowMs = expiresAtMs + 4999;
-    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'key_1' });
+    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
     nowMs = expiresAtMs + 5000;
     expect(verify(token)).toBe('expired 5 s ago by the clock of this host');
   });
@@ -222,7 +222,7 @@ describe('the gateway', () => {
     expect(issuedAtMs(second)).toBe(Math.floor(nowMs / 1000) * 1000);
     expect(createVerify([current.publicKey], () => nowMs)(second)).toEqual({
       issuer: 'gateway',
-      subject: 'key_1',
+      subject: 'cus_1',
     });
   });
 });
@@ -230,7 +230,7 @@ describe('the gateway', () => {
 test('a token issued more than a minute in the future is refused', () => {
   const issuedAtMs = (claims.iat ?? 0) * 1000;
   const verifyBefore = (ms: number) => createVerify([current.publicKey], () => issuedAtMs - ms)(token);
-  expect(verifyBefore(60_000)).toEqual({ issuer: 'gateway', subject: 'key_1' });
+  expect(verifyBefore(60_000)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
   expect(verifyBefore(61_000)).toBe('issued 61 s in the future by the clock of this host');
 });
 
@@ -244,8 +244,8 @@ describe('while keys are being rotated', () => {
     ]) {
       const verify = createVerify(keys);
       expect([verify(token), verify(otherToken)]).toEqual([
-        { issuer: 'gateway', subject: 'key_1' },
-        { issuer: 'gateway', subject: 'key_1' },
+        { issuer: 'gateway', subject: 'cus_1' },
+        { issuer: 'gateway', subject: 'cus_1' },
       ]);
     }
   });
@@ -258,7 +258,7 @@ describe('while keys are being rotated', () => {
   test('tokens of a removed key are refused', () => {
     const verify = createVerify([other.publicKey]);
     expect(verify(token)).toMatch(/^signed with a key/);
-    expect(verify(otherToken)).toEqual({ issuer: 'gateway', subject: 'key_1' });
+    expect(verify(otherToken)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
   });
 
   test('without any key no token is valid', () => {
