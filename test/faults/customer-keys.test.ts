@@ -62,7 +62,7 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
     const { key: other } = await kit.issue();
     expect(await outcomes([...keys, other])).toEqual(['200', '200', '200']);
     await suspend(customerId, new Date().toISOString());
-    const refused = [...Array<string>(2).fill('403 customer_suspended'), '200'];
+    const refused = [...Array<string>(2).fill('401 account_suspended'), '200'];
     expect(await outcomes([...keys, other])).toEqual(refused);
     await kit.server.kill();
     expect(await outcomes([...keys, other])).toEqual(refused);
