@@ -6,7 +6,7 @@ import { createInvalidValues } from '../../gateway/observability/invalid-values.
 import { createPlans } from '../../gateway/plans/plans.ts';
 import { createHashReader } from '../../gateway/redis/hash-reader.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps, type Service } from '../support/kits/service.ts';
@@ -25,10 +25,10 @@ describe('invalid values in Redis', () => {
 
   const policyOf = async (key: string) =>
     (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');
-  /** Changes a record as an operator does with redis-cli. */
-  async function edit(keyHash: string, fields: Record<string, string | number>): Promise<void> {
-    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), fields);
-    await redis.hincrby(redisKeys.apiKey({ customerId, keyHash }), 'rev', 1);
+  /** Changes the record of a customer as an operator does with redis-cli. */
+  async function edit(customerId: CustomerId, fields: Record<string, string | number>): Promise<void> {
+    await redis.hset(redisKeys.customer(customerId), fields);
+    await redis.hincrby(redisKeys.customer(customerId), 'rev', 1);
   }
   const metric = async (key: string) =>
     new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
@@ -109,13 +109,13 @@ describe('invalid values in Redis', () => {
   });
 
   test('an invalid limit in a record leaves the last valid one in force', async () => {
-    const { key, keyHash } = await kit.issue({ minute: 33 });
+    const { key, customerId } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
-    await edit(keyHash, { minute: 'lots' });
+    await edit(customerId, { minute: 'lots' });
     expect(await policyOf(key)).toContain('q=33;w=60');
     // All records share one label, to limit the number of series.
     expect(await metric('gw:key')).toBe('1');
-    await edit(keyHash, { minute: 34 });
+    await edit(customerId, { minute: 34 });
     expect(await policyOf(key)).toContain('q=34;w=60');
     expect(await metric('gw:key')).toBe('0');
   });
@@ -169,9 +169,9 @@ describe('invalid values in Redis', () => {
   ])(
     'a record whose revokedAt is set to %s with redis-cli is refused on the next request',
     async (_name, revokedAt) => {
-      const { key, keyHash } = await kit.issue();
+      const { key, customerId } = await kit.issue();
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
-      await edit(keyHash, { revokedAt });
+      await edit(customerId, { revokedAt });
       const response = await send(`${gateway.url}/v1/pets`, { key });
       expect(response.status).toBe(401);
       expect(response.json).toMatchObject({ code: 'revoked_api_key' });
@@ -179,15 +179,15 @@ describe('invalid values in Redis', () => {
   );
 
   test('revokedAt takes effect even if another field is invalid', async () => {
-    const { key, keyHash } = await kit.issue();
-    await edit(keyHash, { revokedAt: 'yes', minute: 'lots' });
+    const { key, customerId } = await kit.issue();
+    await edit(customerId, { revokedAt: 'yes', minute: 'lots' });
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(401);
   });
 
   test('a record on an unknown plan gets 503 until the plan exists', async () => {
-    const { key, keyHash } = await kit.issue();
-    await edit(keyHash, { plan: 'platinum' });
+    const { key, customerId } = await kit.issue();
+    await edit(customerId, { plan: 'platinum' });
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(503);
     expect(response.json).toMatchObject({ code: 'service_unavailable' });
@@ -200,12 +200,12 @@ describe('invalid values in Redis', () => {
     ['on an unknown plan', { plan: 'none' }, { plan: 'pro' }],
     ['on enterprise without limits', { plan: 'enterprise' }, { minute: 300, day: 10_000 }],
   ])('a record %s is served on the next request after its correction', async (_name, invalid, corrected) => {
-    const { key, keyHash } = await kit.issue();
-    await edit(keyHash, invalid);
+    const { key, customerId } = await kit.issue();
+    await edit(customerId, invalid);
     for (let times = 0; times < 2; times += 1) {
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     }
-    await edit(keyHash, corrected);
+    await edit(customerId, corrected);
     expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
   });
 

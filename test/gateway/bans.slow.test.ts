@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addBan, findBan } from '../../gateway/operations/bans.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -33,15 +33,15 @@ async function exhaustedKey(): Promise<IssuedKey> {
 }
 
 /** A refusal, and 60 more after the grace period: the last one leads to a ban. */
-async function provokeBan({ key, customerId, keyHash }: IssuedKey) {
+async function provokeBan(issued: IssuedKey) {
+  const { key } = issued;
   await pets(key);
-  await createSimulatedTime(redis, keyHash).moveTimes(11_000);
+  await createSimulatedTime(redis, issued).moveTimes(11_000);
   for (let strike = 1; strike < 60; strike += 1) await pets(key);
   return pets(key);
 }
 
-const strikesOf = async (keyHash: string) =>
-  (await redis.hget(redisKeys.strikes({ customerId, keyHash }), 'strikes')) ?? '0';
+const strikesOf = async (place: KeyPlace) => (await redis.hget(redisKeys.strikes(place), 'strikes')) ?? '0';
 
 // Concurrent, because most wait for real time to pass. Waits of a minute are in waiting-clients.long.test.ts.
 describe.concurrent('bans', { tags: ['redis-server'] }, () => {
@@ -98,8 +98,8 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
       [issued, 60],
       [other, 120],
     ] as const) {
-      await createSimulatedTime(redis, keyHash).moveTimes(-3_600_000);
-      const found = await findBan(session, keyHash);
+      await createSimulatedTime(redis, { customerId, keyHash }).moveTimes(-3_600_000);
+      const found = await findBan(session, { customerId, keyHash });
       expect(Date.parse(found?.endsAt ?? '')).toBeLessThanOrEqual(Date.now() + seconds * 1000);
       const usage = await send(`${kit.gateway.url}/v1/usage`, { key });
       const { bannedUntil } = usage.json as { bannedUntil: string };
@@ -163,7 +163,7 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     const { key, customerId, keyHash } = await kit.issue({ minute: 50 });
     const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(50);
-    expect(await strikesOf(keyHash)).toBe('0');
+    expect(await strikesOf({ customerId, keyHash })).toBe('0');
     expect(await redis.exists(redisKeys.ban({ customerId, keyHash }))).toBe(0);
   });
 
@@ -173,18 +173,18 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     const inGrace = await pets(key);
     expect(inGrace.header('X-RateLimit-Window')).toBe('minute');
     expect(inGrace.header('X-RateLimit-Ban-After')).toBeUndefined();
-    await createSimulatedTime(redis, keyHash).moveTimes(11_000);
+    await createSimulatedTime(redis, { customerId, keyHash }).moveTimes(11_000);
     const warned = await pets(key);
     expect(warned.header('X-RateLimit-Ban-After')).toBe('59');
     expect(warned.json).toMatchObject({
       message: expect.stringContaining(' 59 more requests before that lead to a ban.') as unknown,
     });
-    expect(await strikesOf(keyHash)).toBe('1');
+    expect(await strikesOf({ customerId, keyHash })).toBe('1');
     await redis.del(redisKeys.openWindow(customerId, 'minute'));
     expect((await pets(key)).status).toBe(200);
     await pets(key);
     await pets(key);
-    expect(await strikesOf(keyHash)).toBe('1');
+    expect(await strikesOf({ customerId, keyHash })).toBe('1');
   });
 
   test('what Redis keeps of a key is small and expires', async () => {

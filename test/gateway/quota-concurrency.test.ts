@@ -26,7 +26,8 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
     await fc.assert(
       fc.asyncProperty(scenario, async ({ gateways, minute, day, requests }) => {
         const keyHash = String((keys += 1)).padStart(64, '0');
-        const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
+        const customerId = `cus_${keys}` as const;
+        const record = { id: 'k', customerId, name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
         const caller = createCaller(record, keyHash);
         const decisions = await Promise.all(
           Array.from({ length: requests }, (_, index) => {

@@ -4,12 +4,15 @@ import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy
 import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
-import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { scriptOutcome } from '../../gateway/redis/script-outcomes.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
-const keyHashOf = (index: number) => String(index).padStart(64, '0');
+const placeOf = (index: number): KeyPlace => ({
+  customerId: `cus_${index}`,
+  keyHash: String(index).padStart(64, '0'),
+});
 const args = (minute: number, rev = -1): string[] => {
   const limits: Partial<Record<string, number>> = { minute, day: 1000 };
   return [String(rev), '', ...windowNames.map((name) => String(limits[name] ?? ''))];
@@ -48,9 +51,7 @@ describe('a batch of requests', () => {
     const script = startScript();
     const before = await scriptCalls();
     const replies = await Promise.all(
-      Array.from({ length: 60 }, (_, index) =>
-        script.run(quotaKeys(keyHashOf(index % 20)), args(2), identity),
-      ),
+      Array.from({ length: 60 }, (_, index) => script.run(quotaKeys(placeOf(index % 20)), args(2), identity)),
     );
     // Each of the 20 keys has a limit of 2 requests.
     expect(replies.map(([outcome]) => outcome)).toEqual([
@@ -67,24 +68,24 @@ describe('a batch of requests', () => {
 
   test('is split if it does not fit into one command', async () => {
     const script = startScript();
-    const keyHash = keyHashOf(100);
+    const place = placeOf(100);
     const replies = await Promise.all(
-      Array.from({ length: 450 }, () => script.run(quotaKeys(keyHash), args(400), identity)),
+      Array.from({ length: 450 }, () => script.run(quotaKeys(place), args(400), identity)),
     );
     const count = (wanted: number) => replies.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: count(allowed), limited: count(limited) }).toEqual({ allowed: 400, limited: 50 });
-    expect(await redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('400');
+    expect(await redis.get(redisKeys.openWindow(place.customerId, 'minute'))).toBe('400');
   });
 
   test('is not affected by a request whose record has changed or has the wrong type', async () => {
     const script = startScript();
-    await redis.hset(redisKeys.apiKey(keyHashOf(201)), 'rev', 7);
-    await redis.set(redisKeys.apiKey(keyHashOf(202)), 'no hash');
+    await redis.hset(redisKeys.customer(placeOf(201).customerId), 'rev', 7);
+    await redis.set(redisKeys.customer(placeOf(202).customerId), 'no hash');
     const [first, changed, broken, last] = await Promise.allSettled([
-      script.run(quotaKeys(keyHashOf(200)), args(5), identity),
-      script.run(quotaKeys(keyHashOf(201)), args(5, 6), identity),
-      script.run(quotaKeys(keyHashOf(202)), args(5, 1), identity),
-      script.run(quotaKeys(keyHashOf(203)), args(5), identity),
+      script.run(quotaKeys(placeOf(200)), args(5), identity),
+      script.run(quotaKeys(placeOf(201)), args(5, 6), identity),
+      script.run(quotaKeys(placeOf(202)), args(5, 1), identity),
+      script.run(quotaKeys(placeOf(203)), args(5), identity),
     ]);
     expect([first, last].map((result) => result.status === 'fulfilled' && result.value[0])).toEqual([
       allowed,
@@ -97,15 +98,15 @@ describe('a batch of requests', () => {
 
   test('is rejected and not counted later if an outage begins before it is sent', async () => {
     const script = startScript();
-    const keyHash = keyHashOf(300);
+    const place = placeOf(300);
     const inFlight = [];
     for (let command = 0; command < 4; command += 1) {
-      inFlight.push(script.run(quotaKeys(keyHash), args(8), identity));
+      inFlight.push(script.run(quotaKeys(place), args(8), identity));
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
     }
-    const waiting = script.run(quotaKeys(keyHash), args(8), identity);
+    const waiting = script.run(quotaKeys(place), args(8), identity);
     // An outage that is over by the time the replies arrive.
     gate.outages += 1;
     const [decisions] = await Promise.all([
@@ -113,6 +114,6 @@ describe('a batch of requests', () => {
       expect(waiting).rejects.toThrow(RedisUnavailable),
     ]);
     expect(decisions.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
-    expect((await script.run(quotaKeys(keyHash), args(8), identity))[3]).toBe(5);
+    expect((await script.run(quotaKeys(place), args(8), identity))[3]).toBe(5);
   });
 });

@@ -4,7 +4,7 @@ import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
@@ -35,20 +35,20 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
 
   const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;
   /** Sum of all days, because the test may run across midnight. */
-  const dayCount = async (keyHash: string) => {
+  const dayCount = async (customerId: CustomerId) => {
     const today = dayNumberOf(Date.now());
-    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
+    const days = await readUsageDays(redis, customerId, { first: today - 1, last: today, oldest: 0 });
     return days.reduce((sum, { served }) => sum + served, 0);
   };
 
   test('of 2,000 concurrent requests with a Free key exactly 60 are served and counted', async () => {
-    const { key, customerId, keyHash } = await keyIssuer(redis).issue();
+    const { key, customerId } = await keyIssuer(redis).issue();
     const responses = await Promise.all(
       Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })),
     );
     const count = (status: number) => responses.filter((response) => response.status === status).length;
     expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
-    expect(await dayCount(keyHash)).toBe(60);
+    expect(await dayCount(customerId)).toBe(60);
     expect(await redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe('60');
     const remaining = responses
       .filter(({ status }) => status === 200)

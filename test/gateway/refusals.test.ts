@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { readRefusals } from '../../gateway/quota/refusals.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { connectRedis, type IssuedKey } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-const read = (keyHash: string) => readRefusals({ redis, now: Date.now }, keyHash);
+const read = (customerId: CustomerId) => readRefusals({ redis, now: Date.now }, customerId);
 
 describe('the last refusals of a key', () => {
   let fleet: GatewayFleet;
@@ -64,26 +64,26 @@ describe('the last refusals of a key', () => {
       [byDay, 7, 'day'],
       [banned, 20, 'ban'],
     ] as const;
-    for (const [{ customerId, keyHash }, refused, reason] of expected) {
-      await expect.poll(() => read(keyHash), { timeout: 15_000 }).toMatchObject([{ refused, reason }]);
-      const [run] = await read(keyHash);
+    for (const [{ customerId }, refused, reason] of expected) {
+      await expect.poll(() => read(customerId), { timeout: 15_000 }).toMatchObject([{ refused, reason }]);
+      const [run] = await read(customerId);
       expect(Date.parse(run?.from ?? '')).toBeGreaterThanOrEqual(startedAt - 5);
       expect(Date.parse(run?.to ?? '')).toBeGreaterThan(Date.parse(run?.from ?? ''));
       expect(Date.parse(run?.to ?? '')).toBeLessThanOrEqual(endedAt + 5);
     }
-    expect(await read(served.keyHash)).toEqual([]);
+    expect(await read(served.customerId)).toEqual([]);
     expect(await redis.exists(redisKeys.refusals(served.customerId))).toBe(0);
   });
 });
 
 describe('reports of refusals', () => {
-  /** A key whose refusals processes report. */
+  /** A customer whose refusals processes report. */
   function reportedKey() {
-    const keyHash = randomBytes(32).toString('hex');
+    const customerId = `cus_${randomBytes(9).toString('hex')}` as const;
     let number = 0;
     const nowMs = Date.now();
     return {
-      keyHash,
+      customerId,
       nowMs,
       /** @param fromMs before now */
       async report(fromMs: number, toMs: number, refused: number, reason: string, process = 'one') {
@@ -98,8 +98,8 @@ describe('reports of refusals', () => {
     };
   }
 
-  async function agesOf({ keyHash, ago }: ReturnType<typeof reportedKey>) {
-    const runs = await read(keyHash);
+  async function agesOf({ customerId, ago }: ReturnType<typeof reportedKey>) {
+    const runs = await read(customerId);
     return runs.map(({ from, to, refused, reason }) => [ago(from), ago(to), refused, reason]);
   }
 
@@ -132,7 +132,7 @@ describe('reports of refusals', () => {
       'yesterday 3 minute\n-5 1e3 inf day\n5 6 7 hour\n',
     );
     for (const key of [listed, garbled]) {
-      expect(await read(key.keyHash)).toEqual([]);
+      expect(await read(key.customerId)).toEqual([]);
       await key.report(second, 0, 3, 'day');
       expect(await agesOf(key)).toEqual([[second, 0, 3, 'day']]);
     }
@@ -151,7 +151,7 @@ describe('reports of refusals', () => {
         for (const { age, length, refused, reason } of reports) {
           await key.report(age + length, age, refused, reason);
         }
-        const runs = await read(key.keyHash);
+        const runs = await read(key.customerId);
         for (const reason of ['minute', 'day', 'ban']) {
           const [counted, sent] = [runs, reports].map((list: { refused: number; reason: string }[]) =>
             list.reduce((sum, item) => sum + (item.reason === reason ? item.refused : 0), 0),
@@ -180,7 +180,7 @@ describe('reports of refusals', () => {
   test('of which the newest 50 runs of seven days are kept, in less than 3 kB', async () => {
     const key = reportedKey();
     for (let age = 60; age > 0; age -= 1) await key.report(age * hour, age * hour, 1_000_000, 'minute');
-    const runs = await read(key.keyHash);
+    const runs = await read(key.customerId);
     expect(runs).toHaveLength(50);
     expect(runs.map(({ to }) => key.ago(to) / hour)).toEqual(Array.from({ length: 50 }, (_, age) => age + 1));
     const stored = redisKeys.refusals(key.customerId);

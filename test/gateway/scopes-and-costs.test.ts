@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findCustomerId, showCustomer } from '../../gateway/operations/customers.ts';
 import { exportLine, importKeys } from '../../gateway/operations/key-transfer.ts';
 import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
-import { findKeyHash, readLastDays } from '../../gateway/operations/usage-record.ts';
+import { readLastDays } from '../../gateway/operations/usage-record.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -66,7 +67,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   const get = (path: string, key: string) => send(`${gateway.url}/v1${path}`, { key });
   const add = (key: string) => postJson(`${gateway.url}/v1/boxes`, key, {});
   const lastDay = async (id: string) =>
-    (await readLastDays(session(), await findKeyHash(session(), id), 1)).at(-1);
+    (await readLastDays(session(), await findCustomerId(redis, id), 1)).at(-1);
 
   test('a key with a list of scopes may call their operations only, and is told which it lacks', async () => {
     const { key } = await keys.issue({ scopes: ['boxes:read'] });
@@ -103,9 +104,10 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     const { key, record } = await keys.store.rotate(id, 1000);
     expect(record.scopes).toEqual(['boxes:read']);
     expect((await add(key)).status).toBe(403);
-    const { keyHash } = await keys.store.show(record.id);
-    const line = exportLine({ outcome: 'record', keyHash, record });
-    await redis.del(redisKeys.apiKey(keyHash));
+    const { place } = await keys.store.show(record.id);
+    const customer = await showCustomer(redis, place.customerId);
+    const line = exportLine({ outcome: 'record', place, record, customer });
+    await redis.del(redisKeys.apiKey(place));
     const imported = await importKeys({ lines: [line], sha256: () => 'x' }, session());
     expect(imported).toMatchObject({ added: 1 });
     expect((await keys.store.show(record.id)).record.scopes).toEqual(['boxes:read']);
@@ -128,7 +130,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       await redis
         .multi()
         .hset(redisKeys.apiKey({ customerId, keyHash }), 'scopes', text)
-        .hincrby(redisKeys.apiKey({ customerId, keyHash }), 'rev', 1)
+        .hincrby(redisKeys.customer(customerId), 'rev', 1)
         .exec();
       expect((await add(key)).status).toBe(403);
       expect((await get('/boxes', key)).status).toBe(200);
@@ -184,7 +186,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       expect(refused.header('retry-after')).toBeUndefined();
       expect(refused.header('x-ratelimit-remaining')).toBe('60');
     }
-    expect(await redis.exists(redisKeys.strikes((await keys.store.show(id)).keyHash))).toBe(0);
+    expect(await redis.exists(redisKeys.strikes((await keys.store.show(id)).place))).toBe(0);
     expect(gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
   });
 
@@ -200,15 +202,15 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     await redis.hset(redisKeys.plan('trial-of-costs'), { minute: 60, day: 1000 });
     await createPlanTrials(session()).start('trial-of-costs', { minute: 60 });
     const since = Number(await redis.hget(redisKeys.plan('trial-of-costs'), 'trialSince'));
-    const { key, customerId, keyHash } = await keys.issue({ plan: 'trial-of-costs' });
+    const { key, customerId } = await keys.issue({ plan: 'trial-of-costs' });
     await expect
       .poll(async () => {
         await get('/prices', key);
-        return (await readTrialCounts(redis, keyHash, since)).requests;
+        return (await readTrialCounts(redis, customerId, since)).requests;
       })
       .toBeGreaterThan(0);
     for (let request = 0; request < 24; request += 1) expect((await get('/prices', key)).status).toBe(200);
-    const counts = await readTrialCounts(redis, keyHash, since);
+    const counts = await readTrialCounts(redis, customerId, since);
     // 20 requests at a cost of 3 use up 60.
     expect(counts.refusedMinute).toBe(counts.requests - 20);
     expect(await redis.hget(redisKeys.trial(customerId), 'minuteUsed')).toBe('60');

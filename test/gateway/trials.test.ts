@@ -6,7 +6,7 @@ import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { quotaKeys, redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
@@ -86,7 +86,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const before = await refusals(plan, 'minute');
     const key = await fleet.issue({ plan });
     expect(await sendRequests(key, 40)).toEqual({ 200: 40 });
-    expect(await readTrialCounts(fleet.redis, key.keyHash, since)).toEqual({
+    expect(await readTrialCounts(fleet.redis, key.customerId, since)).toEqual({
       requests: 40,
       refusedMinute: 30,
       refusedDay: 0,
@@ -102,7 +102,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     await waitForTrial(plan, since);
     const key = await fleet.issue({ plan });
     expect(await sendRequests(key, 80)).toEqual({ 200: 60, 429: 20 });
-    expect(await readTrialCounts(fleet.redis, key.keyHash, since)).toEqual({
+    expect(await readTrialCounts(fleet.redis, key.customerId, since)).toEqual({
       requests: 80,
       refusedMinute: 10,
       refusedDay: 0,
@@ -119,12 +119,12 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const { after: record } = await trials.start(key.id, { day: 20 });
     expect(await sendRequests(key, 30)).toEqual({ 200: 30 });
     const counts = { requests: 30, refusedMinute: 0, refusedDay: 10 };
-    expect(await readTrialCounts(fleet.redis, key.keyHash, record.trial?.since ?? 0)).toEqual(counts);
+    expect(await readTrialCounts(fleet.redis, key.customerId, record.trial?.since ?? 0)).toEqual(counts);
     expect((await refusals(plan, 'day')) - before).toBe(10);
 
     await trials.stop(key.id);
     expect(await sendRequests(key, 10)).toEqual({ 200: 10 });
-    expect(await readTrialCounts(fleet.redis, key.keyHash, after.trial?.since ?? 0)).toEqual({
+    expect(await readTrialCounts(fleet.redis, key.customerId, after.trial?.since ?? 0)).toEqual({
       requests: 10,
       refusedMinute: 5,
       refusedDay: 0,
@@ -174,7 +174,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     await server.redis.del(redisKeys.trial(key.customerId));
     await breakCounts(redisKeys.trial(key.customerId));
     expect(await sendRequests(key, 3)).toEqual({ 200: 3 });
-    expect(await readTrialCounts(fleet.redis, key.keyHash, after.trial?.since ?? 0)).toEqual({
+    expect(await readTrialCounts(fleet.redis, key.customerId, after.trial?.since ?? 0)).toEqual({
       requests: 3,
       refusedMinute: 2,
       refusedDay: 0,
@@ -204,8 +204,8 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     test('are off for a key, and are reported', async () => {
       const key = await fleet.issue({ minute: 10 });
       const edit = async (fields: Record<string, string | number>) => {
-        await fleet.redis.hset(redisKeys.apiKey(key), fields);
-        await fleet.redis.hincrby(redisKeys.apiKey(key), 'rev', 1);
+        await fleet.redis.hset(redisKeys.customer(key.customerId), fields);
+        await fleet.redis.hincrby(redisKeys.customer(key.customerId), 'rev', 1);
       };
       await edit(invalidTrial);
       onTestFinished(async () => {
@@ -213,13 +213,13 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
         await fleet.pets(key.key);
       });
       expect(await sendRequests(key, 11)).toEqual({ 200: 10, 429: 1 });
-      expect(await badSettings('gw:key')).toBe('1');
+      expect(await badSettings('gw:customer')).toBe('1');
       expect(await fleet.redis.exists(redisKeys.trial(key.customerId))).toBe(0);
     });
   });
 
   /** Quota commands of a key's requests, sent one after another, with all their arguments; and commands of its script. */
-  async function commandsOf({ key, keyHash }: IssuedKey, requests: number) {
+  async function commandsOf({ key, customerId, keyHash }: IssuedKey, requests: number) {
     const monitor = await monitorRedis(server.port);
     for (let index = 0; index < requests; index += 1) expect((await fleet.pets(key)).status).toBe(200);
     await fleet.redis.echo('the end');
@@ -227,7 +227,8 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     monitor.close();
     const own = monitor.commands.filter(
       // Not the look for lost keys, every five seconds.
-      ({ args }) => args[0] !== 'exists' && args.some((arg) => arg.includes(keyHash)),
+      ({ args }) =>
+        args[0] !== 'exists' && args.some((arg) => arg.includes(keyHash) || arg.includes(`{${customerId}}`)),
     );
     return {
       sent: own
@@ -241,8 +242,8 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const key = await fleet.issue();
     const policy = formatPolicies(defaultBanPolicy);
     await fleet.pets(key.key);
-    const keys = quotaKeys(key.keyHash);
-    const rev = () => fleet.redis.hget(redisKeys.apiKey(key), 'rev');
+    const keys = quotaKeys(key);
+    const rev = () => fleet.redis.hget(redisKeys.customer(key.customerId), 'rev');
     const without = await commandsOf(key, 3);
     const command = ['evalsha', ['4', ...keys, policy, await rev(), '', '60', '', '1000', '']];
     expect(without.sent).toEqual([command, command, command]);
@@ -257,7 +258,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     expect(on.inScript.length).toBe(without.inScript.length + 2 * 3);
   });
 
-  test('are counted in a Redis Cluster, beside the other keys of the API key', async () => {
+  test('are counted in a Redis Cluster, beside the other keys of the customer', async () => {
     const port = await freePort();
     await using node = await startRedisProcess(() => [
       '--save',
@@ -276,8 +277,12 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const redis = await connectRedis(`redis+cluster://127.0.0.1:${node.port}`);
     const batch = createOpenBatch(redis);
     const refused: string[] = [];
+    const customerOf = (keyHash: string): CustomerId => `cus_${keyHash.slice(0, 18)}`;
     const caller = (keyHash: string) =>
-      createCaller({ id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: 0 }, keyHash);
+      createCaller(
+        { id: 'k', customerId: customerOf(keyHash), name: '', plan: 'p', hint: '', createdAt: '', rev: 0 },
+        keyHash,
+      );
     const keyHashes = ['a', 'b', 'c'].map((letter) => letter.repeat(64));
     for (const keyHash of [...keyHashes, ...keyHashes]) {
       const decision = await consumeQuota(batch, {
@@ -292,7 +297,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     }
     expect(refused).toEqual(['minute', 'minute', 'minute']);
     for (const keyHash of keyHashes) {
-      expect(await readTrialCounts(redis, keyHash, 7)).toEqual({
+      expect(await readTrialCounts(redis, customerOf(keyHash), 7)).toEqual({
         requests: 2,
         refusedMinute: 1,
         refusedDay: 0,

@@ -4,7 +4,7 @@ import { dayMs, utcDate } from '../../gateway/limits/utc-day.ts';
 import { adjustUsageExpiry } from '../../gateway/operations/adjust-usage-expiry.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
@@ -24,24 +24,24 @@ describe('the record of the use of a key', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  const counters = (customerId: string) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);
+  const counters = (customerId: CustomerId) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);
 
   /** Expiry of a Redis key in Unix seconds; EXPIRETIME is newer than Redis 6. */
   const expiresAt = async (key: string) => Math.round((Date.now() + (await redis.pttl(key))) / 1000);
 
   test('has each day, also after a change of the month and of the year, and one counter at a time', async () => {
     const key = await createSimulatedKey(redis);
-    const { customerId, keyHash } = key;
+    const { customerId } = key;
     await key.at('2026-11-29T23:59:59.999Z');
     await key.serve(3);
     await key.at('2026-11-30T00:00:00.000Z');
     await key.serve(2);
-    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { plan: 'pro' });
+    await redis.hset(redisKeys.customer(customerId), { plan: 'pro' });
     await key.at('2026-12-01T12:00:00Z');
     await key.serve(4);
     await key.at('2026-12-31T12:00:00Z');
     await key.serve(1);
-    await redis.hset(redisKeys.apiKey({ customerId, keyHash }), { plan: 'free' });
+    await redis.hset(redisKeys.customer(customerId), { plan: 'free' });
     await key.at('2027-01-01T00:00:00Z');
     await key.serve(5);
     const none = { refused: 0, bannedSeconds: 0 };
@@ -57,9 +57,9 @@ describe('the record of the use of a key', () => {
       { date: '2027-01-01', plan: 'free', served: 5, ...none },
       { date: '2027-01-02', plan: null, served: 0, ...none },
     ]);
-    expect(await counters(keyHash)).toEqual([redisKeys.day(customerId, '20270101')]);
+    expect(await counters(customerId)).toEqual([redisKeys.day(customerId, '20270101')]);
     expect(await redis.hgetall(redisKeys.usageMonth(customerId, '202612'))).toEqual({
-      id: 'key_1',
+      id: customerId,
       name: 'ACME',
       plan: 'pro',
       p01: 'pro',
@@ -87,7 +87,7 @@ describe('the record of the use of a key', () => {
     await key.resetDay();
     await key.serve(1);
     expect(await redis.hgetall(month)).toEqual({
-      id: 'key_1',
+      id: key.customerId,
       name: 'ACME',
       plan: 'free',
       p05: 'free',
@@ -143,7 +143,7 @@ describe('the record of the use of a key', () => {
 
   test('of a day on which Redis had lost the key has its id and plan as soon as it is back', async () => {
     const key = await createSimulatedKey(redis);
-    const record = redisKeys.apiKey(key);
+    const record = redisKeys.customer(key.customerId);
     const fields = await redis.hgetall(record);
     await redis.del(record);
     await key.at('2026-11-25T12:00:00Z');
@@ -152,14 +152,19 @@ describe('the record of the use of a key', () => {
     const served = (count: number) => [{ served: count, refused: 2, plan: 'free' }];
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(3));
     const inBetween = await redis.readUsageMonth(redisKeys.usageMonth(key.customerId, '202611'));
-    expect(inBetween.join(' ')).toContain('id key_1 name ACME p01 free');
+    expect(inBetween.join(' ')).toContain(`id ${key.customerId} name ACME p01 free`);
     await key.serve(2);
     await redis.hset(record, { plan: 'pro' });
     await key.at('2026-11-26T12:00:00Z');
     await key.serve(1);
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(5));
     const month = redisKeys.usageMonth(key.customerId, '202611');
-    expect(await redis.hgetall(month)).toMatchObject({ id: 'key_1', name: 'ACME', p25: 'free', p26: 'pro' });
+    expect(await redis.hgetall(month)).toMatchObject({
+      id: key.customerId,
+      name: 'ACME',
+      p25: 'free',
+      p26: 'pro',
+    });
   });
 
   test('a counter that is deleted by hand gives the key a new day', async () => {
@@ -188,8 +193,8 @@ describe('the record of the use of a key', () => {
       { served: 2, refused: 2, bannedSeconds: 0 },
       { served: 1, refused: 0 },
     ]);
-    await redis.del(redisKeys.apiKey(key));
-    await redis.set(redisKeys.apiKey(key), 'not a hash');
+    await redis.del(redisKeys.customer(key.customerId));
+    await redis.set(redisKeys.customer(key.customerId), 'not a hash');
     await key.at('2026-12-01T12:00:00Z');
     expect(await key.serve(1)).toEqual(['allowed']);
   });
@@ -256,7 +261,7 @@ describe('the record of the use of a key', () => {
       ['x'.repeat(64), 'x'.repeat(64)],
     ] as const) {
       const key = await createSimulatedKey(redis);
-      await redis.hset(redisKeys.apiKey(key), 'name', name);
+      await redis.hset(redisKeys.customer(key.customerId), 'name', name);
       await key.at('2026-11-24T12:00:00Z');
       await key.serve(1);
       expect(await redis.hget(redisKeys.usageMonth(key.customerId, '202611'), 'name')).toBe(kept);
@@ -268,9 +273,9 @@ describe('the record of the use of a key', () => {
     { tags: ['redis-server'] },
     async () => {
       const key = await createSimulatedKey(redis);
-      await redis.hset(redisKeys.apiKey(key), 'name', '猫'.repeat(100));
+      await redis.hset(redisKeys.customer(key.customerId), 'name', '猫'.repeat(100));
       for (let day = 1; day <= 31; day += 1) {
-        await redis.hset(redisKeys.apiKey(key), 'plan', `plan-${day}-${'x'.repeat(100)}`);
+        await redis.hset(redisKeys.customer(key.customerId), 'plan', `plan-${day}-${'x'.repeat(100)}`);
         await key.at(`2026-12-${String(day).padStart(2, '0')}T10:00:00Z`);
         await redis.setBan(redisKeys.ban(key), redisKeys.strikes(key), 'x', 1000, 400);
         await redis.del(redisKeys.ban(key));
@@ -309,8 +314,10 @@ describe('the record of the use of a key', () => {
     const old = redisKeys.usageMonth(key.customerId, '202001');
     await redis.hset(old, { '05': 9 });
     const range = { first: Date.parse('2020-01-05') / dayMs, last: Date.parse('2020-01-05') / dayMs };
-    expect(await readUsageDays(redis, key.keyHash, { ...range, oldest: 0 })).toMatchObject([{ served: 9 }]);
-    expect(await readUsageDays(redis, key.keyHash, { ...range, oldest: range.first + 1 })).toMatchObject([
+    expect(await readUsageDays(redis, key.customerId, { ...range, oldest: 0 })).toMatchObject([
+      { served: 9 },
+    ]);
+    expect(await readUsageDays(redis, key.customerId, { ...range, oldest: range.first + 1 })).toMatchObject([
       { served: 0, plan: null },
     ]);
     await adjustUsageExpiry(redis, 500);
@@ -356,7 +363,7 @@ describe('the record of the use of a key', () => {
           }
           for (const [used, expected] of model) {
             const range = { first: used, last: used, oldest: 0 };
-            expect(await readUsageDays(redis, key.keyHash, range)).toMatchObject([expected]);
+            expect(await readUsageDays(redis, key.customerId, range)).toMatchObject([expected]);
           }
         }
       }),

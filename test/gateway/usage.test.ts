@@ -200,7 +200,7 @@ describe('GET /v1/usage', () => {
     'a client over ten requests a second gets 429, and its refused requests cost no Redis command',
     { tags: ['redis-server'] },
     async () => {
-      const { key, keyHash } = await kit.issue();
+      const { key, customerId } = await kit.issue();
       await usage(key);
       const monitor = await monitorRedis(kit.server.port);
       const responses = [];
@@ -208,7 +208,7 @@ describe('GET /v1/usage', () => {
       const served = responses.filter(({ status }) => status === 200).length;
       const usageCommands = () =>
         monitor.commands.filter(
-          ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(keyHash)),
+          ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(`{${customerId}}`)),
         );
       // The windows and the ban, and the refused requests.
       await expect.poll(() => usageCommands().length).toBe(2 * served);

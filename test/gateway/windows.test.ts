@@ -59,7 +59,7 @@ describe('windows', () => {
     expect(await ask()).toEqual(['month', 43_200_000]);
     expect(refusal(await key.decide({ month: 15 }))).toBe('allowed');
     // Edited into another type of value.
-    const [earlier = ''] = await redis.keys(`gw:month:{${key.keyHash}}:*`);
+    const [earlier = ''] = await redis.keys(`gw:month:{${key.customerId}}:*`);
     await redis.del(earlier);
     await redis.rpush(earlier, 'list');
     expect(refusal(await key.decide({ month: 15 }))).toEqual(['month', 43_200_000]);
@@ -68,7 +68,7 @@ describe('windows', () => {
   test('of a month sum up the days before only once a day', async () => {
     const key = await createSimulatedKey(redis);
     await key.at('2026-11-20T12:00:00Z');
-    await redis.set(`gw:month:{${key.keyHash}}:20261120`, '4');
+    await redis.set(`gw:month:{${key.customerId}}:20261120`, '4');
     expect(refusal(await key.decide({ month: 5 }))).toBe('allowed');
     expect(refusal(await key.decide({ month: 5 }))).toEqual(['month', 907_200_000]);
   });
@@ -121,7 +121,7 @@ describe('windows', () => {
       expect((await key.decide({}, trial)).outcome).toBe('allowed');
     }
     expect(refused).toEqual([name, name]);
-    const { requests } = await readTrialCounts(redis, key.keyHash, 5);
+    const { requests } = await readTrialCounts(redis, key.customerId, 5);
     expect(requests).toBe(4);
   });
 
