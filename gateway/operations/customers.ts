@@ -22,6 +22,7 @@ import { limitsView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { assertAccess } from './known-access.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
+import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
@@ -65,6 +66,7 @@ export const customerDetailSchema = customerViewSchema
     limits: limitsInForceSchema,
     windows: windowViewsSchema,
     trial: keyDetailSchema.shape.trial,
+    next: nextRequestSchema,
     items: z.array(keyRowSchema).describe('Its keys, newest first'),
     now: z.iso.datetime().describe('When this was read'),
   })
@@ -302,6 +304,10 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
     limits,
     windows,
     trial: await describeTrial(session, trial),
+    next:
+      record.suspendedAt === undefined
+        ? nextRequest({ ban: null, windows })
+        : refusedForGood('suspended', { since: record.suspendedAt }),
     items: items.toSorted(newestFirst),
     now: new Date(nowMs).toISOString(),
   };
