@@ -114,7 +114,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       case 'record': {
         const caller = createCaller(read.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
-        report([], newest === caller ? (read.issues ?? []) : [describeLostChange(newest, caller)]);
+        report(newest === caller ? [] : [describeLostChange(newest, caller)], read.issues ?? []);
         // The scripts compare the rev with the one in Redis.
         return store(newest === caller ? caller : { ...newest, rev: caller.rev });
       }

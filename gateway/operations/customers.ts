@@ -13,11 +13,16 @@ import type { ByWindow } from '../limits/windows.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, customerPages, placesOf } from './api-key-index.ts';
 import { changed, changedTemporary, noOwnLimits, type ApiKeyChange } from './api-key-store.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import { describeTrial, keyDetailSchema } from './key-detail.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
+import { createKeyTrials } from './key-trial.ts';
 import { limitsView } from './key-view.ts';
+import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { assertAccess } from './known-access.ts';
+import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
+import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
@@ -54,7 +59,17 @@ export type CustomerView = z.infer<typeof customerViewSchema>;
 
 /** A customer with its keys, which share its limits and what is used of them. */
 export const customerDetailSchema = customerViewSchema
-  .extend({ items: z.array(keyRowSchema).describe('Its keys, newest first') })
+  .extend({
+    own: z
+      .object(windowFields(() => z.int().nullable()))
+      .describe('Its own limits; null for those of its plan'),
+    limits: limitsInForceSchema,
+    windows: windowViewsSchema,
+    trial: keyDetailSchema.shape.trial,
+    next: nextRequestSchema,
+    items: z.array(keyRowSchema).describe('Its keys, newest first'),
+    now: z.iso.datetime().describe('When this was read'),
+  })
   .meta({ id: 'CustomerDetail' });
 
 export type CustomerDetail = z.infer<typeof customerDetailSchema>;
@@ -276,8 +291,26 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
   const record = await showCustomer(session.redis, id);
   const keys = await readKeys(session, record.id);
   const rowOf = createKeyRows(session);
-  const items = await Promise.all(keys.map(({ key, place }) => rowOf(key, place)));
-  return { ...viewOf(record, keys.length, session.now()), items: items.toSorted(newestFirst) };
+  const [items, limits, trial] = await Promise.all([
+    Promise.all(keys.map(({ key, place }) => rowOf(key, place))),
+    createLimitsReader(session)(record),
+    ignoreInvalid(createKeyTrials(session).show(id)),
+  ]);
+  const place = { customerId: record.id, keyHash: '' };
+  const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
+  return {
+    ...viewOf(record, keys.length, nowMs),
+    own: limitsView(record),
+    limits,
+    windows,
+    trial: await describeTrial(session, trial),
+    next:
+      record.suspendedAt === undefined
+        ? nextRequest({ ban: null, windows })
+        : refusedForGood('suspended', { since: record.suspendedAt }),
+    items: items.toSorted(newestFirst),
+    now: new Date(nowMs).toISOString(),
+  };
 }
 
 const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompare(one.createdAt);

@@ -177,7 +177,10 @@ function banAfter(policy: BanPolicy | undefined, { minute }: LimitsInForce): num
   return strikesToBan(policy, minute.limit);
 }
 
-async function describeTrial({ redis }: Session, key: KeyOnTrial | undefined): Promise<KeyDetail['trial']> {
+export async function describeTrial(
+  { redis }: Session,
+  key: KeyOnTrial | undefined,
+): Promise<KeyDetail['trial']> {
   if (key?.trial === undefined) return null;
   const { from, limits } = key.trial;
   const counts = await readTrialCounts(redis, key.record.customerId, limits.since);

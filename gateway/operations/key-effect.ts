@@ -3,17 +3,18 @@ import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { changedLimits, doubtfulPairs } from '../limits/limits.ts';
 import type { OwnLimits } from '../limits/temporary-limits.ts';
 import { windowNames, type WindowName } from '../limits/windows.ts';
+import { isCustomerId } from '../redis/redis-keys.ts';
 import { changedTemporary, type ApiKeyChange } from './api-key-store.ts';
 import { findBan } from './bans.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits } from './key-limits.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { assertAccess } from './known-access.ts';
+import { showLimited } from './limited.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { findPastImpacts, pastImpactSchema, readPastUseOfKey } from './past-impact.ts';
 import type { Session } from './session.ts';
-import { showStoredKey } from './stored-keys.ts';
 
 /** Plan and own limits that a key is to have. Undefined leaves one unchanged; null removes an own limit. */
 export type LimitsChange = Pick<ApiKeyChange, WindowName | 'plan' | 'temporary'>;
@@ -37,12 +38,12 @@ export const keyEffectSchema = z.object({
 export type KeyEffect = z.infer<typeof keyEffectSchema>;
 
 /**
- * Tells what other limits would do to the next request of a key. Changes nothing.
+ * Tells what other limits would do to the next request of a key, or of a customer. Changes nothing.
  * @throws InvalidOperation as the change itself would
  */
 export async function readKeyEffect(session: Session, id: string, change: LimitsChange): Promise<KeyEffect> {
   const { redis, now } = session;
-  const { place, record } = await showStoredKey(redis, id);
+  const { place, record } = await showLimited(redis, id);
   if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
   const edited = {
     plan: change.plan ?? record.plan,
@@ -75,5 +76,10 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
     windowNames.filter((name) => known[name] !== undefined),
   );
   const past = await findPastImpacts(session, use, known);
-  return { before, after, past, doubts: doubtfulPairs('this key', known) };
+  return {
+    before,
+    after,
+    past,
+    doubts: doubtfulPairs(isCustomerId(id) ? 'this customer' : 'this key', known),
+  };
 }

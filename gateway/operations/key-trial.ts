@@ -1,4 +1,4 @@
-import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import type { CustomerLimits } from '../api-keys/customer-record.ts';
 import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { limitedAt } from '../limits/temporary-limits.ts';
 import { byWindow } from '../limits/windows.ts';
@@ -12,17 +12,17 @@ import {
 } from '../plans/trial.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { showLimited, updateLimits, type Limited } from './limited.ts';
 import { readPlanLimits } from './plan-store.ts';
 import { newTrial, noTrial, validTrial } from './plan-trial.ts';
 import type { Session } from './session.ts';
-import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 
-/** A key with the limits in force and those on trial, which are its customer's. */
+/** A customer, or a key of one, with the limits in force and those on trial. */
 export interface KeyOnTrial {
   place: KeyPlace;
-  record: ApiKeyRecord;
+  record: Limited;
   /** Undefined if a limit of the plan is missing or invalid. */
   limits: Limits | undefined;
   /** Undefined if the key is not on trial. */
@@ -32,13 +32,14 @@ export interface KeyOnTrial {
 }
 
 export interface KeyTrialChange {
-  before: ApiKeyRecord;
-  after: ApiKeyRecord;
+  before: Limited;
+  after: Limited;
 }
 
 /**
- * Limits on trial of one key, which go before those of its plan. Every change is in force from the key's next request on.
- * Each function throws InvalidOperation if there is no such key, or its record is invalid.
+ * Limits on trial of a customer, which go before those of its plan. Every change is in force from the next request of any of its
+ * keys on. Each function takes the id of the customer or of one of its keys, and throws InvalidOperation if there is none, or
+ * its record is invalid.
  */
 export interface KeyTrials {
   show(id: string): Promise<KeyOnTrial>;
@@ -73,10 +74,10 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
   async function change(
     id: string,
     action: AuditAction,
-    edit: (record: ApiKeyRecord, own: StoredTrial) => ApiKeyRecord,
+    edit: (record: Limited, own: StoredTrial) => CustomerLimits,
   ): Promise<KeyTrialChange> {
-    let before: ApiKeyRecord | undefined;
-    const after = await updateStoredKey({ redis, audit }, id, action, async (record) => {
+    let before: Limited | undefined;
+    const after = await updateLimits({ redis, audit }, id, action, async (record) => {
       before = record;
       return edit(record, await readTrial(redisKeys.customer(record.customerId)));
     });
@@ -86,7 +87,7 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
 
   return {
     async show(id) {
-      const { place, record } = await showStoredKey(redis, id);
+      const { place, record } = await showLimited(redis, id);
       const [texts, own, ofPlan] = await Promise.all([
         readPlanLimits(redis, record.plan),
         readTrial(redisKeys.customer(record.customerId)),
@@ -113,13 +114,15 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
       }),
     stop: (id) =>
       change(id, 'keys.trial-stop', (record, { present }) => {
-        if (!present) throw noTrial(`the key ${id} itself`);
+        if (!present) throw noTrial(itself(id));
         return { ...record, trial: undefined };
       }),
     apply: (id) =>
       change(id, 'keys.trial-apply', (record, { issues }) => {
-        const trial = validTrial({ trial: record.trial, issues }, `the key ${id} itself`);
+        const trial = validTrial({ trial: record.trial, issues }, itself(id));
         return { ...record, ...limitsIn(trial), trial: undefined };
       }),
   };
 }
+
+const itself = (id: string) => `the ${isCustomerId(id) ? 'customer' : 'key'} ${id} itself`;

@@ -6,11 +6,11 @@ import { createBanPolicyStore } from './ban-policy-store.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows, type WindowViews } from './key-windows.ts';
+import { showLimited } from './limited.ts';
 import { readPlanLimits } from './plan-store.ts';
 import type { Session } from './session.ts';
-import { showStoredKey } from './stored-keys.ts';
 
-/** Usage of a key as operators see it. */
+/** Usage of a key, or of a customer without bans and strikes, as operators see it. */
 export interface KeyUsage extends WindowViews {
   id: string;
   name: string;
@@ -40,7 +40,7 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
   return {
     policy,
     async read(id) {
-      const { place, record } = await showStoredKey(redis, id);
+      const { place, record } = await showLimited(redis, id);
       const texts = await readPlanLimits(redis, record.plan);
       // Gateways use their last valid limit in place of an invalid one.
       const limits = byWindow((name) => record[name] ?? parseLimit(texts[name]));

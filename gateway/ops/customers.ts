@@ -8,7 +8,6 @@ import {
   removeCustomer,
   resumeCustomer,
   suspendCustomer,
-  type CustomerDetail,
   type CustomerView,
 } from '../operations/customers.ts';
 import type { KeyRow } from '../operations/key-rows.ts';
@@ -132,9 +131,19 @@ function showCommand(): Command {
     .argument('<customer>', '', customerArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const { items, ...view } = await withRedis((session) => readCustomerDetail(session, id));
-      if (json) return printJson({ ...view, items });
-      printCustomer(view);
+      const detail = await withRedis((session) => readCustomerDetail(session, id));
+      if (json) return printJson(detail);
+      const {
+        items,
+        own: _own,
+        limits: _limits,
+        windows: _windows,
+        trial: _trial,
+        now: _now,
+        next,
+        ...view
+      } = detail;
+      printCustomer(view, { next: next.message });
       if (items.length === 0) return;
       await print('');
       await printList('table', keysLayout, onePage(items));
@@ -244,6 +253,6 @@ function printChanged(view: CustomerView, json: true | undefined): void {
   else printCustomer(view);
 }
 
-function printCustomer({ temporary, ...view }: Omit<CustomerDetail, 'items'>): void {
-  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }) });
+function printCustomer({ temporary, ...view }: CustomerView, more: { next?: string } = {}): void {
+  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }), ...more });
 }

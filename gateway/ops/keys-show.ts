@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
 import { createKeyTrials, type KeyOnTrial } from '../operations/key-trial.ts';
 import { limitsView, recordView } from '../operations/key-view.ts';
+import { showStoredKey } from '../operations/stored-keys.ts';
 import { readRefusedUse, type RefusedUse } from '../quota/refused-use.ts';
 import { keyFields } from './key-store.ts';
 import { onePage, printList, type ListLayout } from './list-output.ts';
@@ -16,11 +17,12 @@ export function keysShowCommand(): Command {
     .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const { key, refusedUse } = await withRedis(async (session) => {
-        const shown = await createKeyTrials(session).show(id);
-        return { key: shown, refusedUse: await readRefusedUse(session.redis, shown.place) };
+      const { key, record, refusedUse } = await withRedis(async (session) => {
+        const { place, record } = await showStoredKey(session.redis, id);
+        const key = await createKeyTrials(session).show(id);
+        return { key, record, refusedUse: await readRefusedUse(session.redis, place) };
       });
-      const { id: _same, ...view } = recordView(key.record, Date.now());
+      const { id: _same, ...view } = recordView(record, Date.now());
       for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
       if (json) {
         const use = refusedUse.length === 0 ? {} : { refusedUse };

@@ -4,11 +4,15 @@ import { join } from 'node:path';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
-import { createApiKeyStore, type NewApiKey } from '../../gateway/operations/api-key-store.ts';
+import {
+  createApiKeyStore,
+  type IssuedApiKey,
+  type NewApiKey,
+} from '../../gateway/operations/api-key-store.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { loadScript } from '../../gateway/redis/load-script.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import type { BenchEnvironment } from './contenders.ts';
@@ -49,27 +53,27 @@ export async function setUpBench(): Promise<Fixture> {
   const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
   const store = createApiKeyStore({ redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now });
   await seed(redis);
-  const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<string[]> => {
-    const keys: string[] = [];
+  const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<IssuedApiKey[]> => {
+    const keys: IssuedApiKey[] = [];
     while (keys.length < count) {
       const issued = Array.from({ length: Math.min(batchSize, count - keys.length) }, () =>
         store.issue({ name: 'bench', plan: 'free', ...overrides }),
       );
-      keys.push(...(await Promise.all(issued)).map(({ key }) => key));
+      keys.push(...(await Promise.all(issued)));
     }
     return keys;
   };
   const unlimited = { minute: maxLimit, day: maxLimit };
-  const [hotKey = ''] = await issue(1, unlimited);
-  const [banned = ''] = await issue(1, unlimited);
-  await redis.set(redisKeys.ban(hashApiKey(banned)), 'bench', 'EX', 3600);
+  const [hot, banned] = await issue(2, unlimited);
+  if (hot === undefined || banned === undefined) throw new Error('expected two keys');
+  await redis.set(redisKeys.ban(placeOf(banned)), 'bench', 'EX', 3600);
   const keysFile = join(directory, 'keys');
   const exhaustedFile = join(directory, 'exhausted');
-  await writeFile(keysFile, (await issue(keyCount, unlimited)).join('\n'));
+  await writeFile(keysFile, textOf(await issue(keyCount, unlimited)));
   const exhausted = await issue(1000, { minute: 1, day: 1 });
   const today = utcDate(dayNumberOf(Date.now()));
-  await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
-  await writeFile(exhaustedFile, exhausted.join('\n'));
+  await Promise.all(exhausted.map(({ record }) => redis.set(redisKeys.day(record.customerId, today), 1)));
+  await writeFile(exhaustedFile, textOf(exhausted));
   const scriptSha = String(await redis.script('LOAD', loadScript('consume.lua')));
   redis.disconnect();
 
@@ -79,12 +83,21 @@ export async function setUpBench(): Promise<Fixture> {
     redisPort,
     upstreamPort,
     scriptSha,
-    hotKey,
+    hotKey: hot.key,
     keys: keysFile,
     exhausted: exhaustedFile,
-    banned,
+    banned: banned.key,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
+}
+
+function placeOf({ key, record }: IssuedApiKey): KeyPlace {
+  return { customerId: record.customerId, keyHash: hashApiKey(key) };
+}
+
+/** One key per line. */
+function textOf(issued: readonly IssuedApiKey[]): string {
+  return issued.map(({ key }) => key).join('\n');
 }
 
 /** Same persistence as in docker-compose.yml: an append-only file, synced every second. */

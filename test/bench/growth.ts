@@ -53,14 +53,13 @@ async function addKeys(redis: Redis, count: number, file: string): Promise<void>
     for (let added = 0; added < Math.min(batchSize, count); added += 1) {
       const key = generateApiKey();
       const keyHash = hashApiKey(key);
-      const record = {
-        id: `key_${keyHash.slice(0, idLength)}`,
-        name: 'bench',
-        plan: 'enterprise',
-        hint: 'pets_…',
-      };
-      const limits = { minute: maxLimit, day: maxLimit, createdAt: new Date().toISOString(), rev: 1 };
-      pipeline.hset(redisKeys.apiKey({ customerId, keyHash }), { ...record, ...limits });
+      const customerId = `cus_${keyHash.slice(0, idLength)}` as const;
+      const shared = { name: 'bench', createdAt: new Date().toISOString() };
+      const limits = { plan: 'enterprise', minute: maxLimit, day: maxLimit, rev: 1 };
+      const id = `key_${keyHash.slice(0, idLength)}`;
+      pipeline.hset(redisKeys.customer(customerId), { id: customerId, ...shared, ...limits });
+      pipeline.hset(redisKeys.apiKey({ customerId, keyHash }), { id, ...shared, hint: 'pets_…' });
+      pipeline.set(redisKeys.keyCustomer(keyHash), customerId);
       keys.push(key);
     }
     await pipeline.exec();

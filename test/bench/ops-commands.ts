@@ -16,10 +16,10 @@ import { environmentLine, markdownTable, writeResults } from './report.ts';
 const keys = Number(process.argv[2] ?? 100_000);
 const daysOfMonth = ['--from', '2026-10-01', '--to', '2026-10-31'];
 
-/** One key in a hundred is on another plan. */
+/** One customer in a hundred is on another plan. */
 const onOtherPlan = `${keyOf}
 for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
-  if n % 100 == 0 then redis.call('HSET', 'gw:key:{' .. keyHashOf(n) .. '}', 'plan', 'pro') end
+  if n % 100 == 0 then redis.call('HSET', 'gw:customer:{' .. customerOf(n) .. '}', 'plan', 'pro') end
 end`;
 
 await using server = await startRedisProcess(() => ['--save', '', '--appendonly', 'no']);

@@ -7,7 +7,7 @@ import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { scriptClock } from '../support/stores/scripted-clock.ts';
 import { measureOps } from './measured-command.ts';
-import { addKeys, forAllKeys, keyOf, recordMonths } from './recorded-keys.ts';
+import { addKeys, customerOf, forAllKeys, keyOf, recordMonths } from './recorded-keys.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';
 
 /*
@@ -34,7 +34,8 @@ async function requestMicros(redis: RedisClient, keyHashes: readonly string[]): 
   for (let start = 0; start < keyHashes.length; start += batchSize) {
     await Promise.all(
       keyHashes.slice(start, start + batchSize).map((keyHash) => {
-        const record = { id: 'k', name: '', plan: 'free', hint: '', createdAt: '', rev: 1 };
+        const customerId = customerOf(keyHash);
+        const record = { id: 'k', customerId, name: '', plan: 'free', hint: '', createdAt: '', rev: 1 };
         const limits = { minute: 1_000_000, day: 1_000_000 };
         return consumeQuota(batch, { caller: createCaller(record, keyHash), limits });
       }),

@@ -110,7 +110,7 @@ describe(
       mend: () => unknown;
     }
 
-    let lost: IssuedKey & { record: Record<string, string> };
+    let lost: IssuedKey & { records: (readonly [redisKey: string, fields: Record<string, string>])[] };
     /** Requests to all workers, who take turns. */
     async function requestWithLost(): Promise<void> {
       for (let requests = 0; requests < 2 * workers; requests += 1) {
@@ -149,14 +149,16 @@ describe(
         alert: 'GatewayLostKeys',
         async make() {
           const key = await issue({});
-          const record = redisKeys.apiKey(key);
-          lost = { ...key, record: await server.redis.hgetall(record) };
+          const names = [redisKeys.customer(key.customerId), redisKeys.apiKey(key)];
+          const records = await Promise.all(
+            names.map(async (name) => [name, await server.redis.hgetall(name)] as const),
+          );
+          lost = { ...key, records };
           await requestWithLost();
-          const use = await server.redis.keys(redisKeys.usageMonth(key.customerId, '*'));
-          await server.redis.del(record, ...use);
+          await server.redis.del(...names, redisKeys.customerKeys(key.customerId));
           await requestWithLost();
         },
-        mend: () => server.redis.hset(redisKeys.apiKey(lost), lost.record),
+        mend: () => Promise.all(lost.records.map(([name, fields]) => server.redis.hset(name, fields))),
       },
       ...['GatewayNoUpstreamReady', 'GatewayUpstreamDown'].map((alert) => ({
         alert,

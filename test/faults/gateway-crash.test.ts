@@ -45,5 +45,5 @@ test('killing a gateway fails its requests in flight and nothing else', async ()
   expect(nextResponse.header('X-RateLimit-Remaining')).toBe(String(1000 - 8));
   await load.stop();
   expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
-  expect(await dayUsage(fleet.redis, loadKey.keyHash)).toBe(load.outcomes.length);
+  expect(await dayUsage(fleet.redis, loadKey.customerId)).toBe(load.outcomes.length);
 });

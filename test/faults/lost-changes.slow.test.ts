@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { recordPattern, redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
@@ -70,7 +70,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     const { id } = await issue();
     const { code, stderr } = await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(await replica.redis.keys(redisKeys.apiKey('*'))).toHaveLength(1);
+    expect(await replica.redis.keys(recordPattern)).toHaveLength(1);
   });
 
   test('the ops command prints the change with a warning, and exits with 3, until the replica confirms', async () => {
@@ -88,14 +88,15 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   });
 
   test('a key whose revocation is lost stays revoked, also after another change, and operators learn of it', async () => {
-    const { id, key, customerId, keyHash } = await issue();
+    const issued = await issue();
+    const { id, key } = issued;
     expect((await pets(key)).status).toBe(200);
     replication.discardReplies();
     await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect((await pets(key)).status).toBe(401);
     await failOver();
 
-    expect(await replica.redis.hget(redisKeys.apiKey({ customerId, keyHash }), 'revokedAt')).toBeNull();
+    expect(await replica.redis.hget(redisKeys.apiKey(issued), 'revokedAt')).toBeNull();
     for (let times = 0; times < 3; times += 1) {
       const response = await pets(key);
       expect(response.status).toBe(401);
@@ -150,29 +151,33 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
 
   test('a revocation in an older record is believed, also if another field is invalid', async () => {
     for (const edited of [{}, { minute: 'lots' }]) {
-      const { key, customerId, keyHash } = await issue();
+      const issued = await issue();
+      const { key } = issued;
+      const customer = redisKeys.customer(issued.customerId);
       expect((await pets(key)).status).toBe(200);
-      await master.redis.hset(redisKeys.apiKey({ customerId, keyHash }), {
-        ...edited,
-        revokedAt: 'yes',
-        rev: 1,
-      });
+      await master.redis.hset(redisKeys.apiKey(issued), 'revokedAt', 'yes');
+      await master.redis.hset(customer, { ...edited, rev: 1 });
       expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-      await master.redis.hdel(redisKeys.apiKey({ customerId, keyHash }), 'revokedAt', 'minute');
+      await master.redis.hdel(redisKeys.apiKey(issued), 'revokedAt');
+      await master.redis.hdel(customer, 'minute');
       expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
     }
   });
 
   test('an import of an older export is accepted, but a key whose revocation it lacks stays revoked', async () => {
     await using directory = await temporaryDirectory();
-    const { id, key, keyHash } = await issue({ minute: 20 });
+    const issued = await issue({ minute: 20 });
+    const { id, key } = issued;
     const leaked = await issue();
     const { stdout: exported } = await ops(master.url, 'keys', 'export');
     for (const minute of ['11', '12']) await ops(master.url, 'keys', 'set', id, '--minute', minute);
     expect(await limitOf(key)).toBe('"minute";q=12;w=60');
     await ops(master.url, 'keys', 'revoke', '--yes', leaked.id);
     expect((await pets(leaked.key)).status).toBe(401);
-    const records = [keyHash, leaked.keyHash].map((hash) => redisKeys.apiKey(hash));
+    const records = [issued, leaked].flatMap((place) => [
+      redisKeys.customer(place.customerId),
+      redisKeys.apiKey(place),
+    ]);
     await master.redis.del(...records, redisKeys.apiKeyIds, redisKeys.apiKeysByCreation);
     expect((await pets(key)).json).toMatchObject({ code: 'unknown_api_key' });
 

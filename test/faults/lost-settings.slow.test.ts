@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { placeOfHash } from '../../gateway/operations/api-key-index.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -151,13 +152,20 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
   test('are announced again after FLUSHALL, and taken over by a gateway that starts', async () => {
     const first = await start();
     const keys = await tune(first);
-    const record = redisKeys.apiKey(hashApiKey(keys.gold));
-    const fields = await redis.hgetall(record);
+    const keyHash = hashApiKey(keys.gold);
+    const place = await placeOfHash(redis, keyHash);
+    if (place === undefined) throw new Error('expected the customer of the key');
+    const records = await Promise.all(
+      [redisKeys.customer(place.customerId), redisKeys.apiKey(place)].map(
+        async (record) => [record, await redis.hgetall(record)] as const,
+      ),
+    );
     await redis.flushall();
     // An operator is faster than the next heartbeat.
     expect(await ops('keys', 'reindex')).toMatchObject({ code: 0 });
     const second = await start();
-    await redis.hset(record, fields);
+    await redis.set(redisKeys.keyCustomer(keyHash), place.customerId);
+    for (const [record, fields] of records) await redis.hset(record, fields);
     expect(await limits(second, keys.gold)).toBe(tunedGold);
     expect(await anonymousLimit(second)).toBe('7');
     expect(await enforcedPolicies()).toEqual([false]);

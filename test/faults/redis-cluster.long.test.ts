@@ -45,7 +45,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     for (const [index, responses] of responsesByKey.entries()) {
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(30);
-      expect(await dayUsage(fleet.redis, keys[index]?.keyHash ?? '')).toBe(20);
+      expect(await dayUsage(fleet.redis, keys[index]?.customerId ?? 'cus_')).toBe(20);
     }
   });
 
@@ -122,13 +122,15 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       keys.map(({ key }) => key),
     );
     await load.more(60);
-    await moveSlot(cluster, redisKeys.openWindow(keys[0]?.keyHash ?? '', 'minute'), () => load.more(150));
+    await moveSlot(cluster, redisKeys.openWindow(keys[0]?.customerId ?? 'cus_', 'minute'), () =>
+      load.more(150),
+    );
     await load.more(100);
     await load.stop();
     expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
     // Requests that were decided locally during the move are added to Redis afterwards.
-    for (const { key, keyHash } of keys)
-      await expect.poll(() => dayUsage(fleet.redis, keyHash)).toBe(load.count(key, 200));
+    for (const { key, customerId } of keys)
+      await expect.poll(() => dayUsage(fleet.redis, customerId)).toBe(load.count(key, 200));
     for (const gateway of fleet.gateways)
       expect(gateway.output()).not.toContain('Redis is unavailable; known keys');
   });
@@ -140,7 +142,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       keys.map(({ key }) => key),
     );
     await load.more(200);
-    const killedMaster = await cluster.masterOf(dayCounterKey(keys[0]?.keyHash ?? ''));
+    const killedMaster = await cluster.masterOf(dayCounterKey(keys[0]?.customerId ?? 'cus_'));
     await killedMaster.kill();
     await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
@@ -148,13 +150,13 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     await load.stop();
 
     expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
-    for (const { key, keyHash } of keys) {
+    for (const { key, customerId } of keys) {
       const served = load.count(key, 200);
       expect(served).toBeGreaterThanOrEqual(60);
       // During the outage each of the three instances may admit a third of the limit.
       expect(served).toBeLessThanOrEqual(120);
       // A replica may lack the master's last writes.
-      expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
+      expect(await dayUsage(fleet.redis, customerId)).toBeGreaterThanOrEqual(served - 3);
     }
     for (const gateway of fleet.gateways) {
       const lines = gateway.output().split('\n');
@@ -176,7 +178,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     await Promise.all(cluster.nodes.map((node) => node.restart()));
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
     expect((await pets(unseen.key)).status).toBe(200);
-    await expect.poll(() => dayUsage(fleet.redis, known.keyHash)).toBeGreaterThanOrEqual(32);
+    await expect.poll(() => dayUsage(fleet.redis, known.customerId)).toBeGreaterThanOrEqual(32);
   });
 });
 

@@ -91,9 +91,9 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       expect((await pets(unseen.key)).status).toBe(200);
       // 5 before and 30 during the outage. The request in flight when Redis stopped replying may count twice.
       await expect
-        .poll(() => dayUsage(kit.redis, known.keyHash), { timeout: 2000 })
+        .poll(() => dayUsage(kit.redis, known.customerId), { timeout: 2000 })
         .toBeGreaterThanOrEqual(35);
-      expect(await dayUsage(kit.redis, known.keyHash)).toBeLessThanOrEqual(36);
+      expect(await dayUsage(kit.redis, known.customerId)).toBeLessThanOrEqual(36);
       const lines = kit.gateway.output().split('\n');
       expect(lines.filter((line) => line.includes('Redis is unavailable; known keys'))).toHaveLength(1);
       expect(lines.filter((line) => line.includes('Redis is available again'))).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   );
 
   test('stalls of 0.3 s under load: what Redis counts late is not counted a second time', async () => {
-    const { key, keyHash } = await kit.issue({ minute: 100_000, day: 100_000 });
+    const { key, customerId } = await kit.issue({ minute: 100_000, day: 100_000 });
     const load = startKeyLoad([kit.gateway.url], [key]);
     for (let stall = 0; stall < 6; stall += 1) {
       await load.more(30);
@@ -113,7 +113,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await load.stop();
     expect(load.count(key, 200)).toBe(load.outcomes.length);
     expect(kit.gateway.output().match(/Redis is unavailable; known keys/g)).toHaveLength(6);
-    await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(load.outcomes.length);
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(load.outcomes.length);
   });
 
   test('80 to 140 ms to Redis: each request is counted once, here or there', async () => {
@@ -122,7 +122,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       REDIS_URL: `redis://127.0.0.1:${relay.port}`,
       PETS_SERVICE_URL: kit.upstream.url,
     });
-    const { key, keyHash } = await kit.issue({ minute: 100_000, day: 100_000 });
+    const { key, customerId } = await kit.issue({ minute: 100_000, day: 100_000 });
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     const load = startKeyLoad([gateway.url], [key]);
     for (let turn = 0; turn < 30; turn += 1) {
@@ -133,7 +133,9 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     relay.delayMs = 0;
     expect(load.count(key, 200)).toBe(load.outcomes.length);
     expect(gateway.output()).toContain('Redis is unavailable; known keys');
-    await expect.poll(() => dayUsage(kit.redis, keyHash), { timeout: 7000 }).toBe(load.outcomes.length + 1);
+    await expect
+      .poll(() => dayUsage(kit.redis, customerId), { timeout: 7000 })
+      .toBe(load.outcomes.length + 1);
   });
 
   test('what a stopped gateway has served in the outage is added once after the next start', async () => {
@@ -141,14 +143,14 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     const kept = join(data.path, 'kept-usage', encodeURIComponent(kit.server.url));
     const files = async () => (await readdir(kept)).map((name) => join(kept, name));
     const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, DATA_DIR: data.path };
-    const { key, keyHash } = await kit.issue({ minute: 100_000, day: 100_000 });
+    const { key, customerId } = await kit.issue({ minute: 100_000, day: 100_000 });
     const stopped = await startGateway({ ...env, GATEWAY_WORKERS: '2' });
     let served = 0;
     const pets = async () => {
       if ((await send(`${stopped.url}/v1/pets`, { key })).status === 200) served += 1;
     };
     for (let index = 0; index < 20; index += 1) await pets();
-    await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(20);
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(20);
     await kit.server.kill();
     for (let index = 0; index < 40; index += 1) await pets();
     expect(await stopped.stop()).toBe(0);
@@ -167,7 +169,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await using next = await startGateway(env);
     await expect.poll(files, { timeout: 10_000 }).toEqual([join(kept, 'cut-off.json.damaged')]);
     expect(next.output()).toMatch(/"level":50.*is damaged, and was set aside/);
-    await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(served);
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(served);
 
     // As if it had been killed between adding the files and deleting them.
     for (const [file, text] of copies) await writeFile(file, text);
@@ -175,7 +177,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await expect.poll(() => next.output()).toContain('Redis is unavailable');
     await kit.server.restart();
     await expect.poll(files, { timeout: 10_000 }).toHaveLength(1);
-    await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(served);
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(served);
   });
 
   test('without a directory to keep it in, the log says what is lost', async () => {
@@ -303,7 +305,7 @@ test(
   { tags: ['redis-server'], timeout: 120_000 },
   async () => {
     await using kit = await startGatewayKit();
-    const { key, keyHash } = await kit.issue({ minute: 100 });
+    const { key, customerId } = await kit.issue({ minute: 100 });
     const flusher = kit.server.redis.duplicate();
     await new Promise((resolve) => flusher.once('ready', resolve));
     const stop = new AbortController();
@@ -344,7 +346,7 @@ test(
     expect(refused).toEqual({ missing: 60, limited: 340 });
     const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
     expect(text).not.toMatch(/^gateway_local_decisions_total\{.*\} [1-9]/m);
-    expect(await dayUsage(kit.redis, keyHash)).toBe(100);
+    expect(await dayUsage(kit.redis, customerId)).toBe(100);
   },
 );
 

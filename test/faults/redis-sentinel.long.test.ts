@@ -24,11 +24,11 @@ describe(
     const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
 
     async function expectExactQuota(): Promise<void> {
-      const { key, keyHash } = await fleet.issue({ minute: 20 });
+      const { key, customerId } = await fleet.issue({ minute: 20 });
       const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => pets(key, index)));
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
-      expect(await dayUsage(fleet.redis, keyHash)).toBe(20);
+      expect(await dayUsage(fleet.redis, customerId)).toBe(20);
     }
 
     test('quotas are exact across three gateways', expectExactQuota);
@@ -68,13 +68,13 @@ describe(
         await expect.poll(() => fleet.redis.status, { timeout: 30_000 }).toBe('ready');
 
         expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
-        for (const { key, keyHash } of keys) {
+        for (const { key, customerId } of keys) {
           const served = load.count(key, 200);
           expect(served).toBeGreaterThanOrEqual(60);
           // During the outage each of the three instances may admit a third of the limit.
           expect(served).toBeLessThanOrEqual(120);
           // A replica may lack the master's last writes.
-          expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
+          expect(await dayUsage(fleet.redis, customerId)).toBeGreaterThanOrEqual(served - 3);
         }
         await expectExactQuota();
         for (const gateway of fleet.gateways) {

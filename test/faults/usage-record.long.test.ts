@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
+import type { CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
@@ -9,9 +10,9 @@ import { startRedisCluster } from '../support/stores/redis-cluster.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
 /** Sum of today and yesterday, because the test may run across midnight. */
-async function recorded({ redis }: GatewayFleet, keyHash: string) {
+async function recorded({ redis }: GatewayFleet, customerId: CustomerId) {
   const today = dayNumberOf(Date.now());
-  const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
+  const days = await readUsageDays(redis, customerId, { first: today - 1, last: today, oldest: 0 });
   const sum = (field: 'served' | 'refused') => days.reduce((total, day) => total + day[field], 0);
   return { served: sum('served'), refused: sum('refused') };
 }
@@ -20,7 +21,7 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
   test('is exact over an outage of Redis of 30 s', async () => {
     await using server = await startRedisServer();
     await using fleet = await startGatewayFleet(server.url, 2);
-    const { key, keyHash } = await fleet.issue({ minute: 60, day: 100_000 });
+    const { key, customerId } = await fleet.issue({ minute: 60, day: 100_000 });
     const load = startKeyLoad(
       fleet.gateways.map(({ url }) => url),
       [key],
@@ -38,11 +39,11 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
     expect(served + refused).toBe(load.outcomes.length);
     // What was in flight when Redis was killed may be counted there and locally.
     await expect
-      .poll(() => recorded(fleet, keyHash), { timeout: 12_000 })
+      .poll(() => recorded(fleet, customerId), { timeout: 12_000 })
       .toSatisfy(
         (use: { served: number; refused: number }) => use.refused === refused && use.served >= served,
       );
-    expect((await recorded(fleet, keyHash)).served).toBeLessThanOrEqual(served + 6);
+    expect((await recorded(fleet, customerId)).served).toBeLessThanOrEqual(served + 6);
   });
 
   test('has every served request of a killed gateway, and all refused ones of one that is stopped', async () => {
@@ -56,9 +57,9 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
     for (let index = 0; index < 30; index += 1) await fleet.pets(limited.key, 1);
     killed.signal('SIGKILL');
     await killed.exited;
-    expect(await recorded(fleet, served.keyHash)).toEqual({ served: 40, refused: 0 });
+    expect(await recorded(fleet, served.customerId)).toEqual({ served: 40, refused: 0 });
     await stopped.stop();
-    expect(await recorded(fleet, limited.keyHash)).toEqual({ served: 5, refused: 25 });
+    expect(await recorded(fleet, limited.customerId)).toEqual({ served: 5, refused: 25 });
   });
 
   test('is exact on a Redis Cluster, and exported from all shards', async () => {
@@ -68,9 +69,9 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
     await Promise.all(
       keys.flatMap(({ key }) => Array.from({ length: 10 }, (_, turn) => fleet.pets(key, turn))),
     );
-    for (const { keyHash } of keys) {
+    for (const { customerId } of keys) {
       await expect
-        .poll(() => recorded(fleet, keyHash), { timeout: 12_000 })
+        .poll(() => recorded(fleet, customerId), { timeout: 12_000 })
         .toEqual({ served: 4, refused: 6 });
     }
     const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
@@ -79,7 +80,7 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
     expect(stderr).toBe('');
     const rows = JSON.parse(stdout) as { id: string; served: number; refused: number }[];
     const totals = Map.groupBy(rows, ({ id }) => id);
-    expect([...totals.keys()].toSorted()).toEqual(keys.map(({ id }) => id).toSorted());
+    expect([...totals.keys()].toSorted()).toEqual(keys.map(({ customerId }) => customerId).toSorted());
     expect(rows.reduce((sum, row) => sum + row.served, 0)).toBe(36);
     expect(rows.reduce((sum, row) => sum + row.refused, 0)).toBe(54);
     const retention = await ops('retention', '--days', '30', '--json');

@@ -29,10 +29,10 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
 
   test('admits exactly the limit, whichever workers the requests go to', async () => {
-    const { key, keyHash } = await kit.issue();
+    const { key, customerId } = await kit.issue();
     const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(countOutcomes(responses.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
-    expect(await dayUsage(kit.redis, keyHash)).toBe(60);
+    expect(await dayUsage(kit.redis, customerId)).toBe(60);
     await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
     kit.expectNoOutage();
   });

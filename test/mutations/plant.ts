@@ -164,6 +164,18 @@ export function pickMutations(file: string, text: string, count: number): Mutati
   return picked.toSorted((one, other) => one.line - other.line);
 }
 
+/**
+ * Finds a line to change.
+ * @param before the line without its indentation
+ * @throws Error if the source does not have it exactly once
+ */
+export function chooseMutation(file: string, text: string, before: string, after: string): Mutation {
+  const found = text.split('\n').flatMap((line, index) => (line.trim() === before ? [index + 1] : []));
+  const [line] = found;
+  if (line === undefined || found.length > 1) throw new Error(`${file} has not one line: ${before}`);
+  return { file, line, rule: 'chosen', before, after };
+}
+
 /** The source with a change. */
 export function plant(text: string, { line, before, after }: Mutation): string {
   const lines = text.split('\n');

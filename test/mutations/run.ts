@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { identify, pickMutations, plant, type Mutation } from './plant.ts';
+import { chosenChanges, type ChosenChange } from './chosen.ts';
+import { chooseMutation, identify, pickMutations, plant, type Mutation } from './plant.ts';
 import { explanationOf, report, type Outcome } from './report.ts';
 import { targets, type Target } from './targets.ts';
 
@@ -26,6 +27,11 @@ async function pick({ source, tests }: Target) {
   const text = await readFile(join(root, source), 'utf8');
   const all = pickMutations(source, text, Number.POSITIVE_INFINITY).length;
   return pickMutations(source, text, Math.ceil(all / share)).map((mutation) => ({ mutation, tests }));
+}
+
+async function choose({ source, before, after, tests }: ChosenChange) {
+  const text = await readFile(join(root, source), 'utf8');
+  return { mutation: chooseMutation(source, text, before, after), tests };
 }
 
 /** @returns whether all tests pass */
@@ -78,7 +84,10 @@ async function readResults(): Promise<Map<string, Outcome>> {
 }
 
 const known = await readResults();
-const picked = (await Promise.all(targets.map(pick))).flat();
+const picked = [
+  ...(await Promise.all(targets.map(pick))).flat(),
+  ...(await Promise.all(chosenChanges.map(choose))),
+];
 const due = picked.filter(
   ({ mutation }) =>
     mutation.file.includes(filter) &&

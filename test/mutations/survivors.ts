@@ -21,8 +21,10 @@ export const survivors: readonly { file: string; before: string; after: string; 
   },
   {
     file: 'gateway/redis/scripts/consume.lua',
-    before: "return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTag, yesterday))",
-    after: "return string.format('%s:%.0f', yesterday, used >= 0 and used or rolledUp(keyTag, yesterday))",
+    before:
+      "return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(customerTag, yesterday))",
+    after:
+      "return string.format('%s:%.0f', yesterday, used >= 0 and used or rolledUp(customerTag, yesterday))",
     because:
       'it only tells whether a request was allowed since the last refusal: the next one that is gives today a counter, and so another text',
   },

@@ -15,7 +15,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'announce-2.lua': [direct],
   'audited.lua': ['gateway/audited-changes.test.ts'],
   'bans.lua': [model, record],
-  'change-record-1.lua': [model, 'gateway/audited-changes.test.ts'],
+  'change-record.lua': [model, 'gateway/audited-changes.test.ts'],
   'clock.lua': ['gateway/windows.test.ts', record, model],
   'consume.lua': [model, direct, 'gateway/quota-script.test.ts', record, 'gateway/windows.test.ts'],
   'lift-ban-2.lua': [model, record],
@@ -60,7 +60,9 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'api-keys/api-key-cache.ts': [],
   'api-keys/api-key-format.ts': [],
   'api-keys/api-key-record.ts': [],
+  'api-keys/customer-record.ts': [],
   'api-keys/newest-records.ts': [],
+  'api-keys/read-api-key.ts': [],
 };
 
 export const targets: readonly Target[] = [

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
@@ -61,12 +62,13 @@ describe('security headers of the gateway', () => {
   });
 
   test('are sent with 429 and during a ban', async () => {
-    const { key: limited, keyHash } = await kit.issue({ minute: 1 });
+    const issued = await kit.issue({ minute: 1 });
+    const { key: limited } = issued;
     await send(pets(), { key: limited });
     const refused = await send(pets(), { key: limited });
     expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
     expect(securityHeadersOf(refused.headers)).toEqual(expected);
-    await kit.redis.set(`gw:ban:{${keyHash}}`, 'by-hand', 'EX', 60);
+    await kit.redis.set(redisKeys.ban(issued), 'by-hand', 'EX', 60);
     const banned = await send(pets(), { key: limited });
     expect(banned.json).toMatchObject({ code: 'api_key_banned' });
     expect(securityHeadersOf(banned.headers)).toEqual(expected);

@@ -13,7 +13,8 @@ app.addHook('onRequest', async (request, reply) => {
   const keyHash = hash('sha256', request.headers.authorization?.slice('Bearer '.length) ?? '');
   const record = cachedRecords.get(keyHash);
   if (record !== undefined && Date.now() - record.readAtMs < 10_000) return;
-  const plan = await redis.hget(`gw:key:{${keyHash}}`, 'plan');
+  const customerId = await redis.get(`gw:key-customer:${keyHash}`);
+  const plan = await redis.hget(`gw:customer:{${customerId}}`, 'plan');
   if (plan === null) return reply.code(401).send({ code: 'unknown_api_key' });
   cachedRecords.set(keyHash, { plan, readAtMs: Date.now() });
 });

@@ -114,16 +114,18 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local header = ngx.var.http_authorization
         if not header then return ngx.exit(401) end
         local keyHash = sha256(header:sub(8))
-        local rev = ngx.shared.records:get(keyHash)
-        if not rev then
-          rev = redis(command('HMGET', 'gw:key:{' .. keyHash .. '}', 'rev'))[1]
-          if not rev then return ngx.exit(401) end
-          ngx.shared.records:set(keyHash, rev, 10)
+        local record = ngx.shared.records:get(keyHash)
+        if not record then
+          local customer = redis(command('MGET', 'gw:key-customer:' .. keyHash))[1]
+          if not customer then return ngx.exit(401) end
+          record = customer .. ' ' .. redis(command('HMGET', 'gw:customer:{' .. customer .. '}', 'rev'))[1]
+          ngx.shared.records:set(keyHash, record, 10)
         end
-        local tag = '{' .. keyHash .. '}'
+        local customer, rev = string.match(record, '^(%S+) (%d+)$')
+        local tag = '{' .. customer .. '}'
         local results = redis(command(
-          'EVALSHA', '${scriptSha}', 4, 'gw:key:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
-          'gw:strikes:' .. tag, '${formatPolicies(defaultBanPolicy)}', rev, '', ${limits}
+          'EVALSHA', '${scriptSha}', 4, 'gw:customer:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag .. ':' .. keyHash,
+          'gw:strikes:' .. tag .. ':' .. keyHash, '${formatPolicies(defaultBanPolicy)}', rev, '', ${limits}
         ))
         local result = results[1]
         if result[1] ~= '1' then

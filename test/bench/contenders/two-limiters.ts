@@ -22,7 +22,8 @@ function authenticate(): RequestHandler {
     const keyHash = hash('sha256', key);
     let record = cachedRecords.get(keyHash);
     if (record === undefined || Date.now() - record.readAtMs > 10_000) {
-      const plan = await redis.hget(`gw:key:{${keyHash}}`, 'plan');
+      const customerId = await redis.get(`gw:key-customer:${keyHash}`);
+      const plan = await redis.hget(`gw:customer:{${customerId}}`, 'plan');
       if (plan === null) return void res.status(401).json({ code: 'unknown_api_key' });
       record = { plan, readAtMs: Date.now() };
       cachedRecords.set(keyHash, record);

@@ -3,7 +3,8 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { allMutations, pickMutations, plant } from '../../mutations/plant.ts';
+import { chosenChanges } from '../../mutations/chosen.ts';
+import { allMutations, chooseMutation, pickMutations, plant } from '../../mutations/plant.ts';
 import { targets } from '../../mutations/targets.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -47,4 +48,18 @@ test('at least 100 changes can be planted, each in a text that parses', () => {
     return mutations;
   });
   expect(picked.length).toBeGreaterThanOrEqual(100);
+});
+
+test.each(chosenChanges)('$source has the line of a chosen change: $before', ({ source, before, after }) => {
+  const text = readFileSync(join(root, source), 'utf8');
+  const planted = plant(text, chooseMutation(source, text, before, after));
+  expect(planted).not.toBe(text);
+  if (source.endsWith('.ts')) stripTypeScriptTypes(planted);
+});
+
+test('a line that a source has twice, or not at all, is not chosen', () => {
+  const twice = 'a;\n  b;\n b;';
+  expect(chooseMutation('a.ts', twice, 'a;', '')).toMatchObject({ line: 1, before: 'a;' });
+  expect(() => chooseMutation('a.ts', twice, 'b;', '')).toThrow('a.ts has not one line: b;');
+  expect(() => chooseMutation('a.ts', twice, 'c;', '')).toThrow('a.ts has not one line: c;');
 });

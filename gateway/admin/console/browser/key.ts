@@ -5,6 +5,8 @@ import { url } from './url.ts';
 
 const states: Record<string, [label: string, tone: string]> = {
   valid: ['Valid', 'good'],
+  active: ['Active', 'good'],
+  suspended: ['Suspended', 'bad'],
   limited: ['Over its limit', 'caution'],
   no_limits: ['No limits', 'bad'],
   banned: ['Banned', 'bad'],
@@ -22,7 +24,13 @@ export function stateTag(state: string) {
 
 export const keyTitle = ({ id, name }: { id: string; name: string }) => (name === '' ? id : name);
 
-export const keyPath = (id: string) => url`/console/customers/${id}`;
+/** Path of a key or of a customer in the API. */
+export const apiPath = (id: string) =>
+  id.startsWith('cus_') ? url`/api/customers/${id}` : url`/api/keys/${id}`;
+
+/** Path of the page of a key or of a customer. */
+export const keyPath = (id: string) =>
+  id.startsWith('cus_') ? url`/console/customers/${id}` : url`/console/keys/${id}`;
 
 /** @param window such as "59 of 60 used" */
 export const usedOf = ({ used, limit }: { used: number; limit: number | null }) =>

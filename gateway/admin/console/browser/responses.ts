@@ -1,5 +1,6 @@
 /** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
 import type { z } from 'zod';
+import type { customerPageSchema } from '../../../operations/customers.ts';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
 import type { SettingState } from '../../../operations/setting-state.ts';
 import type { entrySchema } from '../../api/audit.ts';
@@ -19,6 +20,7 @@ export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
 export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
+export type { CustomerDetail, CustomerView as CustomerRow } from '../../../operations/customers.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { PastImpact } from '../../../operations/past-impact.ts';
 export type { KeyEffect } from '../../../operations/key-effect.ts';
@@ -55,6 +57,7 @@ export type Plan = z.infer<typeof planSchema>;
 export type PlanDetail = z.infer<typeof planDetailSchema>;
 export type PlanEffect = z.infer<typeof planEffectSchema>;
 export type PlanTrial = z.infer<typeof reportedTrialSchema>;
+export type CustomerList = z.infer<typeof customerPageSchema>;
 export type UsageMonths = z.infer<typeof usageMonthsSchema>;
 export type Session = z.infer<typeof sessionSchema>;
 export type ListedSession = z.infer<typeof listedSessionSchema>;

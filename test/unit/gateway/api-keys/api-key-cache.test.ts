@@ -87,3 +87,13 @@ test('an invalid record of a revoked key names the key', async () => {
     key: { id: 'key_1', customerId: 'cus_1', keyHash },
   });
 });
+
+test('a key of a suspended customer is refused, also without Redis', async () => {
+  const keys = cache();
+  record = { ...valid, suspendedAt: '2026-10-01T00:00:00.000Z' };
+  const suspended = { outcome: 'suspended', key: { id: 'key_1', customerId: 'cus_1', keyHash } };
+  expect(await keys.find(keyHash)).toEqual(suspended);
+  expect(keys.getCached(keyHash)).toBeUndefined();
+  open = false;
+  expect(await keys.find(keyHash)).toEqual(suspended);
+});

@@ -43,9 +43,7 @@ class BanKeyForm extends ActingElement {
             spellcheck="false"
             placeholder="key_…"
         /></label>
-        <p class="hint">
-          By name, find it under <a href="/console/customers">Customers</a> and ban it there.
-        </p>
+        <p class="hint">By name, find it under <a href="/console/keys">Keys</a> and ban it there.</p>
         ${inlineFailure(this.failure)}
         <div class="actions"><button ?disabled=${this.busy}>Ban…</button></div>
       </form>

@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { formatRelative } from '../format.ts';
+import { keyPath } from '../key.ts';
 import type { Ban } from '../responses.ts';
 import { url } from '../url.ts';
 import { table } from './table.ts';
@@ -24,7 +25,7 @@ export const banTable = (label: string, bans: Ban[], lift: ((ban: Ban) => void) 
 function row(ban: Ban, lift: ((ban: Ban) => void) | undefined) {
   const { id, name, plan, reason, endsAt } = ban;
   return html`<tr>
-    <th scope="row"><a href=${url`/console/customers/${id}`}>${name}</a></th>
+    <th scope="row"><a href=${keyPath(id)}>${name}</a></th>
     <td><a href=${url`/console/plans/${plan}`}>${plan}</a></td>
     <td>${endsAt === null ? 'with its next requests' : formatRelative(endsAt)}</td>
     <td>${reason}</td>

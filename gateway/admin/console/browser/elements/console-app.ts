@@ -27,6 +27,13 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
     title: 'Customer',
     load: () => import('../pages/customer.ts'),
   },
+  { path: /^\/console\/keys$/, element: 'page-keys', title: 'Keys', load: () => import('../pages/keys.ts') },
+  {
+    path: /^\/console\/keys\/(?<id>[^/]+)$/,
+    element: 'page-key',
+    title: 'Key',
+    load: () => import('../pages/key.ts'),
+  },
   {
     path: /^\/console\/usage$/,
     element: 'page-usage',
@@ -81,6 +88,7 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
 const navigation = [
   ['/console', 'Now'],
   ['/console/customers', 'Customers'],
+  ['/console/keys', 'Keys'],
   ['/console/usage', 'Usage'],
   ['/console/plans', 'Plans'],
   ['/console/bans', 'Bans'],

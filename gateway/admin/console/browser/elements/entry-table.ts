@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatTime } from '../format.ts';
+import { keyPath } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 import { url } from '../url.ts';
 import { table } from './table.ts';
@@ -30,8 +31,8 @@ export function entryTable(label: string, entries: readonly AuditEntry[], ofOne 
 }
 
 function targetLink(action: string, target: string, name: string | null) {
-  if (target.startsWith('key_')) {
-    return html`<a href=${url`/console/customers/${target}`} title=${target}>${name ?? target}</a>`;
+  if (/^(?:key|cus)_/.test(target)) {
+    return html`<a href=${keyPath(target)} title=${target}>${name ?? target}</a>`;
   }
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
     return html`<a href="/console/settings">${target}</a>`;

@@ -42,8 +42,8 @@ class FirstUse extends LightElement {
       return html`<p>A request needs an API key.</p>
         ${button}`;
     return html`<p>
-        There ${this.keys === 1 ? 'is' : 'are'} <a href="/console/customers">${plural(this.keys, 'key')}</a>.
-        Take one that you have, or issue another.
+        There ${this.keys === 1 ? 'is' : 'are'} <a href="/console/keys">${plural(this.keys, 'key')}</a>. Take
+        one that you have, or issue another.
       </p>
       ${button}`;
   }

@@ -8,8 +8,8 @@ import {
   formatTime,
   plural,
 } from '../format.ts';
+import { keyPath } from '../key.ts';
 import type { LiveState } from '../responses.ts';
-import { url } from '../url.ts';
 import { numeric, table } from './table.ts';
 
 type Gateway = LiveState['gateways'][number];
@@ -141,7 +141,7 @@ export function busiestTable({ busiestKeys }: LiveState) {
     rows: busiestKeys.map(
       ({ id, name, plan, state, requests, refused }) =>
         html`<tr>
-          <th scope="row"><a href=${url`/console/customers/${id}`}>${name}</a></th>
+          <th scope="row"><a href=${keyPath(id)}>${name}</a></th>
           <td>${plan}</td>
           <td class="number">${formatNumber(requests)}</td>
           <td class="number">

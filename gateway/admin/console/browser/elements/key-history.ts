@@ -2,6 +2,7 @@ import './time-chart.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
+import { apiPath } from '../key.ts';
 import { Refresher } from '../refresher.ts';
 import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
 import { url } from '../url.ts';
@@ -22,7 +23,7 @@ export class KeyHistory extends LightElement {
     entries: { state: true },
   };
 
-  /** Id of the key. */
+  /** Id of the key, whose customer's days these are, or of the customer. */
   item = '';
   days: DayUsage[] | undefined;
   refusals: Refusals[] | undefined;
@@ -41,8 +42,8 @@ export class KeyHistory extends LightElement {
   async read() {
     const key = this.item;
     const [usage, refusals, audit] = await Promise.all([
-      api.get<Page<DayUsage>>(url`/api/keys/${key}/usage?days=30`),
-      api.get<Page<Refusals>>(url`/api/keys/${key}/refusals`),
+      api.get<Page<DayUsage>>(`${apiPath(key)}/usage?days=30`),
+      api.get<Page<Refusals>>(`${apiPath(key)}/refusals`),
       api.get<Page<AuditEntry>>(url`/api/audit?target=${key}&limit=${auditEntries}`),
     ]);
     this.days = usage.items;
@@ -61,7 +62,11 @@ export class KeyHistory extends LightElement {
       ${renderRefusals(refusals)}
       <h2>Changes</h2>
       ${renderEntries(entries)}
-      <p><a href=${url`/console/audit?target=${this.item}`}>All changes of this key</a></p>
+      <p>
+        <a href=${url`/console/audit?target=${this.item}`}
+          >All changes of this ${this.item.startsWith('cus_') ? 'customer' : 'key'}</a
+        >
+      </p>
     `;
   }
 }
@@ -77,7 +82,7 @@ function renderDays(days: DayUsage[], entries: AuditEntry[]) {
     days.reduce((total, day) => total + day[field], 0);
   const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
   if (served + refused + bannedSeconds === 0) {
-    return html`<p class="quiet">The key was not used in the last ${days.length} days.</p>`;
+    return html`<p class="quiet">It was not used in the last ${days.length} days.</p>`;
   }
   const units = days.reduce((total, day) => total + (day.units ?? day.served), 0);
   const cost = units === served ? '' : ` at a cost of ${formatNumber(units)}`;

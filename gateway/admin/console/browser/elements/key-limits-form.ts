@@ -2,12 +2,14 @@ import { html, nothing } from 'lit';
 import { byWindow, windows, type WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
-import { describeNext } from '../key.ts';
+import { apiPath, describeNext } from '../key.ts';
 import { limitFields, limitTexts, typedLimits, withoutNulls, type LimitTexts } from '../limit-fields.ts';
 import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../responses.ts';
-import { url } from '../url.ts';
 import { LimitsForm } from './limits-form.ts';
 import { pastOfKeyText, shorterWindows } from './plan-effect-text.ts';
+
+/** A key or a customer. */
+type Subject = Pick<KeyDetail, 'id' | 'rev' | 'plan' | 'own' | 'limits'>;
 
 type Values = LimitTexts & {
   plan: string;
@@ -15,8 +17,8 @@ type Values = LimitTexts & {
   until: string;
 };
 
-/** Plan and own limits of a key. Dispatches `changed` with the key as it is then. */
-export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
+/** Plan and own limits of a customer, or of a key of one. Dispatches `changed` with it as it is then. */
+export class KeyLimitsForm extends LimitsForm<Subject, Values, KeyEffect> {
   static override properties = { plans: { attribute: false } };
 
   override readonly labels = { save: 'Save limits', try: 'Only try these limits' };
@@ -29,23 +31,23 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
     if (input instanceof HTMLInputElement) input.select();
   }
 
-  valuesOf({ plan, own }: KeyDetail) {
+  valuesOf({ plan, own }: Subject) {
     return { plan, until: '', ...limitTexts(own) };
   }
 
-  readEffect(key: KeyDetail, typed: Values) {
-    return api.post<KeyEffect>(url`/api/keys/${key.id}/effect`, bodyOf(key, typed));
+  readEffect(key: Subject, typed: Values) {
+    return api.post<KeyEffect>(`${apiPath(key.id)}/effect`, bodyOf(key, typed));
   }
 
-  async save(base: KeyDetail, typed: Values) {
+  async save(base: Subject, typed: Values) {
     const body = { rev: base.rev, ...bodyOf(base, typed) };
-    const key = await api.patch<ChangedKey>(url`/api/keys/${base.id}`, body);
+    const key = await api.patch<ChangedKey>(apiPath(base.id), body);
     return ['Limits changed, from the next request on', key] as const;
   }
 
-  async try({ id }: KeyDetail, typed: Values) {
+  async try({ id }: Subject, typed: Values) {
     const limits = withoutNulls(typedLimits(typed));
-    const key = await api.put<ChangedKey>(url`/api/keys/${id}/trial`, limits);
+    const key = await api.put<ChangedKey>(`${apiPath(id)}/trial`, limits);
     return ['The trial runs: requests are counted, and none is refused for it', key] as const;
   }
 
@@ -57,7 +59,7 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
     return this.typed !== undefined && Object.keys(withoutNulls(typedLimits(this.typed))).length > 0;
   }
 
-  fields(key: KeyDetail, values: Values) {
+  fields(key: Subject, values: Values) {
     const { plan } = values;
     return html`<label
         >Plan
@@ -82,27 +84,27 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
 
   effectView() {
     return html`<p class="quiet">
-        An empty limit is that of the plan. A change is in force from the key's next request on.
+        An empty limit is that of the plan. A change is in force from the next request on.
       </p>
       ${this.effect === undefined ? nothing : renderEffect(this.effect)}`;
   }
 
-  overtakenView(base: KeyDetail, key: KeyDetail) {
+  overtakenView(base: Subject, key: Subject) {
     if (base.rev === key.rev) return nothing;
     return html`<p class="failure-text" role="alert">
-      Somebody else has changed this key while you edit it.
+      Somebody else has changed this while you edit it.
       <button type="button" class="wa-plain" @click=${this.reset}>Show what is there now</button>
     </p>`;
   }
 }
 
 /** @param plan that is chosen */
-function likePlan(key: KeyDetail, plan: string, name: WindowName) {
+function likePlan(key: Subject, plan: string, name: WindowName) {
   const ofPlan = plan === key.plan ? (key.limits?.[name]?.plan ?? null) : null;
   return ofPlan === null ? 'as its plan' : `${ofPlan}, as its plan`;
 }
 
-function bodyOf({ own }: KeyDetail, { plan, until, ...texts }: Values) {
+function bodyOf({ own }: Subject, { plan, until, ...texts }: Values) {
   const limits = typedLimits(texts);
   if (until === '') return { plan, ...limits };
   const changed = byWindow((name) => (limits[name] === (own[name] ?? null) ? undefined : limits[name]));

@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { fieldOf, windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
+import { apiPath } from '../key.ts';
 import { limitsText } from '../plan-text.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
@@ -9,11 +10,11 @@ import { url } from '../url.ts';
 import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** Limits on trial of a key: what they would have refused so far. Dispatches `changed` with the key as it is then. */
+/** Limits on trial of a customer, or of a key of one: what they would have refused so far. Dispatches `changed` with the key as it is then. */
 class KeyTrialPanel extends ActingElement {
   static override properties = { key: { attribute: false } };
 
-  key: KeyDetail | undefined;
+  key: Pick<KeyDetail, 'id' | 'plan' | 'trial'> | undefined;
 
   async change(make: () => Promise<ChangedKey>, done: string) {
     await this.act(async () => this.announce(done, await make()));
@@ -54,7 +55,7 @@ class KeyTrialPanel extends ActingElement {
                   ?disabled=${this.busy}
                   @click=${() =>
                     void this.change(
-                      () => api.post(url`/api/keys/${id}/trial/apply`),
+                      () => api.post(`${apiPath(id)}/trial/apply`),
                       'The limits on trial are enforced now',
                     )}
                 >
@@ -64,7 +65,7 @@ class KeyTrialPanel extends ActingElement {
                   type="button"
                   ?disabled=${this.busy}
                   @click=${() =>
-                    void this.change(() => api.delete(url`/api/keys/${id}/trial`), 'The trial has ended')}
+                    void this.change(() => api.delete(`${apiPath(id)}/trial`), 'The trial has ended')}
                 >
                   End the trial
                 </button>

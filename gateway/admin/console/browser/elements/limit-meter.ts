@@ -1,7 +1,8 @@
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { currentTitle, windowNames } from '../../../../limits/windows.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { usedOf } from '../key.ts';
-import type { LimitInForce, WindowView } from '../responses.ts';
+import type { CustomerDetail, LimitInForce, WindowView } from '../responses.ts';
 import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 
@@ -59,16 +60,35 @@ export class LimitMeter extends LightElement {
       case 'temporary':
         return html`Temporary limit, until ${formatTime(this.until)}. Its plan ${this.plan} has ${ofPlan}.`;
       case 'key':
-        return html`Own limit of this key. Its plan ${this.plan} has ${ofPlan}.`;
+        return html`Own limit of the customer. Its plan ${this.plan} has ${ofPlan}.`;
       case 'plan':
         return html`Limit of its plan <a href=${url`/console/plans/${this.plan}`}>${this.plan}</a>.`;
       case 'gateways':
         return html`Redis has no valid limit of the plan
           <a href=${url`/console/plans/${this.plan}`}>${this.plan}</a>: gateways keep the last valid one.`;
       default:
-        return html`Neither the key nor its plan ${this.plan} has a valid limit.`;
+        return html`Neither the customer nor its plan ${this.plan} has a valid limit.`;
     }
   }
 }
 
 customElements.define('limit-meter', LimitMeter);
+
+interface Metered extends Pick<CustomerDetail, 'plan' | 'temporary' | 'now' | 'windows' | 'limits'> {}
+
+/** A meter for each window of a key or a customer. */
+export const limitMeters = ({ windows, limits, plan, temporary, now }: Metered) =>
+  html`<div class="panels">
+    ${windowNames.map((name) =>
+      windows[name] === undefined
+        ? nothing
+        : html`<limit-meter
+            heading=${currentTitle(name)}
+            plan=${plan}
+            now=${now}
+            until=${temporary?.until ?? ''}
+            .window=${windows[name]}
+            .source=${limits[name]}
+          ></limit-meter>`,
+    )}
+  </div>`;

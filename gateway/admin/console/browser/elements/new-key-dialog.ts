@@ -106,9 +106,7 @@ export class NewKeyDialog extends DialogElement {
       ${this.fields()} ${reasonField()} ${inlineFailure(this.failure)}
       ${
         this.mayExist
-          ? html`<p>
-              A key may have been made all the same, which nobody has: look under Changes or Customers.
-            </p>`
+          ? html`<p>A key may have been made all the same, which nobody has: look under Audit or Keys.</p>`
           : nothing
       }
       <div class="dialog-actions">

@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
 import { fieldOf, windowNames, windowOf } from '../../../../limits/windows.ts';
 import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
+import { keyPath } from '../key.ts';
 import type { PastImpact, PlanEffect, PlanTrial } from '../responses.ts';
-import { url } from '../url.ts';
 import { numeric, table } from './table.ts';
 
 type Report = NonNullable<PlanTrial['report']>;
@@ -40,8 +40,7 @@ const hitTable = (keys: PlanEffect['hardestHit'], total: number) =>
   })}
   ${moreText(total - keys.length)}`;
 
-const keyLink = (id: string, name: string) =>
-  html`<a href=${url`/console/customers/${id}`}>${name || id}</a>`;
+const keyLink = (id: string, name: string) => html`<a href=${keyPath(id)}>${name || id}</a>`;
 
 const moreText = (more: number) =>
   more <= 0 ? nothing : html`<p class="quiet">and ${formatNumber(more)} more</p>`;

@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { byWindow, fieldOf, windows, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
+import { keyPath } from '../key.ts';
 import { withoutNulls } from '../limit-fields.ts';
 import { countedText, limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
@@ -160,7 +161,7 @@ function hitTable(keys: PlanTrialReport['hardestHit']) {
     rows: keys.map(
       (key) =>
         html`<tr>
-          <td><a href=${url`/console/customers/${key.id}`}>${key.name}</a></td>
+          <td><a href=${keyPath(key.id)}>${key.name}</a></td>
           <td class="number">${formatNumber(key.requests)}</td>
           ${shown.map(
             ({ name }) => html`<td class="number">${formatNumber(key[fieldOf('refused', name)] ?? 0)}</td>`,

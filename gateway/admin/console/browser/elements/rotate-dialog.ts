@@ -35,7 +35,10 @@ export class RotateDialog extends NewKeyDialog {
   }
 
   override fields() {
-    return html`<p>A new key takes over the name, plan, limits and expiry. Its counts start at 0.</p>
+    return html`<p>
+        A new key takes over the name, scopes and expiry. Plan, limits and what is used of them are the
+        customer's.
+      </p>
       <label
         >The old key
         <select name="grace" autofocus>

@@ -1,48 +1,38 @@
-import '../elements/ban-dialog.ts';
 import '../elements/confirm-dialog.ts';
-import '../elements/key-facts-form.ts';
+import '../elements/customer-facts-form.ts';
+import '../elements/further-key-dialog.ts';
 import '../elements/key-history.ts';
-import '../elements/key-status.ts';
-import '../elements/key-trial.ts';
-import '../elements/limit-meter.ts';
 import '../elements/key-limits-form.ts';
-import '../elements/rotate-dialog.ts';
+import '../elements/key-trial.ts';
 import { html, nothing } from 'lit';
-import { currentTitle, isWindowName, windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { ActingElement } from '../elements/acting-element.ts';
 import { showDialog } from '../elements/dialog-element.ts';
-import { KeyFactsForm } from '../elements/key-facts-form.ts';
 import { KeyHistory } from '../elements/key-history.ts';
-import { KeyLimitsForm } from '../elements/key-limits-form.ts';
+import { limitMeters } from '../elements/limit-meter.ts';
 import { notify } from '../elements/notice.ts';
 import { failureText, inlineFailure } from '../elements/page-state.ts';
-import { numeric, table } from '../elements/table.ts';
-import { formatNumber, formatRelative, formatTime } from '../format.ts';
+import { table } from '../elements/table.ts';
+import { formatRelative, formatTime, plural } from '../format.ts';
 import { fetchPlanNames } from '../key-search.ts';
-import { keyPath, keyTitle } from '../key.ts';
+import { apiPath, describeNext, keyPath, keyTitle, stateTag } from '../key.ts';
 import { limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
-import type { ChangedKey, KeyDetail } from '../responses.ts';
+import type { Changed, CustomerDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 
-/** While the page is visible, the key is read again this long after the last time. */
 const refreshMs = 2000;
 const failedMs = 5000;
 
-/** One API key: its state, what it uses, and everything that can be done about it. */
+/** One customer: what it uses, its keys, and everything that can be done about it. */
 class PageCustomer extends ActingElement {
-  static override properties = {
-    item: {},
-    key: { state: true },
-    plans: { state: true },
-  };
+  static override properties = { item: {}, customer: { state: true }, plans: { state: true } };
 
-  /** Id of the key. */
+  /** Id of the customer. */
   item = '';
-  key: KeyDetail | undefined;
+  customer: CustomerDetail | undefined;
   plans: string[] = [];
   /** Changes made on this page. */
   changes = 0;
@@ -57,189 +47,163 @@ class PageCustomer extends ActingElement {
     void fetchPlanNames().then((plans) => (this.plans = plans));
   }
 
-  get path() {
-    return url`/api/keys/${this.item}`;
-  }
-
-  /** Reads the key. What a change has overtaken is dropped. */
+  /** Reads the customer. What a change has overtaken is dropped. */
   async read() {
     const { changes } = this;
-    const key = await api.get<KeyDetail>(this.path);
+    const customer = await api.get<CustomerDetail>(apiPath(this.item));
     if (changes !== this.changes) return;
-    this.key = key;
-    document.title = document.title.replace(/^.*? – /, `${keyTitle(key)} – `);
+    this.customer = customer;
+    document.title = document.title.replace(/^.*? – /, `${keyTitle(customer)} – `);
   }
 
-  /** @param key after a change */
-  changed(key: KeyDetail) {
+  changed(customer: CustomerDetail) {
     this.changes += 1;
-    this.key = key;
+    this.customer = customer;
     this.failure = undefined;
     const history = this.querySelector('key-history');
     if (history instanceof KeyHistory) void history.load();
   }
 
-  /** @param action of key-status */
-  help(action: string) {
-    const limits = this.querySelector('limits-form');
-    const facts = this.querySelector('key-facts-form');
-    if (action === 'lift') void this.lift();
-    else if (action === 'reset-day') void this.resetDay();
-    else if (action === 'revoke') showDialog(this, 'confirm-dialog');
-    else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.editExpiry();
-    else if ((isWindowName(action) || action === 'plan') && limits instanceof KeyLimitsForm) {
-      void limits.edit(action);
-    }
+  onChanged({ detail }: CustomEvent<CustomerDetail>) {
+    this.changed(detail);
   }
 
-  async lift() {
+  async make(change: () => Promise<Changed<CustomerDetail>>, done: string) {
     await this.act(async () => {
-      const key = await api.delete<ChangedKey>(`${this.path}/ban`);
-      this.changed(key);
-      notify(`The ban of ${keyTitle(key)} is lifted`, key.warnings);
+      const customer = await change();
+      this.changed(customer);
+      notify(done, customer.warnings);
     });
   }
 
-  async resetDay() {
-    await this.act(async () => {
-      const key = await api.delete<ChangedKey>(`${this.path}/day`);
-      this.changed(key);
-      notify(`The day of ${keyTitle(key)} counts from 0 again`, key.warnings);
-    });
-  }
-
-  async endTemporary() {
-    await this.act(async () => {
-      const key = await api.patch<ChangedKey>(this.path, { rev: this.key?.rev, temporary: null });
-      this.changed(key);
-      notify('The temporary limits have ended', key.warnings);
-    });
-  }
-
-  async revoke() {
-    const key = await api.post<ChangedKey>(`${this.path}/revoke`);
-    this.changed(key);
-    notify('The key is revoked: its requests are refused from now on', key.warnings);
+  async suspend() {
+    const customer = await api.post<Changed<CustomerDetail>>(`${apiPath(this.item)}/suspend`);
+    this.changed(customer);
+    notify('The customer is suspended: requests of all its keys are refused from now on', customer.warnings);
   }
 
   override render() {
-    const { key } = this;
-    if (key === undefined) {
+    const { customer } = this;
+    if (customer === undefined) {
       if (this.refresher.failure === undefined) return this.refresher.placeholder();
       return html`<h1>Customer</h1>
         ${this.refresher.placeholder()}
         <p><a href="/console/customers">All customers</a></p>`;
     }
-    const hasRecord = key.windows !== null;
-    const canChange = session.isOperator && hasRecord && key.state !== 'revoked';
+    const { temporary } = customer;
     return html`
       <p><a href="/console/customers">Customers</a></p>
-      <h1>${keyTitle(key)}</h1>
+      <h1>${keyTitle(customer)}</h1>
       ${this.refresher.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.refresher.failure)}</p>`}
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
-      <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
-      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)} ${renderMeters(key)}
-      <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
+      <p>${stateTag(customer.state)} The next request is ${describeNext(customer.next)}.</p>
+      ${inlineFailure(this.failure)} ${renderFacts(customer)}
+      <h2>Use now</h2>
+      ${limitMeters(customer)}
+      <h2>Keys</h2>
+      ${renderKeys(customer)} ${this.renderActions(customer)}
+      <key-trial .key=${customer} @changed=${this.onChanged}></key-trial>
       ${
-        canChange
+        session.isOperator
           ? html`<h2>Plan and limits</h2>
-              ${this.renderTemporary(key)}
-              <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
-              <h2>Name, expiry and scopes</h2>
-              <key-facts-form .key=${key} @changed=${this.onChanged}></key-facts-form>`
+              ${temporary === null ? nothing : this.renderTemporary(temporary)}
+              <limits-form .subject=${customer} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
+              <h2>About the customer</h2>
+              <customer-facts-form .customer=${customer} @changed=${this.onChanged}></customer-facts-form>`
           : nothing
       }
-      ${this.renderActions(key, canChange)}
-      <key-history item=${key.id}></key-history>
-      ${this.renderDialogs(key)}
+      <key-history item=${customer.id}></key-history>
+      ${session.isOperator ? this.renderDialogs(customer) : nothing}
     `;
   }
 
-  onChanged({ detail }: CustomEvent<KeyDetail>) {
-    this.changed(detail);
-  }
-
-  renderTemporary({ temporary }: KeyDetail) {
-    if (temporary === null) return nothing;
+  renderTemporary(temporary: NonNullable<CustomerDetail['temporary']>) {
+    const end = () =>
+      this.make(
+        () => api.patch(apiPath(this.item), { rev: this.customer?.rev, temporary: null }),
+        'The temporary limits have ended',
+      );
     return html`<p>
       Until ${formatTime(temporary.until)}: ${limitsText(temporary)}.
-      <button type="button" @click=${this.endTemporary}>End them now</button>
+      <button type="button" @click=${end}>End them now</button>
     </p>`;
   }
 
-  renderActions(key: KeyDetail, canChange: boolean) {
-    const canRevoke = session.isOperator && (canChange || key.state === 'unusable');
-    if (!canRevoke) return nothing;
-    return html`<h2>Actions</h2>
-      <div class="actions">
-        ${
-          canChange && key.state !== 'expired'
-            ? html`<button type="button" @click=${() => showDialog(this, 'rotate-dialog')}>
-                  Rotate the key…
-                </button>
-                ${
-                  key.ban === null
-                    ? html`<button type="button" @click=${() => showDialog(this, 'ban-dialog')}>Ban…</button>`
-                    : html`<button type="button" @click=${this.lift}>Lift the ban</button>
-                        <button type="button" @click=${() => showDialog(this, 'ban-dialog')}>
-                          Ban for another time…
-                        </button>`
-                }
-                <button
-                  type="button"
-                  ?disabled=${(key.windows?.day.used ?? 0) === 0}
-                  title="Its day limit counts from 0 again; the record of use keeps what was served"
-                  @click=${this.resetDay}
-                >
-                  Set the day back
-                </button>`
-            : nothing
-        }
-        <button type="button" class="wa-danger" @click=${() => showDialog(this, 'confirm-dialog')}>
-          Revoke…
-        </button>
-      </div>`;
+  renderActions({ state, windows, items }: CustomerDetail) {
+    if (!session.isOperator) return nothing;
+    const path = apiPath(this.item);
+    return html`<div class="actions">
+      <button type="button" class="wa-brand" @click=${() => showDialog(this, 'further-key-dialog')}>
+        Add a key…
+      </button>
+      <button
+        type="button"
+        ?disabled=${windows.day.used === 0}
+        title="Its day limit counts from 0 again; the record of use keeps what was served"
+        @click=${() => this.make(() => api.delete(`${path}/day`), 'The day counts from 0 again')}
+      >
+        Set the day back
+      </button>
+      ${
+        state === 'suspended'
+          ? html`<button
+              type="button"
+              @click=${() => this.make(() => api.post(`${path}/resume`), 'The customer is active again')}
+            >
+              Resume
+            </button>`
+          : html`<button type="button" class="wa-danger" @click=${() => showDialog(this, '.suspend')}>
+              Suspend…
+            </button>`
+      }
+      ${
+        items.every((key) => key.state === 'revoked' || key.state === 'expired')
+          ? html`<button type="button" class="wa-danger" @click=${() => showDialog(this, '.remove')}>
+              Remove…
+            </button>`
+          : nothing
+      }
+    </div>`;
   }
 
-  renderDialogs(key: KeyDetail) {
-    if (!session.isOperator) return nothing;
-    return html`<ban-dialog .key=${key} @changed=${this.onChanged}></ban-dialog>
-      <rotate-dialog
-        .of=${key}
-        @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
-      ></rotate-dialog>
+  renderDialogs(customer: CustomerDetail) {
+    const title = keyTitle(customer);
+    return html`<further-key-dialog
+        .of=${customer}
+        @issued=${() => void this.refresher.now()}
+      ></further-key-dialog>
       <confirm-dialog
-        heading=${`Revoke the key of ${keyTitle(key)}?`}
-        action="Revoke the key"
+        class="suspend"
+        heading=${`Suspend ${title}?`}
+        action="Suspend the customer"
         danger
-        .typed=${keyTitle(key)}
-        .message=${html`<p>
-          From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.
-        </p>`}
-        .run=${() => this.revoke()}
+        .message=${html`<p>Requests of ${plural(customer.keys, 'key')} get 401 from the next one on, until you resume it.</p>`}
+        .run=${() => this.suspend()}
+      ></confirm-dialog>
+      <confirm-dialog
+        class="remove"
+        heading=${`Remove ${title}?`}
+        action="Remove the customer"
+        danger
+        .typed=${title}
+        .message=${html`<p>Its record and those of its keys are deleted. What it has used stays in the record of use.</p>`}
+        .run=${async () => {
+          await api.delete(apiPath(customer.id));
+          router.navigate('/console/customers');
+        }}
       ></confirm-dialog>`;
   }
 }
 
-function renderFacts(key: KeyDetail) {
-  const { id, hint, plan, createdAt, expiresAt, scopes, replaces, replacedBy, strikes, strikesToBan } = key;
+function renderFacts({ id, plan, contact, reference, notes, createdAt }: CustomerDetail) {
   const facts: [string, unknown][] = [
     ['Id', html`<code>${id}</code>`],
-    ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
-    ['Plan', plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`],
+    ['Plan', html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`],
+    ['Contact', contact ?? '–'],
+    ['Reference', reference ?? '–'],
+    ['Notes', notes ?? '–'],
     ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-    ['Expires', expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`],
-    ['Scopes', scopes === null ? 'all' : scopes.join(' ')],
   ];
-  if (strikes !== null && strikes > 0) {
-    facts.push([
-      'Strikes',
-      `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
-    ]);
-  }
-  if (replaces !== null) facts.push(['Replaces', html`<a href=${keyPath(replaces)}>${replaces}</a>`]);
-  if (replacedBy !== null)
-    facts.push(['Replaced by', html`<a href=${keyPath(replacedBy)}>${replacedBy}</a>`]);
   return html`<dl class="key-facts">
     ${facts.map(
       ([name, value]) =>
@@ -251,48 +215,24 @@ function renderFacts(key: KeyDetail) {
   </dl>`;
 }
 
-/** Who goes on with the key after its end. */
-function renderRefusedUse({ refusedUse, state }: KeyDetail) {
-  if (refusedUse.length === 0) return nothing;
-  return html`<h2>Used after its end</h2>
-    <p>
-      ${state === 'valid' ? 'Before it was valid again, these' : 'These'} addresses sent requests with this
-      key, which were refused: the ${refusedUse.length === 1 ? 'latest one' : `latest ${refusedUse.length}`}.
-      <a href="/console/addresses">Block an address</a>
-    </p>
-    ${table({
-      label: 'Used after its end',
-      region: 'wide',
-      headings: ['Address', 'First', 'Last', numeric('Requests')],
-      rows: refusedUse.map(
-        ({ address, from, to, requests }) =>
-          html`<tr>
-            <th scope="row">${address}</th>
-            <td>${formatTime(from)}</td>
-            <td>${formatTime(to)}</td>
-            <td class="number">${formatNumber(requests)}</td>
-          </tr>`,
-      ),
-    })}`;
-}
-
-function renderMeters({ windows, limits, plan, temporary, now }: KeyDetail) {
-  if (windows === null || limits === null) return nothing;
-  return html`<h2>Use now</h2>
-    <div class="panels">
-      ${windowNames.map((name) =>
-        windows[name] === undefined
-          ? nothing
-          : html`<limit-meter
-              heading=${currentTitle(name)}
-              plan=${plan}
-              now=${now}
-              until=${temporary?.until ?? ''}
-              .window=${windows[name]}
-              .source=${limits[name]}
-            ></limit-meter>`,
-      )}
-    </div>`;
+function renderKeys({ items }: CustomerDetail) {
+  if (items.length === 0) return html`<p class="quiet">It has none.</p>`;
+  return table({
+    label: 'Keys',
+    region: 'wide',
+    headings: ['Name', 'State', 'Key', 'Scopes', 'Created', 'Expires'],
+    rows: items.map(
+      (key) =>
+        html`<tr>
+          <th scope="row"><a href=${keyPath(key.id)}>${keyTitle(key)}</a></th>
+          <td>${stateTag(key.state)}</td>
+          <td><code>${key.hint === '' ? key.id : key.hint}</code></td>
+          <td>${key.scopes === null ? 'all' : key.scopes.join(' ')}</td>
+          <td>${key.createdAt === '' ? '–' : formatRelative(key.createdAt)}</td>
+          <td>${key.expiresAt === null ? 'never' : formatRelative(key.expiresAt)}</td>
+        </tr>`,
+    ),
+  });
 }
 
 customElements.define('page-customer', PageCustomer);

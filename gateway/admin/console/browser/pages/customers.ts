@@ -1,36 +1,30 @@
-import '../elements/confirm-dialog.ts';
 import '../elements/issue-dialog.ts';
-import '../elements/key-search-box.ts';
 import { html, nothing } from 'lit';
 import { windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
-import { notify } from '../elements/notice.ts';
 import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
+import { pagingLinks } from '../elements/paging-links.ts';
 import { numeric, table } from '../elements/table.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
-import { searchKeys } from '../key-search.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
-import type { Changed, KeyList, KeyRow } from '../responses.ts';
+import type { CustomerList, CustomerRow } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 
-/** All API keys, newest first, and a search that takes anything. */
-class PageCustomers extends LightElement {
-  static override properties = {
-    found: { state: true },
-    isComplete: { state: true },
-    failure: { state: true },
-    selected: { state: true },
-  };
+const pageSize = 50;
+/** Time without a key press after which a search begins. */
+const typingMs = 250;
 
-  found: KeyList | undefined;
-  isComplete = false;
+/** All customers, newest first. */
+class PageCustomers extends LightElement {
+  static override properties = { found: { state: true }, failure: { state: true } };
+
+  found: CustomerList | undefined;
   failure: unknown;
-  /** Keys that are to be revoked together, by id. They stay selected on other pages and with other filters. */
-  selected: ReadonlyMap<string, KeyRow> = new Map();
+  typing: ReturnType<typeof setTimeout> | undefined;
   request = new AbortController();
 
   constructor() {
@@ -41,49 +35,43 @@ class PageCustomers extends LightElement {
         if (path === '/console/customers') void this.load();
       });
     });
-    this.whileConnected(() => () => this.request.abort());
+    this.whileConnected(() => () => {
+      clearTimeout(this.typing);
+      this.request.abort();
+    });
   }
 
+  /** Reads one page. The API reads a part of many customers at a time, so this goes on until the page is full. */
   async load() {
     this.request.abort();
-    const request = new AbortController();
-    this.request = request;
-    const { signal } = request;
+    const { signal } = (this.request = new AbortController());
+    const wanted = new URLSearchParams({ limit: String(pageSize) });
+    for (const name of ['search', 'plan', 'after']) {
+      const value = router.location.query.get(name);
+      if (value !== null) wanted.set(name, value);
+    }
     this.failure = undefined;
-    this.isComplete = false;
     try {
-      const found = await searchKeys(router.location.query, {
-        signal,
-        onPart: (part) => {
-          if (!signal.aborted) this.found = part;
-        },
-      });
-      if (signal.aborted) return;
-      this.found = found;
-      this.isComplete = true;
+      for (let items: CustomerRow[] = []; ;) {
+        const part = await api.get<CustomerList>(`/api/customers?${wanted}`, signal);
+        items = [...items, ...part.items];
+        this.found = { ...part, items };
+        if (part.next === null || items.length >= pageSize) return;
+        wanted.set('after', part.next);
+        wanted.set('limit', String(pageSize - items.length));
+      }
     } catch (error) {
       if (!signal.aborted) this.failure = error;
     }
   }
 
-  select(keys: readonly KeyRow[], isSelected: boolean) {
-    const selected = new Map(this.selected);
-    for (const key of keys) {
-      if (isSelected) selected.set(key.id, key);
-      else selected.delete(key.id);
-    }
-    this.selected = selected;
-  }
-
-  async revoke() {
-    const ids = [...this.selected.keys()];
-    const { revoked, alreadyRevoked, warnings } = await api.post<
-      Changed<{ revoked: number; alreadyRevoked: number }>
-    >('/api/keys/revoke', { ids });
-    this.selected = new Map();
-    const before = alreadyRevoked === 0 ? '' : ` ${plural(alreadyRevoked, 'key')} had been revoked before.`;
-    notify(`${plural(revoked, 'key')} revoked, from the next request on.${before}`, warnings);
-    await this.load();
+  search({ target }: Event) {
+    if (!(target instanceof HTMLInputElement)) return;
+    clearTimeout(this.typing);
+    this.typing = setTimeout(
+      () => router.setQuery({ search: target.value.trim(), after: undefined }),
+      typingMs,
+    );
   }
 
   override render() {
@@ -93,176 +81,83 @@ class PageCustomers extends LightElement {
         ${
           session.isOperator
             ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
-                Issue a key
+                New customer with a key
               </button>`
             : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`
         }
       </div>
-      <key-search-box></key-search-box>
+      <form role="search" class="search-box" @submit=${(event: Event) => event.preventDefault()}>
+        <label class="search-text"
+          >Search
+          <input
+            type="search"
+            autocomplete="off"
+            maxlength="200"
+            placeholder="Name, contact, reference or id"
+            value=${router.location.query.get('search') ?? ''}
+            @input=${this.search}
+          />
+        </label>
+      </form>
+      <p class="quiet">An API key, its hint or its hash is found under <a href="/console/keys">Keys</a>.</p>
       ${this.failure === undefined ? this.renderFound() : loadFailure(this.failure, () => void this.load())}
       <issue-dialog
         @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
       ></issue-dialog>
-      ${this.renderRevocation()}
     `;
   }
 
   renderFound() {
     const { found } = this;
     if (found === undefined) return loading();
+    const { items, next, total } = found;
+    const { query } = router.location;
+    const isFiltered = query.has('search') || query.has('plan');
+    const more = next === null ? '' : ' or more';
     return html`
-      <p class="quiet" role="status">${this.describeProgress(found)}</p>
-      ${this.renderSelection()}
-      ${found.items.length === 0 ? (this.isComplete ? this.renderEmpty(found) : nothing) : this.renderTable(found.items)}
-      ${this.isComplete ? renderPaging(found.next) : nothing}
+      <p class="quiet" role="status">
+        ${isFiltered ? `${formatNumber(items.length)}${more} of ${plural(total, 'customer')} match` : `${plural(total, 'customer')}, newest first`}
+      </p>
+      ${items.length === 0 ? renderEmpty(total) : renderTable(items)} ${pagingLinks(next)}
     `;
   }
+}
 
-  describeProgress({ items, next, read, total }: KeyList) {
-    const all = formatNumber(total);
-    if (!this.isComplete) return `Searching: ${formatNumber(read)} of ${all} keys read…`;
-    const isFiltered = Array.from(router.location.query.keys()).some((name) => name !== 'after');
-    if (!isFiltered) return `${all} keys, newest first`;
-    const more = next === null ? '' : ' or more';
-    return `${formatNumber(items.length)}${more} of ${all} keys match`;
-  }
+function renderTable(items: CustomerRow[]) {
+  return table({
+    label: 'Customers',
+    region: 'wide',
+    headings: ['Name', 'State', 'Plan', numeric('Keys'), 'Reference', 'Contact', 'Created'],
+    rows: items.map((customer) => {
+      const { id, plan, state, keys, reference, contact, createdAt } = customer;
+      const ownLimits = windowNames.some((name) => (customer[name] ?? null) !== null);
+      return html`<tr>
+        <th scope="row"><a href=${keyPath(id)}>${keyTitle(customer)}</a></th>
+        <td>${stateTag(state)}</td>
+        <td>
+          <a href=${url`/console/plans/${plan}`}>${plan}</a>
+          ${ownLimits ? html`<span class="quiet">own limits</span>` : nothing}
+        </td>
+        <td class="number">${formatNumber(keys)}</td>
+        <td>${reference ?? '–'}</td>
+        <td>${contact ?? '–'}</td>
+        <td>${createdAt === '' ? '–' : formatRelative(createdAt)}</td>
+      </tr>`;
+    }),
+  });
+}
 
-  renderSelection() {
-    const { size } = this.selected;
-    if (size === 0) return nothing;
-    return html`<div class="actions selection" role="group" aria-label="Selected keys">
-      <span role="status">${plural(size, 'key')} selected</span>
-      <button
-        type="button"
-        class="wa-danger wa-outlined"
-        ?disabled=${size > maxSelected}
-        @click=${() => showDialog(this, '.revoke')}
-      >
-        Revoke…
-      </button>
-      <button type="button" class="wa-plain" @click=${() => (this.selected = new Map())}>Select none</button>
-      ${
-        size > maxSelected
-          ? html`<span class="quiet">More than ${maxSelected}: use <code>ops keys revoke</code></span>`
-          : nothing
-      }
-    </div>`;
-  }
-
-  /** Names all of them: some may be on another page. */
-  renderRevocation() {
-    const keys = [...this.selected.values()];
-    return html`<confirm-dialog
-      class="revoke"
-      heading=${`Revoke ${plural(keys.length, 'key')}?`}
-      action="Revoke them"
-      danger
-      .typed=${String(keys.length)}
-      .message=${html`<p>Their requests get 401 from the next one on. A revoked key cannot be restored.</p>
-        <ul>
-          ${keys.map((key) => html`<li>${keyTitle(key)} <span class="quiet">${key.plan}, ${key.id}</span></li>`)}
-        </ul>`}
-      .run=${() => this.revoke()}
-    ></confirm-dialog>`;
-  }
-
-  renderTable(items: KeyRow[]) {
-    const { selected } = this;
-    const selectable = session.isOperator ? items.filter(isSelectable) : [];
-    const count = selectable.filter(({ id }) => selected.has(id)).length;
-    const all = html`<th scope="col">
-      <input
-        type="checkbox"
-        aria-label="Select all keys of this page"
-        ?disabled=${selectable.length === 0}
-        .checked=${count > 0 && count === selectable.length}
-        .indeterminate=${count > 0 && count < selectable.length}
-        @change=${(event: Event) => this.select(selectable, isChecked(event))}
-      />
-    </th>`;
-    const one = (key: KeyRow) =>
-      html`<td>
-        <input
-          type="checkbox"
-          aria-label=${`Select ${keyTitle(key)}`}
-          ?disabled=${!isSelectable(key)}
-          .checked=${selected.has(key.id)}
-          @change=${(event: Event) => this.select([key], isChecked(event))}
-        />
-      </td>`;
-    return table({
-      label: 'Keys',
-      region: 'wide',
-      headings: [
-        ...(session.isOperator ? [all] : []),
-        'Customer',
-        'State',
-        'Plan',
-        numeric('Served today'),
-        'Key',
-        'Created',
-        'Expires',
-      ],
-      rows: items.map((key) => renderRow(key, session.isOperator ? one(key) : nothing)),
-    });
-  }
-
-  renderEmpty({ total }: KeyList) {
-    if (total === 0) {
-      return emptyState(
-        'There are no API keys yet',
-        session.isOperator ? 'Issue one for your first customer.' : 'An operator can issue one.',
-      );
-    }
+function renderEmpty(total: number) {
+  if (total > 0) {
     return emptyState(
-      'No key matches',
-      html`Give less of the name, or <a href="/console/customers">clear the search and all filters</a>.`,
+      'No customer matches',
+      html`Give less of the name, or <a href="/console/customers">clear the search</a>.`,
     );
   }
-}
-
-/** As many as the API revokes at once. */
-const maxSelected = 500;
-
-const isSelectable = ({ state }: KeyRow) => state !== 'revoked';
-
-const isChecked = ({ target }: Event) => target instanceof HTMLInputElement && target.checked;
-
-/** @param select cell that selects the key */
-function renderRow(key: KeyRow, select: unknown) {
-  const { id, plan, hint, state, usedToday, dayLimit, createdAt, expiresAt } = key;
-  const ownLimits = windowNames.some((name) => (key[name] ?? null) !== null);
-  return html`<tr>
-    ${select}
-    <th scope="row"><a href=${keyPath(id)}>${keyTitle(key)}</a></th>
-    <td>${stateTag(state)}</td>
-    <td>
-      ${plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`}
-      ${ownLimits ? html`<span class="quiet">own limits</span>` : nothing}
-    </td>
-    <td class="number">
-      ${formatNumber(usedToday)}${dayLimit === null ? nothing : html`<span class="quiet"> of ${formatNumber(dayLimit)}</span>`}
-    </td>
-    <td><code>${hint === '' ? id : hint}</code></td>
-    <td>${createdAt === '' ? '–' : formatRelative(createdAt)}</td>
-    <td>${expiresAt === null ? 'never' : formatRelative(expiresAt)}</td>
-  </tr>`;
-}
-
-function renderPaging(next: string | null) {
-  const { path, query } = router.location;
-  const isFirst = !query.has('after');
-  if (isFirst && next === null) return nothing;
-  const address = (after: string | null) => {
-    const changed = new URLSearchParams(query);
-    if (after === null) changed.delete('after');
-    else changed.set('after', after);
-    return changed.size === 0 ? path : `${path}?${changed}`;
-  };
-  return html`<nav class="actions paging" aria-label="Pages">
-    ${isFirst ? nothing : html`<a href=${address(null)}>First page</a>`}
-    ${next === null ? nothing : html`<a href=${address(next)}>Next page</a>`}
-  </nav>`;
+  return emptyState(
+    'There are no customers yet',
+    session.isOperator ? 'Make one with its first key.' : 'An operator can make one.',
+  );
 }
 
 customElements.define('page-customers', PageCustomers);

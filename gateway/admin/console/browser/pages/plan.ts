@@ -105,9 +105,7 @@ class PagePlan extends LightElement {
             ${
               plan.keys === null
                 ? '…'
-                : html`<a href=${url`/console/customers?plan=${plan.name}`}
-                    >${plural(plan.keys, 'valid key')}</a
-                  >`
+                : html`<a href=${url`/console/keys?plan=${plan.name}`}>${plural(plan.keys, 'valid key')}</a>`
             }
           </dd>
         </div>

@@ -96,9 +96,7 @@ function nameLink({ name, kind }: Plan) {
 function keysCell({ name, kind, keys }: Plan) {
   if (kind === 'address') return '–';
   if (keys === null) return html`<span class="quiet">…</span>`;
-  return html`<a
-    href=${url`/console/customers?plan=${name}`}
-    aria-label=${`${formatNumber(keys)} keys on ${name}`}
+  return html`<a href=${url`/console/keys?plan=${name}`} aria-label=${`${formatNumber(keys)} keys on ${name}`}
     >${formatNumber(keys)}</a
   >`;
 }

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { recordChangeCall } from '../../gateway/operations/record-change-call.ts';
+import type { CustomerId } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
+
+/** A day limit, because a minute window could expire during a test. */
+const dayLimit = 6;
+
+describe('all keys of a customer', { tags: ['redis-server'] }, () => {
+  let kit: GatewayKit;
+  beforeEach(async () => {
+    kit = await startGatewayKit();
+  });
+  afterEach(() => kit[Symbol.asyncDispose]());
+
+  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+  const redisState = async () =>
+    ((await send(`${kit.gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+
+  /** A customer with two keys. */
+  async function issueTwo() {
+    const { key, id, customerId } = await kit.issue({ day: dayLimit });
+    const further = await keyIssuer(kit.redis).store.issueFor(customerId, { name: 'further' });
+    return { id, customerId, keys: [key, further.key] };
+  }
+
+  async function outcomes(keys: readonly string[]): Promise<string[]> {
+    const found: string[] = [];
+    for (const key of keys) {
+      const { status, json } = await pets(key);
+      found.push(status === 200 ? '200' : `${status} ${(json as { code: string }).code}`);
+    }
+    return found;
+  }
+
+  /** An empty text ends the suspension. */
+  async function suspend(customerId: CustomerId, suspendedAt: string): Promise<void> {
+    const { keys, args } = recordChangeCall({ customerId, rev: '', customer: { suspendedAt } });
+    await kit.redis.changeRecord(keys.length, ...keys, ...args);
+  }
+
+  test('share its limits, with Redis and in an outage, and what they use in an outage is counted together', async () => {
+    const { customerId, keys } = await issueTwo();
+    expect(await outcomes(keys)).toEqual(['200', '200']);
+    await kit.server.kill();
+    const [key = '', further = ''] = keys;
+    // A single instance may admit the whole limit.
+    expect(await outcomes([key, key, key, key, further, further])).toEqual(Array(6).fill('200'));
+    expect(await outcomes(keys)).toEqual(Array(2).fill('429 rate_limit_exceeded'));
+    await kit.server.restart();
+    await expect.poll(redisState).toBe('ok');
+    // What was in flight when Redis was killed may be counted there and locally.
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBeGreaterThanOrEqual(2 + dayLimit);
+    expect(await outcomes(keys)).toEqual(Array(2).fill('429 rate_limit_exceeded'));
+  });
+
+  test('are refused while it is suspended, also in an outage, and no other ones', async () => {
+    const { customerId, keys } = await issueTwo();
+    const { key: other } = await kit.issue();
+    expect(await outcomes([...keys, other])).toEqual(['200', '200', '200']);
+    await suspend(customerId, new Date().toISOString());
+    const refused = [...Array<string>(2).fill('401 account_suspended'), '200'];
+    expect(await outcomes([...keys, other])).toEqual(refused);
+    await kit.server.kill();
+    expect(await outcomes([...keys, other])).toEqual(refused);
+    await kit.server.restart();
+    await expect.poll(redisState).toBe('ok');
+    await suspend(customerId, '');
+    expect(await outcomes([...keys, other])).toEqual(['200', '200', '200']);
+  });
+
+  test('include the one that replaces another: what the old one has used is used', async () => {
+    const { id, customerId, keys } = await issueTwo();
+    const [key = '', further = ''] = keys;
+    expect(await outcomes([key, key, key])).toEqual(['200', '200', '200']);
+    const { key: replacement, record } = await keyIssuer(kit.redis).store.rotate(id, 60_000);
+    expect(record).toMatchObject({ customerId, replaces: id, day: dayLimit });
+    expect(await outcomes([replacement, further, key])).toEqual(['200', '200', '200']);
+    expect(await outcomes([replacement, further, key])).toEqual(Array(3).fill('429 rate_limit_exceeded'));
+  });
+});

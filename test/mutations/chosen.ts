@@ -1,0 +1,47 @@
+/** A change that no rule of plant.ts makes: a mistake that somebody could make. */
+export interface ChosenChange {
+  source: string;
+  /** The line as it is in the source, once, without its indentation. */
+  before: string;
+  after: string;
+  /** Test files that must notice it, the quickest first. */
+  tests: readonly string[];
+}
+
+const customerKeys = 'faults/customer-keys.test.ts';
+
+export const chosenChanges: readonly ChosenChange[] = [
+  {
+    source: 'gateway/api-keys/api-key-cache.ts',
+    before: 'const state = apiKeyState(caller, now());',
+    after: 'const state = apiKeyState({ ...caller, suspendedAt: undefined }, now());',
+    tests: ['unit/gateway/api-keys', customerKeys],
+  },
+  {
+    source: 'gateway/quota/quota.ts',
+    before:
+      'const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), units);',
+    after:
+      'const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count(), units);',
+    tests: [customerKeys],
+  },
+  {
+    source: 'gateway/redis/redis-keys.ts',
+    before: 'redisKeys.dayPrefix(place.customerId),',
+    after: 'redisKeys.dayPrefix(`cus_${place.keyHash}`),',
+    tests: [customerKeys],
+  },
+  {
+    source: 'gateway/operations/api-key-store.ts',
+    before: 'rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issueFor, revoke }),',
+    after:
+      "rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issueFor: (_id, wanted) => issue({ ...wanted, plan: 'free' }), revoke }),",
+    tests: [customerKeys],
+  },
+  {
+    source: 'gateway/redis/scripts/change-record.lua',
+    before: "redis.call('HSET', customer, 'rev', string.format('%.0f', changed))",
+    after: '',
+    tests: ['gateway/quota-model.long.test.ts', customerKeys],
+  },
+];
