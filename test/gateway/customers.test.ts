@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addBan } from '../../gateway/operations/bans.ts';
+import {
+  changeCustomer,
+  createCustomer,
+  listCustomers,
+  readCustomerDetail,
+  removeCustomer,
+  resumeCustomer,
+  suspendCustomer,
+} from '../../gateway/operations/customers.ts';
+import { createKeySelection } from '../../gateway/operations/key-filter.ts';
+import { createKeyTrials } from '../../gateway/operations/key-trial.ts';
+import { findCustomerId } from '../../gateway/operations/stored-customers.ts';
+import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
+import { readKeyUse } from '../../gateway/quota/key-use.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+const gateways = 2;
+let server: RedisServer;
+let fleet: GatewayFleet;
+
+beforeAll(async () => {
+  server = await startAnyRedis();
+  fleet = await startGatewayFleet(server.url, gateways);
+});
+
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const session = () => ({
+  redis: fleet.redis,
+  audit: createAuditLog({ redis: fleet.redis, who: 'tests' }),
+  now: Date.now,
+});
+const store = () => keyIssuer(fleet.redis).store;
+const statusOf = async (key: string, turn = 0) => (await fleet.pets(key, turn)).status;
+
+describe('the keys of a customer', () => {
+  test('get exactly its limit together on several gateways, while keys are rotated, added and revoked and its plan changes', async () => {
+    const first = await fleet.issue({ day: 150, minute: 1_000_000, plan: 'pro' });
+    const { customerId } = first;
+    const keys = [first.key];
+    for (let more = 0; more < 3; more += 1) keys.push((await store().issueFor(customerId, {})).key);
+    let served = 0;
+    let turn = 0;
+    const burst = async (requests: number) => {
+      const statuses = await Promise.all(
+        Array.from({ length: requests }, () => {
+          turn += 1;
+          return statusOf(keys[turn % keys.length] ?? '', turn);
+        }),
+      );
+      served += statuses.filter((status) => status === 200).length;
+      return statuses;
+    };
+    await burst(40);
+    const [rotated] = await Promise.all([store().rotate(first.id, 60_000), burst(40)]);
+    keys.push(rotated.key);
+    await Promise.all([changeCustomer(session(), customerId, { plan: 'business' }), burst(30)]);
+    const added = await store().issueFor(customerId, { name: 'added' });
+    keys.push(added.key);
+    await Promise.all([store().revoke(added.record.id), burst(20)]);
+    const last = await burst(60);
+    expect(served).toBe(150);
+    expect(last).toContain(429);
+    expect(await dayUsage(fleet.redis, customerId)).toBe(150);
+    expect(await statusOf(added.key)).toBe(401);
+  });
+
+  test('keep counters, trial, strikes of the others and use over a rotation', async () => {
+    const { id, customerId, key } = await fleet.issue({ day: 5 });
+    const { after } = await createKeyTrials(session()).start(customerId, { day: 1 });
+    for (let request = 0; request < 3; request += 1) expect(await statusOf(key)).toBe(200);
+    const read = () => readTrialCounts(fleet.redis, customerId, after.trial?.since ?? 0);
+    expect(await read()).toEqual({ requests: 3, refusedMinute: 0, refusedDay: 2 });
+    const minute = await fleet.redis.get(redisKeys.openWindow(customerId, 'minute'));
+    const replacement = await store().rotate(id, 0);
+    expect(await fleet.redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe(minute);
+    expect(await read()).toEqual({ requests: 3, refusedMinute: 0, refusedDay: 2 });
+    const response = await fleet.pets(replacement.key);
+    expect(response.status).toBe(200);
+    expect(response.header('RateLimit')).toMatch(/"day";r=1;/);
+    expect(await statusOf(key)).toBe(401);
+  });
+
+  test('are banned one by one', async () => {
+    const { id, key, customerId } = await fleet.issue();
+    const sibling = await store().issueFor(customerId, {});
+    await addBan(session(), id, 60_000, 'its program runs wild');
+    expect(await statusOf(key)).toBe(429);
+    expect(await statusOf(sibling.key)).toBe(200);
+  });
+
+  test('have scopes and an end of their own', async () => {
+    const { customerId } = await fleet.issue();
+    const past = new Date(Date.now() - 1000);
+    await expect(store().issueFor(customerId, { expiresAt: past })).rejects.toThrow(
+      'the expiry is in the past',
+    );
+    await expect(store().issueFor('cus_unknown', {})).rejects.toThrow(
+      'there is no customer with the id "cus_unknown"',
+    );
+    const { record } = await store().issueFor(customerId, {
+      name: 'mobile',
+      expiresAt: new Date('2099-01-01'),
+    });
+    expect(record).toMatchObject({ name: 'mobile', plan: 'free', expiresAt: '2099-01-01T00:00:00.000Z' });
+  });
+
+  test('say who used them, from where and when last, at most ten addresses, and which were not used', async () => {
+    const issued = await fleet.issue();
+    const unused = await store().issueFor(issued.customerId, {});
+    for (const agent of ['curl/8.5.0', 'Mozilla/5.0 (X11; Linux) Gecko/20100101 Firefox/140.0']) {
+      await send(`${fleet.gateways[0]?.url}/v1/pets`, { key: issued.key, headers: { 'user-agent': agent } });
+    }
+    await expect
+      .poll(async () => (await readKeyUse(fleet.redis, issued))?.served, { timeout: 15_000 })
+      .toBe(2);
+    const use = await readKeyUse(fleet.redis, issued);
+    expect(use).toMatchObject({ served: 2, refused: 0, addresses: [{ requests: 2, agent: 'Firefox' }] });
+    expect(Date.parse(use?.addresses[0]?.to ?? '')).toBeGreaterThan(Date.now() - 60_000);
+    const { items } = await readCustomerDetail(session(), issued.customerId);
+    expect(items.map(({ id, lastUsedAt }) => [id, lastUsedAt])).toEqual([
+      [unused.record.id, null],
+      [issued.id, use?.addresses[0]?.to],
+    ]);
+    const selection = await createKeySelection(session(), { unusedSince: new Date(Date.now() - 3_600_000) });
+    const found: string[] = [];
+    for await (const page of store().list()) {
+      const existing = page.filter((key) => key.outcome === 'record' || key.outcome === 'invalid');
+      found.push(...(await selection.select(existing)).map(({ id }) => id));
+    }
+    expect(found).toContain(unused.record.id);
+    expect(found).not.toContain(issued.id);
+    // What was edited by hand is left out, and replaced.
+    await fleet.redis.hset(redisKeys.keyUse(issued), { 'over there': 'yesterday', served: 'many' });
+    expect(await readKeyUse(fleet.redis, issued)).toMatchObject({ served: 0, addresses: [{ requests: 2 }] });
+    await fleet.redis.set(redisKeys.keyUse(issued), 'x');
+    expect(await readKeyUse(fleet.redis, issued)).toBeNull();
+  });
+});
+
+describe('a customer', () => {
+  test('is suspended and resumed on every gateway from the next request on', async () => {
+    const { key, customerId } = await fleet.issue();
+    const sibling = await store().issueFor(customerId, {});
+    const all = () =>
+      Promise.all([key, sibling.key].flatMap((each) => [0, 1].map((turn) => statusOf(each, turn))));
+    expect(await all()).toEqual([200, 200, 200, 200]);
+    expect(await suspendCustomer(session(), customerId)).toMatchObject({ state: 'suspended' });
+    expect(await all()).toEqual([401, 401, 401, 401]);
+    expect((await fleet.pets(key)).json).toMatchObject({ code: 'account_suspended' });
+    // Doing it twice changes nothing.
+    const { rev } = await suspendCustomer(session(), customerId);
+    expect((await suspendCustomer(session(), customerId)).rev).toBe(rev);
+    expect(await resumeCustomer(session(), customerId)).toMatchObject({ state: 'active', suspendedAt: null });
+    expect(await all()).toEqual([200, 200, 200, 200]);
+    await expect(resumeCustomer(session(), customerId)).rejects.toThrow('is not suspended');
+  });
+
+  test('is made without a key, changed, found and listed', async () => {
+    const made = await createCustomer(session(), { name: 'Ärzte & Co', plan: 'pro', reference: 'C-4711' });
+    expect(made).toMatchObject({
+      name: 'Ärzte & Co',
+      plan: 'pro',
+      reference: 'C-4711',
+      state: 'active',
+      keys: 0,
+    });
+    await expect(createCustomer(session(), { name: 'x', plan: 'enterprise' })).rejects.toThrow(
+      'limits of its own',
+    );
+    await expect(createCustomer(session(), { name: 'x', plan: 'none' })).rejects.toThrow('none');
+    const changed = await changeCustomer(session(), made.id, { day: 7, contact: 'ada@example.com' });
+    expect(changed).toMatchObject({ day: 7, contact: 'ada@example.com', plan: 'pro' });
+    await expect(changeCustomer(session(), made.id, { rev: made.rev, day: 8 })).rejects.toThrow(
+      /somebody else has changed the customer .* own limit of 7 a day/,
+    );
+    const { key } = await store().issueFor(await findCustomerId(fleet.redis, made.id), {});
+    expect((await fleet.pets(key)).header('RateLimit-Policy')).toBe('"minute";q=300;w=60, "day";q=7;w=86400');
+    await changeCustomer(session(), made.id, { day: null, contact: null });
+    expect((await fleet.pets(key)).header('RateLimit-Policy')).toBe(
+      '"minute";q=300;w=60, "day";q=10000;w=86400',
+    );
+    const found = [];
+    for await (const page of listCustomers(session(), { search: 'c-4711' })) found.push(...page);
+    expect(found).toMatchObject([{ id: made.id, keys: 1, contact: null }]);
+  });
+
+  test('is removed when its keys have ended, and its use stays', async () => {
+    const { id, key, customerId } = await fleet.issue();
+    expect(await statusOf(key)).toBe(200);
+    await expect(removeCustomer(session(), customerId)).rejects.toThrow(
+      `has the key ${id}, which is valid: revoke it`,
+    );
+    await store().revoke(id);
+    await removeCustomer(session(), customerId);
+    await expect(readCustomerDetail(session(), customerId)).rejects.toThrow('there is no customer');
+    await expect(store().find(id)).rejects.toThrow('there is no API key');
+    expect(await dayUsage(fleet.redis, customerId)).toBe(1);
+    expect(await fleet.redis.zscore(redisKeys.customers, customerId)).toBeNull();
+    const unknown = await fleet.pets(key);
+    expect(unknown.status).toBe(401);
+    for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis has lost API keys');
+  });
+
+  test('that was edited into an invalid one keeps its last valid limits, and is reported', async () => {
+    const { key, customerId } = await fleet.issue({ day: 9 });
+    expect(await statusOf(key)).toBe(200);
+    await fleet.redis.hset(redisKeys.customer(customerId), { plan: '' });
+    await fleet.redis.hincrby(redisKeys.customer(customerId), 'rev', 1);
+    expect((await fleet.pets(key)).header('RateLimit-Policy')).toContain('q=9;w=86400');
+    expect(fleet.gateways[0]?.output()).toContain(
+      `"key":"gw:customer:{${customerId}}","issues":["plan is missing"]`,
+    );
+    await expect(readCustomerDetail(session(), customerId)).rejects.toThrow('plan is missing');
+  });
+});
