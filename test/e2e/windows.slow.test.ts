@@ -64,7 +64,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     const { page } = await started.open(`/console/plans/${plan}`);
     const label = `Requests ${windowOf(name).each}`;
     await expect.poll(() => page.getByLabel(label, { exact: true }).inputValue()).toBe('5');
-    await page.goto(`${started.origin}/console/customers/${id}`);
+    await page.goto(`${started.origin}/console/keys/${id}`);
     await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
     await expect
       .poll(() => page.getByLabel(`Own limit ${windowOf(name).each}`, { exact: true }).inputValue())
