@@ -216,7 +216,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const other = await kit.signIn({ name: 'Ben' });
     const { rev } = (await other.send('GET', `/api/keys/${key.id}`)).body as { rev: number };
     await other.send('PATCH', `/api/keys/${key.id}`, { rev, minute: 90 });
-    await page.getByText('Somebody else has changed this key while you edit it').waitFor();
+    await page.getByText('Somebody else has changed this while you edit it').waitFor();
     expect(await minute.inputValue()).toBe('70');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('own limit of 90 a minute').waitFor();
