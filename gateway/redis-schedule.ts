@@ -7,8 +7,8 @@ import type { Metrics } from './observability/metrics.ts';
 import type { BusyAddresses } from './quota/busy-addresses.ts';
 import type { HotKeys } from './quota/hot-keys.ts';
 import type { Instances } from './quota/instances.ts';
+import type { KeyUseReports } from './quota/key-use.ts';
 import type { KeysInUse } from './quota/keys-in-use.ts';
-import type { RefusedUseReports } from './quota/refused-use.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
 import type { UsageReports } from './quota/usage-reports.ts';
 import { checkTypes } from './redis/key-types.ts';
@@ -23,7 +23,7 @@ import { findRiskySettings } from './redis/risky-settings.ts';
 const refreshMs = 500;
 /** Maximum delay of `ops top`. */
 const hotKeysReportMs = 2000;
-/** Maximum delay of refused requests, of keys and of addresses, and what a killed process loses of them. */
+/** Maximum delay of refused requests and of who uses which key, and what a killed process loses of them. */
 const usageReportMs = 5000;
 /** No request depends on the indexes, only operators do. A loss of Redis without traffic is noticed as soon. */
 const checkMs = 5000;
@@ -44,7 +44,8 @@ interface RedisScheduleDependencies {
   keptUsage: KeptUsage;
   hotKeys: HotKeys;
   busyAddresses: BusyAddresses;
-  refusedUse: RefusedUseReports;
+  keyUse: KeyUseReports;
+  refusedUse: KeyUseReports;
   keysInUse: KeysInUse;
   lostKeys: LostKeys;
   invalidValues: InvalidValues;
@@ -55,7 +56,7 @@ interface RedisScheduleDependencies {
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, settings, instances, usageReports, keptUsage } = dependencies;
-  const { hotKeys, busyAddresses, refusedUse, keysInUse, lostKeys, invalidValues, metrics, log } =
+  const { hotKeys, busyAddresses, keyUse, refusedUse, keysInUse, lostKeys, invalidValues, metrics, log } =
     dependencies;
 
   /** @throws Error if this instance can't be announced */
@@ -140,6 +141,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       reportUsage();
       void busyAddresses.report();
       void refusedUse.report();
+      void keyUse.report();
     }, usageReportMs),
     setInterval(() => keysInUse.endMinute(), minuteMs),
     setInterval(() => {

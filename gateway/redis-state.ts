@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createLostKeys, type LostKeys } from './api-keys/lost-keys.ts';
@@ -14,9 +15,9 @@ import { createBusyAddresses, type BusyAddresses } from './quota/busy-addresses.
 import { countInFleet } from './quota/fleet-keys.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type EndCause, type Instances } from './quota/instances.ts';
+import { createKeyUseReports, createRefusedUseReports, type KeyUseReports } from './quota/key-use.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import { createRefusedUseReports, type RefusedUseReports } from './quota/refused-use.ts';
 import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
@@ -44,7 +45,8 @@ export interface RedisState {
   usageReports: UsageReports;
   hotKeys: HotKeys;
   busyAddresses: BusyAddresses;
-  refusedUse: RefusedUseReports;
+  keyUse: KeyUseReports;
+  refusedUse: KeyUseReports;
   invalidValues: InvalidValues;
   localMode: LocalModeTimes;
   lostKeys: LostKeys;
@@ -119,6 +121,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   });
   const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
   const busyAddresses = createBusyAddresses({ redis, now: clock.now });
+  const keyUse = createKeyUseReports({ redis, now: clock.now, gateway: hostname() });
   const refusedUse = createRefusedUseReports({ redis, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
 
@@ -163,6 +166,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     keptUsage,
     hotKeys,
     busyAddresses,
+    keyUse,
     refusedUse,
     keysInUse,
     lostKeys,
@@ -183,6 +187,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     usageReports,
     hotKeys,
     busyAddresses,
+    keyUse,
     refusedUse,
     invalidValues,
     localMode,
@@ -198,7 +203,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       if (gate.open) {
         await instances.leave(cause);
         await usageReports.report().catch(() => {});
-        await refusedUse.report();
+        await Promise.all([refusedUse.report(), keyUse.report(true)]);
         keysInUse.endMinute();
         await keysCounted;
       }

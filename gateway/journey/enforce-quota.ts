@@ -2,11 +2,13 @@ import type { RequestHandler, Response } from 'express';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
+import { addressGroup } from '../http/address-group.ts';
 import { costOfOne, missingScopes, type OperationAccess } from '../limits/access.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { HotKeys } from '../quota/hot-keys.ts';
+import type { KeyUseReports } from '../quota/key-use.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
@@ -14,7 +16,7 @@ import { refusalReason } from '../quota/refusal-runs.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { callerOf, setDecision } from './request-context.ts';
+import { callerOf, clientAddress, setDecision } from './request-context.ts';
 
 type Limited = Extract<CurrentDecision, { outcome: 'limited' }>;
 
@@ -23,6 +25,7 @@ interface EnforceQuotaDependencies {
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
   hotKeys: HotKeys;
+  keyUse: Pick<KeyUseReports, 'count'>;
   usageReports: Pick<UsageReports, 'addRefused'>;
   metrics: Metrics;
 }
@@ -38,7 +41,7 @@ const noAccess: OperationAccess = { scopes: [], cost: costOfOne };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, hotKeys, usageReports, metrics } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, usageReports, metrics } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(
@@ -71,7 +74,13 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       return next(costExceedsLimit(units, limitInWords(decision.windows, tooSmall)));
     }
     observeDecision(metrics, caller.plan, decision);
-    hotKeys.count(caller, decision.outcome !== 'allowed');
+    const isRefused = decision.outcome !== 'allowed';
+    hotKeys.count(caller, isRefused);
+    keyUse.count(caller, {
+      address: addressGroup(clientAddress(req)),
+      userAgent: req.headers['user-agent'],
+      refused: isRefused,
+    });
     if (decision.outcome !== 'allowed') {
       usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }

@@ -3,8 +3,8 @@ import type { EndedKey } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
+import type { KeyUseReports } from '../quota/key-use.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
-import type { RefusedUseReports } from '../quota/refused-use.ts';
 import type { ObserveAddressRefusal } from './observe-address-refusal.ts';
 import { clientAddress, setDecision } from './request-context.ts';
 
@@ -23,7 +23,7 @@ export type RefuseAnonymous = (
 interface RefuseAnonymousDependencies {
   addressLimit: AddressLimit;
   observeAddressRefusal: ObserveAddressRefusal;
-  refusedUse: Pick<RefusedUseReports, 'count'>;
+  refusedUse: Pick<KeyUseReports, 'count'>;
   now: () => number;
 }
 
@@ -33,7 +33,7 @@ export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies)
     const { headers } = res.locals;
     if (key !== undefined) {
       res.locals.endedKeyId = key.id;
-      refusedUse.count(key, addressGroup(clientAddress(req)));
+      refusedUse.count(key, { address: addressGroup(clientAddress(req)) });
     }
     if (error.status === 503) {
       // The key may be valid, so the limit is shown but nothing is counted.

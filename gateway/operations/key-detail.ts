@@ -4,7 +4,7 @@ import { withLimits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
-import { readRefusedUse, refusedUseSchema } from '../quota/refused-use.ts';
+import { keyUseSchema, readKeyUse, readRefusedUse, refusedUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { isListed, placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
@@ -58,6 +58,7 @@ export const keyDetailSchema = keyViewSchema
         ...trialCounts,
       })
       .nullable(),
+    use: keyUseSchema.nullable().describe('Null if it was not used, as far as that is kept'),
     refusedUse: z
       .array(refusedUseSchema)
       .describe('Requests after its end, by address, the latest first, at most 10'),
@@ -112,6 +113,7 @@ function withoutRecord(
     strikesToBan: null,
     ban: null,
     trial: null,
+    use: null,
     refusedUse: [],
     next: refusedForGood(state, { issues }),
     now: new Date(nowMs).toISOString(),
@@ -129,8 +131,9 @@ async function describeRecord(
     ignoreInvalid(createKeyTrials(session).show(record.id)),
   ]);
   const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
-  const [ban, refusedUse] = await Promise.all([
+  const [ban, keyUse, refusedUse] = await Promise.all([
     readBan(session, { place, record }),
+    readKeyUse(redis, place),
     readRefusedUse(redis, place),
   ]);
   const view = recordView(record, use.nowMs);
@@ -145,6 +148,7 @@ async function describeRecord(
     strikesToBan: banAfter(policy, limits),
     ban,
     trial: await describeTrial(session, trial),
+    use: keyUse,
     refusedUse,
     next: nextOf(view.state, { record, use, ban }),
     now: new Date(use.nowMs).toISOString(),

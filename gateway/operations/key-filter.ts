@@ -1,4 +1,5 @@
 import { windowNames } from '../limits/windows.ts';
+import { readKeyUse } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyView, type KeyView } from './key-view.ts';
 import { readPlanNames } from './plan-names.ts';
@@ -22,15 +23,25 @@ export interface KeyFilter {
   withOwnLimits?: boolean | undefined;
   /** Id of a bulk issue, from the audit log. */
   batch?: string | undefined;
+  /** Keys that were last used before this time, or never. */
+  unusedSince?: Date | undefined;
 }
 
 /** A key as a list shows it. */
-export type KeyInList = Omit<KeyView, 'state'> & { state: (typeof listedStates)[number] };
+export type KeyInList = Omit<KeyView, 'state'> & {
+  state: (typeof listedStates)[number];
+  /** Time of the last use, null if there was none. Present only if it was asked for: it is another read a key. */
+  lastUsedAt?: string | null;
+};
 
 /** Selects keys from pages of all keys. A plan that was removed may still have keys. */
-export async function createKeySelection({ redis, now }: Session, filter: KeyFilter): Promise<KeySelection> {
+export async function createKeySelection(
+  { redis, now }: Session,
+  filter: KeyFilter,
+  { withLastUse = false }: { withLastUse?: boolean } = {},
+): Promise<KeySelection> {
   const matches = keyMatcher(filter, now);
-  const { plan } = filter;
+  const { plan, unusedSince } = filter;
   const names = plan === undefined ? [] : await readPlanNames(redis);
   let isOnPlan = plan === undefined || names.includes(plan);
 
@@ -42,11 +53,24 @@ export async function createKeySelection({ redis, now }: Session, filter: KeyFil
     async select(page) {
       isOnPlan ||= page.some((key) => key.outcome === 'record' && key.record.plan === plan);
       const matching = page.filter(matches);
-      if (filter.state !== 'banned') return matching.map((key) => keyView(key, now()));
-      const banned = await Promise.all(matching.map(({ place }) => isBanned(place)));
-      return matching
-        .filter((_key, index) => banned[index])
-        .map((key) => Object.assign(keyView(key, now()), { state: 'banned' as const }));
+      const banned =
+        filter.state === 'banned' && (await Promise.all(matching.map(({ place }) => isBanned(place))));
+      const selected = banned ? matching.filter((_key, index) => banned[index]) : matching;
+      const views = selected.map((key): KeyInList => {
+        const view = keyView(key, now());
+        return banned ? { ...view, state: 'banned' } : view;
+      });
+      if (!withLastUse && unusedSince === undefined) return views;
+      const uses = await Promise.all(
+        selected.map(async ({ place }) => place && (await readKeyUse(redis, place))),
+      );
+      const used = views.map((view, index) =>
+        Object.assign(view, { lastUsedAt: uses[index]?.addresses[0]?.to ?? null }),
+      );
+      if (unusedSince === undefined) return used;
+      return used.filter(
+        ({ lastUsedAt }) => lastUsedAt === null || Date.parse(lastUsedAt) < unusedSince.getTime(),
+      );
     },
     end() {
       if (!isOnPlan) throw unknownPlan(plan ?? '', names, `the plans are ${listPlans(names)}`);

@@ -22,7 +22,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
     'keys issue --from customers.csv > keys.csv',
   ],
-  'keys list': ['keys list --plan pro --state valid', 'keys list --output csv > keys.csv'],
+  'keys list': [
+    'keys list --plan pro --state valid',
+    'keys list --state valid --unused-since 90d --sort last-used',
+    'keys list --output csv > keys.csv',
+  ],
   'keys show': [`keys show ${id}`],
   'keys find': ['keys find acme', 'keys find pets_GQ4x'],
   'keys set': [

@@ -8,7 +8,7 @@ import {
 } from '../operations/key-filter.ts';
 import type { Session } from '../operations/session.ts';
 import { listedKeys } from './listed-keys.ts';
-import { nameArgument, timeAheadArgument } from './options.ts';
+import { nameArgument, timeAgoArgument, timeAheadArgument } from './options.ts';
 
 /** Options that select keys. */
 export function addKeyFilterOptions(command: Command): Command {
@@ -22,13 +22,18 @@ export function addKeyFilterOptions(command: Command): Command {
       timeAheadArgument,
     )
     .option('--with-own-limits', 'keys with a limit of their own')
+    .option(
+      '--unused-since <time>',
+      'keys last used before a time, ISO 8601, or a duration ago such as 90d, or never',
+      timeAgoArgument,
+    )
     .option('--batch <batch>', 'keys of a bulk issue, by the target of its audit entry');
 }
 
 /** The filter among the options of a command; undefined without one. */
 export function givenFilter(options: KeyFilter): KeyFilter | undefined {
-  const { plan, state, name, expiresBefore, withOwnLimits, batch } = options;
-  const filter = { plan, state, name, expiresBefore, withOwnLimits, batch };
+  const { plan, state, name, expiresBefore, withOwnLimits, batch, unusedSince } = options;
+  const filter = { plan, state, name, expiresBefore, withOwnLimits, batch, unusedSince };
   return Object.values(filter).some((part) => part !== undefined) ? filter : undefined;
 }
 
@@ -44,9 +49,10 @@ export async function* matchingKeys(
   {
     limit = Number.POSITIVE_INFINITY,
     after,
-  }: { limit?: number | undefined; after?: string | undefined } = {},
+    withLastUse = false,
+  }: { limit?: number | undefined; after?: string | undefined; withLastUse?: boolean } = {},
 ): AsyncGenerator<KeyInList[]> {
-  const selection = await createKeySelection(session, filter ?? {});
+  const selection = await createKeySelection(session, filter ?? {}, { withLastUse });
   let left = limit;
   const pageSize = filter === undefined ? Math.min(left, maxPage) : maxPage;
   for await (const page of listedKeys(createApiKeyStore(session), after, pageSize)) {

@@ -3,7 +3,7 @@ import { describeLimits } from '../limits/limits.ts';
 import { createKeyTrials, type KeyOnTrial } from '../operations/key-trial.ts';
 import { limitsView, recordView } from '../operations/key-view.ts';
 import { showStoredKey } from '../operations/stored-keys.ts';
-import { readRefusedUse, type RefusedUse } from '../quota/refused-use.ts';
+import { readKeyUse, readRefusedUse, type KeyUse, type RefusedUse } from '../quota/key-use.ts';
 import { keyFields } from './key-store.ts';
 import { onePage, printList, type ListLayout } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
@@ -17,23 +17,37 @@ export function keysShowCommand(): Command {
     .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const { key, record, refusedUse } = await withRedis(async (session) => {
+      const { key, record, use, refusedUse } = await withRedis(async (session) => {
         const { place, record } = await showStoredKey(session.redis, id);
         const key = await createKeyTrials(session).show(id);
-        return { key, record, refusedUse: await readRefusedUse(session.redis, place) };
+        const [use, refusedUse] = await Promise.all([
+          readKeyUse(session.redis, place),
+          readRefusedUse(session.redis, place),
+        ]);
+        return { key, record, use, refusedUse };
       });
       const { id: _same, ...view } = recordView(record, Date.now());
       for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
       if (json) {
-        const use = refusedUse.length === 0 ? {} : { refusedUse };
-        return printJson({ id, ...view, trial: trialView(key), ...use });
+        const afterEnd = refusedUse.length === 0 ? {} : { refusedUse };
+        return printJson({ id, ...view, trial: trialView(key), use, ...afterEnd });
       }
-      printFields({ id, ...keyFields(view), trial: describeTrial(key) });
+      printFields({ id, ...keyFields(view), trial: describeTrial(key), lastUsed: use?.addresses[0]?.to });
+      if (use !== null) {
+        await print('');
+        await printList('table', useLayout, onePage(use.addresses));
+      }
       if (refusedUse.length === 0) return;
       await print('');
       await printList('table', refusedUseLayout, onePage(refusedUse));
     });
 }
+
+const useLayout: ListLayout<KeyUse['addresses'][number]> = {
+  headings: ['USED FROM', 'FIRST', 'LAST', 'REQUESTS', 'BY', 'GATEWAY'],
+  row: ({ address, from, to, requests, agent, gateway }) => [address, from, to, requests, agent, gateway],
+  csv: {},
+};
 
 const refusedUseLayout: ListLayout<RefusedUse> = {
   headings: ['USED AFTER ITS END FROM', 'FIRST', 'LAST', 'REQUESTS'],

@@ -23,12 +23,8 @@ declare module 'ioredis' {
     readUsageMonth(monthKey: string): Result<string[], Context>;
     /** add-traffic.lua */
     addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
-    /** add-refused-use-2.lua */
-    addRefusedUse(
-      recordKey: string,
-      refusedUseKey: string,
-      ...args: (string | number)[]
-    ): Result<null, Context>;
+    /** add-key-use-2.lua */
+    addKeyUse(recordKey: string, useKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-ban-2.lua */
     setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
@@ -65,7 +61,7 @@ export const scriptFiles = {
   addUsage: 'add-usage-2.lua',
   readUsageMonth: 'read-usage-month-1.lua',
   addTraffic: 'add-traffic.lua',
-  addRefusedUse: 'add-refused-use-2.lua',
+  addKeyUse: 'add-key-use-2.lua',
   setBan: 'set-ban-2.lua',
   liftBan: 'lift-ban-2.lua',
   resetDay: 'reset-day-1.lua',

@@ -63,7 +63,9 @@ export const redisKeys = {
   dayReport: (customerId: CustomerId, processId: string) => `gw:day-report:{${customerId}}:${processId}`,
   /** String with expiry: runs of refused requests of a customer, newest first (refusals.lua). */
   refusals: (customerId: CustomerId) => `gw:refusals:{${customerId}}`,
-  /** Hash with expiry: addresses that went on with a key after its end (add-refused-use-2.lua). */
+  /** Hash with expiry: who uses a key, by address (add-key-use-2.lua). */
+  keyUse: ({ customerId, keyHash }: KeyPlace) => `gw:key-use:{${customerId}}:${keyHash}`,
+  /** The same of a key after its end. */
   refusedUse: ({ customerId, keyHash }: KeyPlace) => `gw:refused-use:{${customerId}}:${keyHash}`,
   /** Hash with expiry: use of a customer in one month (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,

@@ -190,7 +190,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await kit.server.kill();
     for (let index = 0; index < 3; index += 1) await send(`${gateway.url}/v1/pets`, { key });
     expect(await gateway.stop()).toBe(0);
-    expect(gateway.output()).toMatch(/"level":50.*"requests":3,"keys":1.*are lost to the day counters/);
+    expect(gateway.output()).toMatch(/"level":50.*"requests":3,"customers":1.*are lost to the day counters/);
   });
 
   test('each instance admits its share of the limit during an outage', async () => {

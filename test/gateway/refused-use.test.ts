@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readBusiestEndedKeys } from '../../gateway/operations/busiest-ended-keys.ts';
 import { readKeyDetail } from '../../gateway/operations/key-detail.ts';
 import { readOnlyAudit } from '../../gateway/operations/session.ts';
-import { readRefusedUse } from '../../gateway/quota/refused-use.ts';
+import { readRefusedUse } from '../../gateway/quota/key-use.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';

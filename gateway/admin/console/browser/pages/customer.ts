@@ -220,13 +220,14 @@ function renderKeys({ items }: CustomerDetail) {
   return table({
     label: 'Keys',
     region: 'wide',
-    headings: ['Name', 'State', 'Key', 'Scopes', 'Created', 'Expires'],
+    headings: ['Name', 'State', 'Key', 'Last used', 'Scopes', 'Created', 'Expires'],
     rows: items.map(
       (key) =>
         html`<tr>
           <th scope="row"><a href=${keyPath(key.id)}>${keyTitle(key)}</a></th>
           <td>${stateTag(key.state)}</td>
           <td><code>${key.hint === '' ? key.id : key.hint}</code></td>
+          <td>${key.lastUsedAt === null ? 'never' : formatRelative(key.lastUsedAt)}</td>
           <td>${key.scopes === null ? 'all' : key.scopes.join(' ')}</td>
           <td>${key.createdAt === '' ? '–' : formatRelative(key.createdAt)}</td>
           <td>${key.expiresAt === null ? 'never' : formatRelative(key.expiresAt)}</td>

@@ -142,6 +142,7 @@ class PageKey extends ActingElement {
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
       <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
       ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)} ${renderMeters(key)}
+      ${renderUse(key)}
       <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
       ${
         canChange
@@ -269,6 +270,32 @@ function renderFacts(key: KeyDetail) {
         </div>`,
     )}
   </dl>`;
+}
+
+/** Who uses the key. */
+function renderUse({ use }: KeyDetail) {
+  if (use === null) return nothing;
+  return html`<h2>Used by</h2>
+    <p>
+      ${formatNumber(use.served)} served and ${formatNumber(use.refused)} refused with this key. The latest
+      addresses, some seconds old:
+    </p>
+    ${table({
+      label: 'Used by',
+      region: 'wide',
+      headings: ['Address', 'First', 'Last', numeric('Requests'), 'Program', 'Gateway'],
+      rows: use.addresses.map(
+        ({ address, from, to, requests, agent, gateway }) =>
+          html`<tr>
+            <th scope="row">${address}</th>
+            <td>${formatTime(from)}</td>
+            <td>${formatTime(to)}</td>
+            <td class="number">${formatNumber(requests)}</td>
+            <td>${agent}</td>
+            <td>${gateway}</td>
+          </tr>`,
+      ),
+    })}`;
 }
 
 /** Who goes on with the key after its end. */

@@ -201,6 +201,7 @@ class PageKeys extends LightElement {
         'Plan',
         numeric('Served today'),
         'Key',
+        'Last used',
         'Created',
         'Expires',
       ],
@@ -245,6 +246,7 @@ function renderRow(key: KeyRow, select: unknown) {
       ${formatNumber(usedToday)}${dayLimit === null ? nothing : html`<span class="quiet"> of ${formatNumber(dayLimit)}</span>`}
     </td>
     <td><code>${hint === '' ? id : hint}</code></td>
+    <td>${key.lastUsedAt === null ? 'never' : formatRelative(key.lastUsedAt)}</td>
     <td>${createdAt === '' ? '–' : formatRelative(createdAt)}</td>
     <td>${expiresAt === null ? 'never' : formatRelative(expiresAt)}</td>
   </tr>`;
