@@ -76,7 +76,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     // Each value has the heading of its column before it.
     await expect
       .poll(() => page.evaluate(labelsOfLastRow))
-      .toEqual(['State', 'Plan', 'Served today', 'Key', 'Created', 'Expires']);
+      .toEqual(['State', 'Plan', 'Served today', 'Key', 'Last used', 'Created', 'Expires']);
   });
 
   test('without a session there is the sign-in page', async () => {
