@@ -104,7 +104,7 @@ describe('limits on trial', () => {
       hardestHit: hardestHit.slice(0, 1),
     });
     expect((await kit.run('plans', 'trial', 'gold', '--output', 'csv')).stdout).toBe(
-      `id,name,requests,refusedMinute,refusedDay\n${acme.id},ACME,10,7,0\n${small.id},Small,5,2,0\n`,
+      `id,name,requests,refusedMinute,refusedDay\n${acme.customerId},ACME,10,7,0\n${small.customerId},Small,5,2,0\n`,
     );
     const { stdout } = await kit.run('plans', 'trial', 'gold');
     expect(stdout).toContain('keys         3 on trial, 2 with requests, 2 that would be refused some\n');
