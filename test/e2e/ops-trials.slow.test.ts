@@ -110,7 +110,7 @@ describe('limits on trial', () => {
     expect(stdout).toContain('keys         3 on trial, 2 with requests, 2 that would be refused some\n');
     expect(stdout).toContain('wouldRefuse  9 (60.00 %): 9 by the minute limit, 0 by the day limit\n');
     expect(stdout).toMatch(
-      new RegExp(`^${acme.id}  ACME   10        7             70.00 %  7          0$`, 'm'),
+      new RegExp(`^${acme.customerId}  ACME   10        7             70.00 %  7          0$`, 'm'),
     );
 
     const changed = await kit.json<Changed>('plans', 'trial', 'gold', '--minute', '4');
