@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ByWindow } from '../limits/windows.ts';
+import { windowNames, type ByWindow } from '../limits/windows.ts';
 import {
   changeCustomer,
   createCustomer,
@@ -81,10 +81,7 @@ const customerLayout: ListLayout<CustomerView> = {
       'id',
       'name',
       'plan',
-      'minute',
-      'hour',
-      'day',
-      'month',
+      ...windowNames,
       'state',
       'suspendedAt',
       'contact',

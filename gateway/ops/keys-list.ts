@@ -30,6 +30,7 @@ export const keyLayout: ListLayout<KeyInList> = {
   csv: {
     ...fieldColumns(
       'id',
+      'customerId',
       'plan',
       'name',
       'hint',

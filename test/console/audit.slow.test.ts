@@ -24,9 +24,7 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
     const { page } = await started.open('/console/audit?action=keys');
     await expect.poll(() => firstRow(page)).toMatch(/Grace\s+keys\.set\s+key_1\s+plan: free → pro/);
     await expectAccessible(page, 'audit');
-    expect(await page.getByRole('link', { name: 'key_1' }).getAttribute('href')).toBe(
-      '/console/customers/key_1',
-    );
+    expect(await page.getByRole('link', { name: 'key_1' }).getAttribute('href')).toBe('/console/keys/key_1');
   });
 
   test('the filter is in the address: back, reload and a shared link keep it', async () => {

@@ -26,7 +26,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
   });
   const open = ({ id }: Pick<IssuedKey, 'id'>, options = {}) =>
-    kit.open(`/console/customers/${id}`, { name: who }, options);
+    kit.open(`/console/keys/${id}`, { name: who }, options);
   const status = (page: Page) => page.getByRole('region', { name: 'State' });
 
   async function lastChange({ id }: IssuedKey) {
@@ -170,7 +170,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByRole('link', { name: key.id }).click();
     await page.getByText('Replaced by').waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/console/customers/${key.id}`);
+    expect(new URL(page.url()).pathname).toBe(`/console/keys/${key.id}`);
     expect(await page.content()).not.toContain(fresh);
     expect(await lastChange(key)).toEqual({ who, action: 'keys.rotate' });
   });
@@ -216,7 +216,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const other = await kit.signIn({ name: 'Ben' });
     const { rev } = (await other.send('GET', `/api/keys/${key.id}`)).body as { rev: number };
     await other.send('PATCH', `/api/keys/${key.id}`, { rev, minute: 90 });
-    await page.getByText('Somebody else has changed this key while you edit it').waitFor();
+    await page.getByText('Somebody else has changed this while you edit it').waitFor();
     expect(await minute.inputValue()).toBe('70');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('own limit of 90 a minute').waitFor();
@@ -256,7 +256,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
   test('a viewer sees everything and is offered no change', async () => {
     const key = await kit.kit.issue({ name: 'Only Looked At', minute: 1 });
     await useUp(key, 2);
-    const { page } = await kit.open(`/console/customers/${key.id}`, { role: 'viewer' });
+    const { page } = await kit.open(`/console/keys/${key.id}`, { role: 'viewer' });
     await status(page).getByText('Over its minute limit').waitFor();
     await page.getByText("You have a viewer's link").waitFor();
     await page.getByRole('heading', { name: 'Changes' }).waitFor();

@@ -10,7 +10,7 @@ import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import { placeOfKey } from '../support/kits/keys.ts';
 import { fillWithKeys } from '../support/stores/many-keys.ts';
 
-const list = '/console/customers';
+const list = '/console/keys';
 
 describe('the customers in the console', { tags: ['chromium'] }, () => {
   let kit: ConsoleKit;
@@ -217,7 +217,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
       expect(observed.page.url()).toBe(`${kit.origin}${list}/${id}`);
       expect(bodies.filter((body) => body?.includes(key))).toHaveLength(1);
       await observed.page.goBack();
-      await observed.page.getByRole('heading', { name: 'Customers' }).waitFor();
+      await observed.page.getByRole('heading', { name: 'Keys' }).waitFor();
       expect(await searchField(observed.page).inputValue()).toBe('');
       await expectNoKey(observed, key);
       expectClean(observed, kit.origin);

@@ -62,7 +62,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       expect(x + width).toBeLessThanOrEqual(390);
     }
     const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
-    const further = [`/console/customers/${id}`, '/console/plans/pro', '/console/documents/runbook'];
+    const further = [`/console/keys/${id}`, '/console/plans/pro', '/console/documents/runbook'];
     for (const path of [...paths, ...further]) {
       await page.goto(kit.origin + path);
       await page.locator('main').getByRole('heading').first().waitFor();
@@ -70,13 +70,13 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       // A chart takes its width when it has been laid out.
       await expect.poll(async () => [path, await page.evaluate(widerThanPage)]).toEqual([path, []]);
     }
-    await page.goto(`${kit.origin}/console/customers`);
+    await page.goto(`${kit.origin}/console/keys`);
     const row = page.getByRole('row').filter({ hasText: 'long name' }).first();
     await row.waitFor();
     // Each value has the heading of its column before it.
     await expect
       .poll(() => page.evaluate(labelsOfLastRow))
-      .toEqual(['State', 'Plan', 'Served today', 'Key', 'Created', 'Expires']);
+      .toEqual(['State', 'Plan', 'Served today', 'Key', 'Last used', 'Created', 'Expires']);
   });
 
   test('without a session there is the sign-in page', async () => {

@@ -24,7 +24,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
   const lastAction = async () => (await readAudit(kit.kit.redis, 1, {}))[0]?.action;
 
   test('a key is issued, banned, served again, rotated and revoked', async () => {
-    const { page } = await kit.open('/console/customers', { name: 'Anna' });
+    const { page } = await kit.open('/console/keys', { name: 'Anna' });
     const shownKey = page.getByLabel('API key', { exact: true });
     await page.getByRole('button', { name: 'Issue a key' }).waitFor();
 

@@ -61,7 +61,7 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
       .getByRole('region', { name: 'Busiest keys' })
       .getByRole('row', { name: 'Acme GmbH' });
     await expect.poll(() => busiest.innerText(), { timeout: 10_000 }).toMatch(/business\s+40\s+–\s+valid/);
-    expect(await busiest.getByRole('link').getAttribute('href')).toBe(`/console/customers/${id}`);
+    expect(await busiest.getByRole('link').getAttribute('href')).toBe(`/console/keys/${id}`);
     // Five seconds later nothing is left of it.
     await expect.poll(() => figure(page, 'Requests a second'), { timeout: 10_000 }).toBe('0');
     expectClean(observed, kit.origin);

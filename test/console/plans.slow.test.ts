@@ -88,7 +88,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('limits are typed, their effect is shown, and saved they are in force for the next requests', async () => {
     await create('edited');
-    const { id, key, customerId } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
+    const { key, customerId } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
     await recordUse(started.kit.redis, customerId, 4, 600);
     for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
     const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
@@ -98,14 +98,14 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
       .waitFor();
     const refused = page.getByRole('region', { name: 'Keys that would be refused at once' });
     expect(await refused.getByRole('row').nth(1).innerText()).toMatch(
-      new RegExp(`^Acme\\s+${id}\\s+edited\\s+3 of 3 this minute$`),
+      new RegExp(`^Acme\\s+${customerId}\\s+edited\\s+3 of 3 this minute$`),
     );
     expect(await refused.getByRole('link', { name: 'Acme' }).getAttribute('href')).toBe(
-      `/console/customers/${id}`,
+      `/console/customers/${customerId}`,
     );
     await page.getByText('On 1 of the last 4 recorded days, 1 key would have gone over 500 a day.').waitFor();
     const over = page.getByRole('region', { name: 'Keys that would have gone over the day limit' });
-    expect(await over.getByRole('row').nth(1).innerText()).toMatch(/^Acme\s+key_\w+\s+1 of 4\s+600$/);
+    expect(await over.getByRole('row').nth(1).innerText()).toMatch(/^Acme\s+cus_\w+\s+1 of 4\s+600$/);
     await page.getByText('a trial answers that').waitFor();
     await expectAccessible(page, 'plan-effect');
     expect(await stored('edited')).toEqual({ minute: '50', day: '500' });

@@ -29,7 +29,7 @@ describe('an operator on call', { tags: ['chromium'] }, () => {
     const { page } = observed;
     await page.getByRole('heading', { name: 'Now', exact: true }).waitFor();
     await page.evaluate(countClicks);
-    await page.getByRole('link', { name: 'Customers', exact: true }).click();
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
     await page.getByRole('searchbox').click();
     await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
     await page.keyboard.press('Enter');

@@ -26,9 +26,9 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
   test('shows a viewer the months, the largest keys of one, and its download', async () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();
-    const { id, customerId } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
+    const { customerId } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
     await other.kit.redis.hset(redisKeys.usageMonth(customerId, month.replace('-', '')), {
-      id,
+      id: customerId,
       p07: 'pro',
       '07': 4321,
       r07: 21,
@@ -59,7 +59,7 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
     const file = await download;
     expect(file.suggestedFilename()).toBe(`usage-${month}.csv`);
     expect(await readFile(await file.path(), 'utf8')).toBe(
-      `id,name,date,plan,served,refused,bannedSeconds,units\n${id},Acme,${month}-07,pro,3321,21,0,4321\n`,
+      `id,name,date,plan,served,refused,bannedSeconds,units\n${customerId},Acme,${month}-07,pro,3321,21,0,4321\n`,
     );
 
     await chart.getByRole('button', { name: 'Show as table' }).press('Enter');

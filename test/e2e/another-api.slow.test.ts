@@ -272,9 +272,9 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     expect(own.length).toBeGreaterThan(30);
     for (const url of own) expectNoPets((await send(url)).text, url);
     // A key that is pasted never gets into an address.
-    await page.locator('nav a[href="/console/customers"]').click();
+    await page.locator('nav a[href="/console/keys"]').click();
     await page.getByLabel('Search').fill(key);
-    await page.waitForURL('**/console/customers/key_*');
+    await page.waitForURL('**/console/keys/key_*');
     expect(requests.join()).not.toContain(key.slice(8));
   });
 });

@@ -76,7 +76,10 @@ describe('ops completion', { timeout: 120_000 }, () => {
       await type(`${load}${file}; echo lo""aded`, /loaded/);
       await type('ops --vers\t', /\b1\.0\.0\b/);
       await type(`ops ke\tsho\t${acme.id.slice(0, 12)}\t`, /name +ACME/);
-      await type('ops keys li\t--pla\tgold\t--output csv', new RegExp(`${acme.id},gold-2026,ACME`));
+      await type(
+        'ops keys li\t--pla\tgold\t--output csv',
+        new RegExp(`${acme.id},${acme.customerId},gold-2026,ACME`),
+      );
       child.stdin.write('exit\r');
     });
   }

@@ -65,7 +65,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
       });
       // One key is shown with all its fields, several are listed.
       expect((await kit.run('keys', 'find', 'müller')).stdout).toMatch(
-        new RegExp(`^id +${id}\nplan +free\n`),
+        new RegExp(`^id +${id}\ncustomerId +${customerId}\nplan +free\n`),
       );
       const { stdout } = await kit.run('keys', 'find', 'acme');
       expect(stdout).toMatch(
@@ -194,7 +194,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
         '(Did you mean plans.set?)',
       );
       expect(await refused('audit', '--action', 'everything')).toContain(
-        'They begin with addresses, bans, console, keys,',
+        'They begin with addresses, bans, console, customers, keys,',
       );
       expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
     });

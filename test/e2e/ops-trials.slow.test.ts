@@ -104,13 +104,13 @@ describe('limits on trial', () => {
       hardestHit: hardestHit.slice(0, 1),
     });
     expect((await kit.run('plans', 'trial', 'gold', '--output', 'csv')).stdout).toBe(
-      `id,name,requests,refusedMinute,refusedDay\n${acme.id},ACME,10,7,0\n${small.id},Small,5,2,0\n`,
+      `id,name,requests,refusedMinute,refusedDay\n${acme.customerId},ACME,10,7,0\n${small.customerId},Small,5,2,0\n`,
     );
     const { stdout } = await kit.run('plans', 'trial', 'gold');
     expect(stdout).toContain('keys         3 on trial, 2 with requests, 2 that would be refused some\n');
     expect(stdout).toContain('wouldRefuse  9 (60.00 %): 9 by the minute limit, 0 by the day limit\n');
     expect(stdout).toMatch(
-      new RegExp(`^${acme.id}  ACME   10        7             70.00 %  7          0$`, 'm'),
+      new RegExp(`^${acme.customerId}  ACME   10        7             70.00 %  7          0$`, 'm'),
     );
 
     const changed = await kit.json<Changed>('plans', 'trial', 'gold', '--minute', '4');

@@ -64,7 +64,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     const { page } = await started.open(`/console/plans/${plan}`);
     const label = `Requests ${windowOf(name).each}`;
     await expect.poll(() => page.getByLabel(label, { exact: true }).inputValue()).toBe('5');
-    await page.goto(`${started.origin}/console/customers/${id}`);
+    await page.goto(`${started.origin}/console/keys/${id}`);
     await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
     await expect
       .poll(() => page.getByLabel(`Own limit ${windowOf(name).each}`, { exact: true }).inputValue())
@@ -97,13 +97,14 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     await run('keys', 'import', file);
     expect(await redis.hget(record, name)).toBe('4');
 
-    // Back to the plan, whose trial counts what it would refuse.
+    // Back to the plan, whose trial counts what it would refuse of a customer that has not used it up.
     expect(await json('keys', 'set', rotated.id, `--${name}`, 'plan')).not.toMatchObject({ [name]: 4 });
+    const unused = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
     await run('plans', 'trial', plan, `--${name}`, '1');
     await expect
       .poll(
         async () => {
-          await pets(rotated.key);
+          await pets(unused.key);
           return (await json<PlanTrialReport>('plans', 'trial', plan))[fieldOf('refused', name)];
         },
         { timeout: 20_000, interval: 500 },
