@@ -113,11 +113,11 @@ class PageCustomers extends LightElement {
     const { items, next, total } = found;
     const { query } = router.location;
     const isFiltered = query.has('search') || query.has('plan');
+    const all = `${plural(total, 'customer')}, newest first`;
     const more = next === null ? '' : ' or more';
+    const matching = `${formatNumber(items.length)}${more} of ${plural(total, 'customer')} match`;
     return html`
-      <p class="quiet" role="status">
-        ${isFiltered ? `${formatNumber(items.length)}${more} of ${plural(total, 'customer')} match` : `${plural(total, 'customer')}, newest first`}
-      </p>
+      <p class="quiet" role="status">${isFiltered ? matching : all}</p>
       ${items.length === 0 ? renderEmpty(total) : renderTable(items)} ${pagingLinks(next)}
     `;
   }

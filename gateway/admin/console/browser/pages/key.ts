@@ -133,10 +133,7 @@ class PageKey extends ActingElement {
     const hasRecord = key.windows !== null;
     const canChange = session.isOperator && hasRecord && key.state !== 'revoked';
     return html`
-      <p>
-        <a href="/console/keys">Keys</a
-        >${key.customerId === '' ? nothing : html` of <a href=${keyPath(key.customerId)}>their customer</a>`}
-      </p>
+      <p><a href="/console/keys">Keys</a></p>
       <h1>${keyTitle(key)}</h1>
       ${this.refresher.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.refresher.failure)}</p>`}
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}

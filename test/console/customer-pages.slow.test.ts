@@ -1,0 +1,153 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { barriers, expectClean } from '../support/kits/browser.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
+
+/** Counts what a hand on a mouse would press, beside what it types. */
+const countPresses = `
+  window.pressed = 0;
+  addEventListener('pointerdown', () => { window.pressed += 1; }, { capture: true });
+`;
+
+describe('the pages of customers', { tags: ['chromium'] }, () => {
+  let kit: ConsoleKit;
+  beforeAll(async () => {
+    kit = await startConsole();
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
+  const open = ({ customerId }: Pick<IssuedKey, 'customerId'>) =>
+    kit.open(`/console/customers/${customerId}`, { name: 'Anna' });
+  const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
+
+  test('list customers with their keys, and find one by its reference', async () => {
+    const { redis } = kit.kit;
+    const acme = await kit.kit.issue({ name: 'Acme', plan: 'pro', day: 5000 });
+    await keyIssuer(redis).store.issueFor(acme.customerId, { name: 'Acme mobile' });
+    await redis.hset(redisKeys.customer(acme.customerId), { reference: 'C-4711' });
+    await kit.kit.issue({ name: 'Other' });
+    const observed = await kit.open('/console/customers', { name: 'Anna' });
+    const { page } = observed;
+    const row = page.getByRole('row', { name: /Acme/ });
+    await row.waitFor();
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      'Active',
+      expect.stringMatching(/pro\s+own limits/),
+      '2',
+      'C-4711',
+      '–',
+      expect.stringMatching(/ago|now/),
+    ]);
+    await page.getByRole('searchbox').fill('c-47');
+    await page.getByText(/^1 of \d+ customers match$/).waitFor();
+    await row.getByRole('link', { name: 'Acme' }).click();
+    await heading(page, 'Acme').waitFor();
+    await page.getByRole('link', { name: 'Acme mobile' }).waitFor();
+    expectClean(observed, kit.origin);
+  });
+
+  test('change limits of all keys with their effect shown before, and suspend and resume all of them', async () => {
+    const { store } = keyIssuer(kit.kit.redis);
+    const issued = await kit.kit.issue({ name: 'Two keys' });
+    const { key: further } = await store.issueFor(issued.customerId, { name: 'second' });
+    const observed = await open(issued);
+    const { page } = observed;
+    await heading(page, 'Two keys').waitFor();
+    await page.getByLabel('Own limit a minute').fill('2');
+    await page.getByText('60 → 2').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('Limits changed').waitFor();
+    expect([await pets(issued.key), await pets(further), await pets(further)]).toEqual([200, 200, 429]);
+    await page.getByText(/The next request is refused until/).waitFor();
+
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await page.getByRole('button', { name: 'Suspend the customer' }).click();
+    await page.getByText('The next request is refused: its customer is suspended').waitFor();
+    expect([await pets(issued.key), await pets(further)]).toEqual([401, 401]);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('The customer is active again').waitFor();
+    expect(await pets(further)).toBe(429);
+    expectClean(observed, kit.origin);
+  });
+
+  test('a new key is added with the keyboard alone, and works', async () => {
+    const issued = await kit.kit.issue({ name: 'Keyboard' });
+    const observed = await open(issued);
+    const { page } = observed;
+    await page.getByRole('button', { name: 'Add a key…' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name of the key').waitFor();
+    await page.keyboard.insertText('Batch jobs');
+    await page.keyboard.press('Enter');
+    await page.getByText('It is not shown again').waitFor();
+    const key = await page.locator('copy-field').evaluate((field) => Reflect.get(field, 'text') as string);
+    expect(await pets(key)).toBe(200);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('link', { name: 'Batch jobs' }).waitFor();
+    expectClean(observed, kit.origin);
+  });
+
+  test('a leaked key is found, rotated with an overlap and revoked in at most eight presses, and no counter changes', async () => {
+    const issued = await kit.kit.issue({ name: 'Leaky' });
+    for (let request = 0; request < 5; request += 1) expect(await pets(issued.key)).toBe(200);
+    const { redis } = kit.kit;
+    const observed = await kit.open('/console/keys', { name: 'Anna' });
+    const { page } = observed;
+    await page.getByRole('searchbox').waitFor();
+    await page.evaluate(countPresses);
+    await page.getByRole('searchbox').click();
+    await page.keyboard.insertText(`leaked: ${issued.key}`);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Leaky').waitFor();
+    // Who used it, and since when.
+    await page.getByRole('region', { name: 'Used by' }).getByText('127.0.0.1').waitFor();
+    await page.getByRole('button', { name: 'Rotate the key…' }).click();
+    await page.getByRole('button', { name: 'Rotate the key', exact: true }).click();
+    await page.getByText('It is not shown again').waitFor();
+    const key = await page.locator('copy-field').evaluate((field) => Reflect.get(field, 'text') as string);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    // Both work for now, and share what is left of the limits.
+    expect([await pets(key), await pets(issued.key)]).toEqual([200, 200]);
+    expect(await dayUsage(redis, issued.customerId)).toBe(7);
+    await page.getByRole('link', { name: issued.id }).click();
+    await page.getByRole('button', { name: 'Revoke…' }).click();
+    await page.getByLabel('Type Leaky to confirm').fill('Leaky');
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('The key is revoked: its requests').waitFor();
+    expect(await page.evaluate('window.pressed')).toBeLessThanOrEqual(8);
+    expect([await pets(issued.key), await pets(key)]).toEqual([401, 200]);
+    expect(await dayUsage(redis, issued.customerId)).toBe(8);
+    expect(page.url()).not.toContain(issued.key);
+    expectClean(observed, kit.origin);
+  });
+
+  test('have no barriers, in the list and of one customer', async () => {
+    const issued = await kit.kit.issue({ name: 'Accessible' });
+    await pets(issued.key);
+    const { page } = await kit.open('/console/customers', { name: 'Anna' });
+    await page.getByRole('link', { name: 'Accessible' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Accessible' }).click();
+    await page.getByRole('heading', { name: 'Requests a day' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+  });
+
+  test('a customer whose keys have ended is removed', async () => {
+    const issued = await kit.kit.issue({ name: 'Gone' });
+    await keyIssuer(kit.kit.redis).store.revoke(issued.id);
+    const observed = await open(issued);
+    const { page } = observed;
+    await page.getByRole('button', { name: 'Remove…' }).click();
+    await page.getByLabel('Type Gone to confirm').fill('Gone');
+    await page.getByRole('button', { name: 'Remove the customer' }).click();
+    await heading(page, 'Customers').waitFor();
+    await page.getByRole('link', { name: 'Gone' }).waitFor({ state: 'detached' });
+    expect(await kit.kit.redis.exists(redisKeys.customer(issued.customerId))).toBe(0);
+    expectClean(observed, kit.origin);
+  });
+});
