@@ -101,6 +101,7 @@ async function* byLastUse(
 ): AsyncGenerator<KeyInList[]> {
   const keys: KeyInList[] = [];
   for await (const page of pages) keys.push(...page);
-  const time = ({ lastUsedAt }: KeyInList) => lastUsedAt ?? '';
-  yield keys.toSorted((one, other) => time(one).localeCompare(time(other))).slice(0, limit);
+  yield keys.toSorted((one, other) => lastUse(one).localeCompare(lastUse(other))).slice(0, limit);
 }
+
+const lastUse = ({ lastUsedAt }: KeyInList) => lastUsedAt ?? '';

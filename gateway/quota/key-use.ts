@@ -206,7 +206,7 @@ export async function readKeyUse(redis: RedisClient, place: KeyPlace): Promise<K
   const { served, refused, ...addresses } = await readFields(redis, redisKeys.keyUse(place));
   const used = addressesIn(addresses).map(({ use, by }) => {
     const [agent = '', gateway = ''] = by.trim().split(' ');
-    return { ...use, agent, gateway };
+    return Object.assign(use, { agent, gateway });
   });
   return used.length === 0 ? null : { served: countOf(served), refused: countOf(refused), addresses: used };
 }

@@ -59,7 +59,14 @@ describe('ops customers', { timeout: 120_000 }, () => {
 
   test('a customer is made, changed, suspended, resumed and removed, and the audit log has each change', async () => {
     const made = await kit.json<CustomerView>(
-      ...['customers', 'create', '--plan', 'pro', '--name', 'Billing Test', '--reference', 'C-1'],
+      'customers',
+      'create',
+      '--plan',
+      'pro',
+      '--name',
+      'Billing Test',
+      '--reference',
+      'C-1',
     );
     expect(made).toMatchObject({ state: 'active', keys: 0, reference: 'C-1' });
     const { id } = made;
@@ -153,8 +160,14 @@ describe('ops customers', { timeout: 120_000 }, () => {
       .filter((line) => line.includes(first.customerId));
     expect(lines).toHaveLength(2);
     const old = {
-      ...{ sha256: 'e'.repeat(64), id: 'key_old', name: 'Old', plan: 'free', hint: 'pets_0ld0…' },
-      ...{ createdAt: '2026-01-01T00:00:00.000Z', minute: 5, rev: 3 },
+      sha256: 'e'.repeat(64),
+      id: 'key_old',
+      name: 'Old',
+      plan: 'free',
+      hint: 'pets_0ld0…',
+      createdAt: '2026-01-01T00:00:00.000Z',
+      minute: 5,
+      rev: 3,
     };
     const file = join(directory.path, 'moved.jsonl');
     await writeFile(file, [...lines, JSON.stringify(old)].join('\n'));
@@ -168,7 +181,11 @@ describe('ops customers', { timeout: 120_000 }, () => {
     expect(await there('keys', 'import', file)).toMatchObject({ added: 3 });
     expect(await there('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 3 });
     expect(await there('customers', 'show', first.customerId)).toMatchObject({
-      ...{ name: 'Moved', day: 50, reference: 'C-9', contact: 'ops@example.com', keys: 2 },
+      name: 'Moved',
+      day: 50,
+      reference: 'C-9',
+      contact: 'ops@example.com',
+      keys: 2,
       items: expect.arrayContaining([
         expect.objectContaining({ id: first.id }),
         expect.objectContaining({ id: second.id }),

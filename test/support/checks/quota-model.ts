@@ -46,6 +46,7 @@ const parseCount = (text: string | undefined) => (/^[1-9]\d{0,14}$/.test(text ??
 
 const integer = /^(0|-?[1-9]\d*)$/;
 
+/** A customer with two keys, of which one sends requests until they are switched. */
 export class QuotaModel {
   rev = 1;
   minute: (Expiring & { text: string }) | undefined;
@@ -55,11 +56,19 @@ export class QuotaModel {
   private open: number | undefined;
   ban: (Expiring & { reason?: string }) | undefined;
   violations: (Violations & Expiring) | undefined;
+  /** Ban and strikes of the other key. All else is the customer's. */
+  private other: Pick<QuotaModel, 'ban' | 'violations'> = { ban: undefined, violations: undefined };
 
   private readonly policy: BanPolicy;
 
   constructor(policy: BanPolicy) {
     this.policy = policy;
+  }
+
+  switchKey(): void {
+    const { ban, violations } = this;
+    ({ ban: this.ban, violations: this.violations } = this.other);
+    this.other = { ban, violations };
   }
 
   /** @param rev the rev in the caller's cache; undefined accepts any */
@@ -182,13 +191,22 @@ export class QuotaModel {
 
   /** Moves the clock of Redis, and with it nothing that is stored. */
   setClockBack(nowMs: number, byMs: number): void {
-    this.keptViolations(nowMs);
-    const { minute, ban, violations } = this;
     // The model's time goes on, so everything stored is later by as much.
-    for (const expiring of [minute, ban, violations]) {
+    const delay = (expiring: Expiring | undefined) => {
       if (expiring?.endsAtMs !== undefined && expiring.endsAtMs > nowMs) expiring.endsAtMs += byMs;
+    };
+    delay(this.minute);
+    for (let key = 0; key < 2; key += 1) {
+      this.keptViolations(nowMs);
+      const { ban, violations } = this;
+      delay(ban);
+      delay(violations);
+      if (violations !== undefined) this.delayViolations(violations, byMs);
+      this.switchKey();
     }
-    if (violations === undefined) return;
+  }
+
+  private delayViolations(violations: Violations, byMs: number): void {
     if (violations.refusedSinceMs !== undefined) violations.refusedSinceMs += byMs;
     if (violations.strikesSinceMs > 0) violations.strikesSinceMs += byMs;
     if (violations.bannedUntilMs > 0) violations.bannedUntilMs += byMs;

@@ -15,18 +15,20 @@ import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays } from '../../../gateway/quota/usage-days.ts';
 import { readUsage } from '../../../gateway/quota/usage.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../../gateway/redis/redis-keys.ts';
 import { createOpenBatch } from '../kits/quota-batch.ts';
 import { listContent, QuotaModel, type Expected } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
 import { TrialModel } from './trial-model.ts';
 
-/** A step of a scenario for one API key. */
+/** A step of a scenario for a customer with two API keys. */
 type Step =
   | { does: 'request'; rev: 'current' | 'stale' | 'any'; cost: QuotaCost }
   | { does: 'burst'; requests: number; cost: QuotaCost }
   /** Requests slightly less or more than a second apart. */
   | { does: 'send repeatedly'; times: number; everyMs: number }
+  /** From now on the other key sends the requests. */
+  | { does: 'switch key' }
   | { does: 'wait for end of ban' }
   /** A request that is retried after its Retry-After if it is refused. */
   | { does: 'heed Retry-After' }
@@ -110,6 +112,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('heed Retry-After' as const) }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('switch key' as const) }) },
   { weight: 5, arbitrary: fc.record({ does: fc.constant('wait for end of ban' as const) }) },
   { weight: 8, arbitrary: fc.record({ does: fc.constant('advance' as const), ms }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('set limits' as const), limits }) },
@@ -243,15 +246,14 @@ const noTrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
 /** Runs a scenario on Redis and on the model, and fails if they disagree. For use in a property. */
 export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenario): Promise<void> {
   const { policy, steps } = scenario;
-  const keyHash = randomBytes(32).toString('hex');
-  const place = { customerId: `cus_${keyHash.slice(0, 18)}`, keyHash } as const;
-  const { customerId } = place;
-  const [recordKey, minuteKey, banKey, strikesKey] = [
-    redisKeys.customer(customerId),
-    redisKeys.openWindow(customerId, 'minute'),
-    redisKeys.ban(place),
-    redisKeys.strikes(place),
+  const keyHashes = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('hex')) as [
+    string,
+    string,
   ];
+  const customerId: CustomerId = `cus_${keyHashes[0].slice(0, 18)}`;
+  let place = { customerId, keyHash: keyHashes[0] };
+  const [recordKey, minuteKey] = [redisKeys.customer(customerId), redisKeys.openWindow(customerId, 'minute')];
+  let [banKey, strikesKey] = [redisKeys.ban(place), redisKeys.strikes(place)];
   /** Redis keys that may lack an expiry, because the scenario edited them. */
   const edited = new Set([recordKey]);
   const model = new QuotaModel(policy);
@@ -259,12 +261,16 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const trialKey = redisKeys.trial(customerId);
   let trialSince = 1;
   let limits = scenario.limits;
-  const simulated = createSimulatedTime(redis, place);
+  /** That of the first key moves what is the customer's, too. */
+  const simulated = [
+    createSimulatedTime(redis, place),
+    createSimulatedTime(redis, { customerId, keyHash: keyHashes[1] }, `${customerId}-none`),
+  ] as const;
   /** Difference between the time of the scenario and that of the server. */
   let aheadMs = 0;
   /** Number of midnights that have passed in the scenario. */
   let midnights = 0;
-  const { serverMs } = simulated;
+  const [{ serverMs }] = simulated;
   /** Day of the model, which advances with the scenario. In Redis it is always today. */
   const modelDay = (serverNowMs: number) => dayNumberOf(serverNowMs) + midnights;
   const dayKey = (serverNowMs: number, daysAgo = 0) =>
@@ -273,8 +279,10 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   async function advance(passedMs: number): Promise<void> {
     const nowMs = await serverMs();
     const crossed = dayNumberOf(nowMs + aheadMs + passedMs) - dayNumberOf(nowMs + aheadMs);
-    await simulated.moveTimes(passedMs);
-    await simulated.passMidnights(crossed);
+    for (const time of simulated) {
+      await time.moveTimes(passedMs);
+      await time.passMidnights(crossed);
+    }
     aheadMs += passedMs;
     midnights += crossed;
   }
@@ -306,7 +314,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       limits: trialModel.trial,
       onRefusal: (window: WindowName) => void refused.push(window),
     };
-    const caller = createCaller(record, keyHash);
+    const caller = createCaller(record, place.keyHash);
     const decision = await consumeQuota(batch, { caller, limits, cost, trial });
     return { decision, refused };
   };
@@ -455,6 +463,13 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
           await advance(step.everyMs);
         }
         return;
+      case 'switch key': {
+        const [first, second] = keyHashes;
+        place = { customerId, keyHash: place.keyHash === first ? second : first };
+        [banKey, strikesKey] = [redisKeys.ban(place), redisKeys.strikes(place)];
+        model.switchKey();
+        return;
+      }
       case 'heed Retry-After':
         return heedRetryAfter();
       case 'wait for end of ban':
@@ -488,7 +503,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         return;
       case 'set clock back':
         await avoidTransitions();
-        await simulated.moveTimes(-step.ms);
+        for (const time of simulated) await time.moveTimes(-step.ms);
         assertNoStall(await serverMs());
         model.setClockBack(checkedAtMs + aheadMs, step.ms);
         trialModel.setClockBack(step.ms);
@@ -571,7 +586,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       throw new Error(`step ${index} (${JSON.stringify(step)}): ${String(error)}`, { cause: error });
     }
   }
-  for (const key of await redis.keys(`*${keyHash}*`)) {
+  for (const key of await redis.keys(`*{${customerId}}*`)) {
     // -1 means no expiry; 0 or -2 means that the key expires at this moment.
     if (!edited.has(key)) expect(await redis.pttl(key), `${key} never expires`).not.toBe(-1);
   }

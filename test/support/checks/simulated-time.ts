@@ -2,7 +2,7 @@ import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../../gateway/redis/redis-keys.ts';
 
-/** Lets time pass for the keys of one API key, because the clock of the server cannot be set. */
+/** Lets time pass for what belongs to one API key, because the clock of the server cannot be set. */
 export interface SimulatedTime {
   /** The server's clock, in Unix milliseconds. */
   serverMs(): Promise<number>;
@@ -74,8 +74,12 @@ if redis.call('TYPE', KEYS[6]).ok == 'hash' then
 end
 `;
 
-export function createSimulatedTime(redis: RedisClient, place: KeyPlace): SimulatedTime {
-  const { customerId } = place;
+/** @param customerId whose counters time passes for as well: another one than the key's for a further key */
+export function createSimulatedTime(
+  redis: RedisClient,
+  place: KeyPlace,
+  customerId = place.customerId,
+): SimulatedTime {
   const strikesKey = redisKeys.strikes(place);
   const trialKey = redisKeys.trial(customerId);
 
