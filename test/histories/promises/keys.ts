@@ -1,0 +1,186 @@
+import { strikesToBan } from '../../../gateway/quota/ban-policy.ts';
+import { isServed, type ChangeOf, type RecordedRequest } from '../history.ts';
+import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
+import type { View } from '../view.ts';
+import type { Find } from './promise.ts';
+
+const isRevocation = ({ code }: RecordedRequest) => code === 'revoked_api_key' || code === 'expired_api_key';
+const isBanned = ({ code }: RecordedRequest) => code === 'api_key_banned';
+/** An own end of a key holds by the clock of Redis, which each gateway reads now and then. */
+const clockMs = 1000;
+/** A process remembers a ban for a second; a busy machine may take longer. */
+const rememberedMs = 1250;
+
+const requestsOf = (view: View, key: string) => view.byKey.get(key) ?? [];
+
+/** After a revocation is confirmed, no request that is sent later succeeds or is forwarded. */
+export const revokedIsRefused: Find = (view) => {
+  const forwarded = new Set(view.history.forwarded ?? []);
+  return view.changes('revoke').flatMap(({ key, outcome, endMs }) =>
+    requestsOf(view, key)
+      .filter((request) => outcome === 'made' && request.startMs > endMs && !view.mayBeLocal(request))
+      .filter((request) => isServed(request) || forwarded.has(request.id))
+      .map((request) => ({ message: `${key}: served after it was revoked`, requests: [request] })),
+  );
+};
+
+/** After its end, a key does not work, with or without Redis. */
+export const expiredIsRefused: Find = (view) =>
+  view.changes('expire').flatMap(({ key, outcome, endMs, afterMs }) =>
+    requestsOf(view, key)
+      .filter((request) => outcome === 'made' && request.startMs > endMs + afterMs + clockMs)
+      // What a gateway read before the change has no end yet.
+      .filter((request) => isServed(request) && !view.mayBeLocal(request))
+      .map((request) => ({ message: `${key}: served after its end`, requests: [request] })),
+  );
+
+/** A key that no operator has ended is valid. */
+export const validIsAccepted: Find = (view) => {
+  const ends = [...view.changes('revoke'), ...view.changes('expire')];
+  return view.history.requests
+    .filter(({ status }) => status === 401)
+    .filter((request) => {
+      const possible = ends.filter(({ key, startMs }) => key === request.key && startMs <= request.endMs);
+      return possible.length === 0 || !isRevocation(request);
+    })
+    .map((request) => ({
+      message: `${request.key}: ${request.code} although it is valid`,
+      requests: [request],
+    }));
+};
+
+/** While a ban of an operator lasts, no request that is sent after its confirmation succeeds. */
+export const bannedIsRefused: Find = (view) => {
+  const bans = view.changes('ban');
+  const lifts = view.changes('lift');
+  return bans.flatMap((ban) => {
+    const replaces = ({ key, startMs, endMs }: ChangeOf<'ban' | 'lift'>, request: RecordedRequest) =>
+      key === ban.key && endMs >= ban.startMs && startMs <= request.endMs;
+    return requestsOf(view, ban.key)
+      .filter((request) => ban.outcome === 'made' && isServed(request) && !view.mayBeLocal(request))
+      .filter(({ startMs, endMs }) => startMs > ban.endMs && endMs < ban.startMs + ban.forMs)
+      .filter((request) => !lifts.some((lift) => replaces(lift, request)))
+      .filter((request) => !bans.some((other) => other !== ban && replaces(other, request)))
+      .map((request) => ({ message: `${ban.key}: served during its ban`, requests: [request] }));
+  });
+};
+
+/** Whether an operator's ban may be in force. */
+function mayBeBannedByOperator(view: View, { key, startMs, endMs }: RecordedRequest): boolean {
+  return view
+    .changes('ban')
+    .some(
+      (ban) =>
+        ban.key === key &&
+        ban.startMs <= endMs &&
+        view.calmAfter(-1, ban.endMs) + ban.forMs + rememberedMs >= startMs,
+    );
+}
+
+/** Refused requests of a key that may be strikes after a time. Without a response nobody knows. */
+function strikesBetween(view: View, key: string, fromMs: number, untilMs: number): RecordedRequest[] {
+  return requestsOf(view, key).filter(
+    ({ status, startMs, endMs }) => (status === 429 || status === 0) && endMs > fromMs && startMs < untilMs,
+  );
+}
+
+function strikesNeeded(view: View, { owner, endMs }: RecordedRequest): number {
+  return strikesToBan(view.history.policy, Math.min(...view.limitsUntil(owner, 'minute', endMs)));
+}
+
+/** The bans of a key by gateways: for each, the first response and the time before which it ended. */
+function bansOf(view: View, key: string) {
+  const banned = requestsOf(view, key)
+    .filter((request) => isBanned(request) && !mayBeBannedByOperator(view, request))
+    .map((request) => ({
+      request,
+      end: endOf(request, { resetSeconds: numberIn(request, 'retry-after') ?? 0 }),
+    }))
+    .toSorted((one, other) => one.end.startMs - other.end.startMs);
+  const bans: { first: RecordedRequest; endMs: number }[] = [];
+  for (const { request, end } of banned) {
+    const last = bans.at(-1);
+    if (last !== undefined && end.startMs < last.endMs + 100) last.endMs = Math.min(last.endMs, end.endMs);
+    else bans.push({ first: request, endMs: end.endMs });
+  }
+  return bans;
+}
+
+/** No key is banned for fewer strikes than the policy says, or for requests within the grace period. */
+export const bansAreEarned: Find = (view) =>
+  Array.from(view.byKey.keys()).flatMap((key) => {
+    const bans = bansOf(view, key);
+    return bans.flatMap(({ first }, index) => {
+      const since = bans[index - 1]?.endMs ?? -Infinity;
+      const refused = strikesBetween(view, key, since - 1000, first.endMs);
+      const graceMs = view.history.policy.graceSeconds * 1000;
+      const beganMs = Math.min(...refused.map(({ startMs }) => startMs));
+      const strikes = refused.filter(({ endMs }) => endMs > beganMs + (index === 0 ? graceMs : 0));
+      const needed = strikesNeeded(view, first);
+      return strikes.length < needed
+        ? [
+            {
+              message: `${key}: banned after ${strikes.length} of ${needed} strikes`,
+              requests: [...strikes.slice(0, 3), first],
+            },
+          ]
+        : [];
+    });
+  });
+
+/** A key whose ban was lifted is banned again only for new strikes. */
+export const liftedIsFree: Find = (view) =>
+  view.changes('lift').flatMap((lift) =>
+    requestsOf(view, lift.key)
+      .filter((request) => lift.outcome === 'made' && isBanned(request) && !view.mayBeLocal(request))
+      .filter(({ gateway, startMs }) => startMs > view.calmAfter(gateway, lift.endMs) + rememberedMs)
+      .filter(
+        ({ endMs }) =>
+          !view
+            .changes('ban')
+            .some((ban) => ban.key === lift.key && ban.endMs > lift.startMs && ban.startMs < endMs),
+      )
+      .filter(
+        (request) =>
+          strikesBetween(view, lift.key, lift.startMs, request.endMs).length < strikesNeeded(view, request),
+      )
+      .map((request) => ({
+        message: `${lift.key}: banned although its ban was lifted`,
+        requests: [request],
+      })),
+  );
+
+/** A request after the Retry-After of a ban is not banned, unless there were new strikes. */
+export const banEndsWithRetryAfter: Find = (view) =>
+  Array.from(view.byKey.keys()).flatMap((key) => {
+    const banned = requestsOf(view, key).filter((request) => isBanned(request) && !view.mayBeLocal(request));
+    return banned.flatMap((request) => {
+      const before = banned.find(({ endMs, headers }) => {
+        const seconds = Number(headers['retry-after']);
+        return endMs + seconds * 1000 <= request.startMs;
+      });
+      if (before === undefined) return [];
+      const overMs = before.startMs + ((numberIn(before, 'retry-after') ?? 0) - 1) * 1000;
+      const isNew = view
+        .changes('ban')
+        .some((ban) => ban.key === key && ban.endMs > before.startMs && ban.startMs < request.endMs);
+      const strikes = strikesBetween(view, key, overMs, request.endMs).length;
+      return isNew || strikes >= strikesNeeded(view, request)
+        ? []
+        : [
+            {
+              message: `${key}: banned after Retry-After, with ${strikes} refused since`,
+              requests: [before, request],
+            },
+          ];
+    });
+  });
+
+/** Shown beside a ban: nothing is left until its end. */
+export const banShowsNothingLeft: Find = (view) =>
+  view.history.requests
+    .filter((request) => isBanned(request) && shownWindows(request).get('ban')?.remaining !== 0)
+    .map((request) => ({
+      message: `${request.key}: a ban shows that something is left`,
+      requests: [request],
+    }));

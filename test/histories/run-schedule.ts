@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectRedis } from '../support/kits/keys.ts';
+import { runClient } from './clients.ts';
+import type { Fault, History, RecordedRequest } from './history.ts';
+import { createOperator } from './operator.ts';
+import type { Schedule } from './schedule.ts';
+import { disturb, observedIn, startSystem, waitUntilNormal, type System } from './system.ts';
+
+/** Runs a schedule on real processes. @param directory another copy of the sources */
+export async function runSchedule(schedule: Schedule, directory?: string): Promise<History> {
+  await using system = await startSystem(schedule.gateways, directory);
+  return await runOn(system, schedule);
+}
+
+/** Runs a schedule on a system, and stops its gateways in order. */
+export async function runOn(system: System, schedule: Schedule): Promise<History> {
+  const redis = await connectRedis(system.redisUrl);
+  using stack = new DisposableStack();
+  stack.defer(() => redis.disconnect());
+  const operator = await createOperator(redis, schedule);
+  const requests: RecordedRequest[] = [];
+  const faults: Fault[] = [];
+  const ending = new AbortController();
+  const startMs = Date.now();
+  const at = async (ms: number, act: () => Promise<unknown>) => {
+    await sleep(Math.max(0, startMs + ms - Date.now()));
+    await act();
+  };
+  const clients = schedule.clients.map((client, index) =>
+    runClient(client, {
+      urls: system.gateways.map(({ url }) => url),
+      keyOf: (name) => operator.keyOf(name),
+      seed: schedule.seed * 1000 + index,
+      signal: ending.signal,
+      record: (request) => requests.push(request),
+    }),
+  );
+  await Promise.all([
+    at(schedule.lengthMs, async () => ending.abort()),
+    ...clients,
+    ...schedule.changes.map((change) => at(change.atMs, () => operator.begin(change))),
+    ...schedule.faults.map((fault) => at(fault.atMs, async () => faults.push(await disturb(system, fault)))),
+  ]);
+  await waitUntilNormal(system);
+  const endMs = Date.now();
+  for (const gateway of system.gateways) await gateway.end('SIGTERM');
+  const { policy, plans } = schedule;
+  const { owners, opened, changes } = operator;
+  return {
+    startMs,
+    endMs,
+    policy,
+    plans,
+    owners,
+    opened,
+    requests,
+    changes,
+    faults,
+    ...observedIn(system),
+    forwarded: system.forwarded(),
+    use: await operator.use(),
+  };
+}
