@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { isServed, type RecordedRequest } from './history.ts';
+import { isServed, notConnected, type RecordedRequest } from './history.ts';
 import type { PlannedClient } from './schedule.ts';
 import { ownerOf } from './stored-quota.ts';
 
@@ -27,6 +27,8 @@ const headerNames = [
 ];
 /** Pause of a client whose key has ended. */
 const endedMs = 400;
+/** Pause after a request without a response. */
+const lostMs = 200;
 const burst = { least: 3, more: 9 };
 const creates = 0.2;
 
@@ -52,7 +54,7 @@ export async function runClient(client: PlannedClient, options: ClientOptions): 
       method === 'GET'
         ? send(url, { key, headers })
         : postJson(url, key, { name: 'Rex', categoryId: 1 }, headers)
-    ).catch(() => undefined);
+    ).catch((error: unknown) => error as Error);
     // Date.now() rounds down.
     const endMs = Date.now() + 1;
     const recorded: RecordedRequest = {
@@ -78,13 +80,19 @@ export async function runClient(client: PlannedClient, options: ClientOptions): 
     if (first?.status === 401) {
       held = keyOf(client.key);
       await pause(endedMs);
-    } else if (first?.status === 429 && client.manner === 'obedient') await pause(seconds * 1000);
+    } else if (first?.status === 0) await pause(lostMs);
+    else if (first?.status === 429 && client.manner === 'obedient') await pause(seconds * 1000);
     else await pause(client.manner === 'burst' ? client.everyMs * 5 : client.everyMs);
   }
 }
 
-function contentOf(response: ClientResponse | undefined) {
-  if (response === undefined) return { status: 0, headers: {} };
+function contentOf(
+  response: ClientResponse | Error,
+): Pick<RecordedRequest, 'status' | 'headers' | 'code' | 'message'> {
+  if (response instanceof Error) {
+    const isRefused = 'code' in response && response.code === 'ECONNREFUSED';
+    return { status: 0, headers: {}, code: isRefused ? notConnected : undefined };
+  }
   const { status, headers } = response;
   const shown = headerNames.flatMap((name): [string, string][] => {
     const value = headers[name];

@@ -23,7 +23,7 @@ export interface RecordedRequest extends Interval {
   method: 'GET' | 'POST';
   /** 0 if there was no complete response. */
   status: number;
-  /** Code of an error. */
+  /** Code of an error, or `notConnected`. */
   code?: string | undefined;
   /** Message of an error. */
   message?: string | undefined;
@@ -108,8 +108,13 @@ export const overlaps = (one: Interval, other: Interval): boolean =>
 export const isWithin = (inner: Interval, outer: Interval): boolean =>
   inner.startMs >= outer.startMs && inner.endMs <= outer.endMs;
 export const isServed = ({ status }: RecordedRequest): boolean => status >= 200 && status < 300;
+/** In place of a code: the gateway's port was closed, so the request did not reach it. */
+export const notConnected = 'not_connected';
 /** Whether it may have used quota. Without a response nobody knows. */
 export const mayCount = ({ status, code }: RecordedRequest): boolean =>
-  status !== 401 && status !== 429 && code !== 'service_unavailable';
+  status !== 401 && status !== 429 && code !== 'service_unavailable' && code !== notConnected;
+/** Whether it may be a strike towards a ban. */
+export const mayBeStrike = ({ status, code }: RecordedRequest): boolean =>
+  code === 'rate_limit_exceeded' || (status === 0 && code !== notConnected);
 /** Whether it has used quota: a request with a valid key counts whatever its response (API.md, Limits). */
 export const counts = (request: RecordedRequest): boolean => request.status !== 0 && mayCount(request);

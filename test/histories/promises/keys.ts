@@ -1,5 +1,12 @@
 import { strikesToBan } from '../../../gateway/quota/ban-policy.ts';
-import { isServed, type ChangeOf, type RecordedRequest } from '../history.ts';
+import {
+  isServed,
+  mayBeStrike,
+  overlaps,
+  type ChangeOf,
+  type Interval,
+  type RecordedRequest,
+} from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import type { View } from '../view.ts';
 import type { Find } from './promise.ts';
@@ -77,10 +84,16 @@ function mayBeBannedByOperator(view: View, { key, startMs, endMs }: RecordedRequ
     );
 }
 
-/** Refused requests of a key that may be strikes after a time. Without a response nobody knows. */
+/**
+ * Requests that may be strikes of a key between two times. What Redis refused too late for the process, which then decided
+ * alone, is one, too.
+ */
 function strikesBetween(view: View, key: string, fromMs: number, untilMs: number): RecordedRequest[] {
   return requestsOf(view, key).filter(
-    ({ status, startMs, endMs }) => (status === 429 || status === 0) && endMs > fromMs && startMs < untilMs,
+    (request) =>
+      (mayBeStrike(request) || view.mayBeLocal(request)) &&
+      request.endMs > fromMs &&
+      request.startMs < untilMs,
   );
 }
 
@@ -88,39 +101,33 @@ function strikesNeeded(view: View, { owner, endMs }: RecordedRequest): number {
   return strikesToBan(view.history.policy, Math.min(...view.limitsUntil(owner, 'minute', endMs)));
 }
 
-/** The bans of a key by gateways: for each, the first response and the time before which it ended. */
-function bansOf(view: View, key: string) {
-  const banned = requestsOf(view, key)
-    .filter((request) => isBanned(request) && !mayBeBannedByOperator(view, request))
-    .map((request) => ({
-      request,
-      end: endOf(request, { resetSeconds: numberIn(request, 'retry-after') ?? 0 }),
-    }))
-    .toSorted((one, other) => one.end.startMs - other.end.startMs);
-  const bans: { first: RecordedRequest; endMs: number }[] = [];
-  for (const { request, end } of banned) {
-    const last = bans.at(-1);
-    if (last !== undefined && end.startMs < last.endMs + 100) last.endMs = Math.min(last.endMs, end.endMs);
-    else bans.push({ first: request, endMs: end.endMs });
+/** The first response of each ban of a key by gateways. Bans are told apart by their ends. */
+function firstOfBans(view: View, key: string): RecordedRequest[] {
+  const bans: { first: RecordedRequest; end: Interval }[] = [];
+  for (const request of requestsOf(view, key)) {
+    if (!isBanned(request) || mayBeBannedByOperator(view, request)) continue;
+    const end = endOf(request, { resetSeconds: numberIn(request, 'retry-after') ?? 0 });
+    if (!bans.some((ban) => overlaps(ban.end, end))) bans.push({ first: request, end });
   }
-  return bans;
+  return bans.map(({ first }) => first);
 }
 
 /** No key is banned for fewer strikes than the policy says, or for requests within the grace period. */
 export const bansAreEarned: Find = (view) =>
   Array.from(view.byKey.keys()).flatMap((key) => {
-    const bans = bansOf(view, key);
-    return bans.flatMap(({ first }, index) => {
-      const since = bans[index - 1]?.endMs ?? -Infinity;
-      const refused = strikesBetween(view, key, since - 1000, first.endMs);
-      const graceMs = view.history.policy.graceSeconds * 1000;
+    const bans = firstOfBans(view, key);
+    return bans.flatMap((first, index) => {
+      const refused = strikesBetween(view, key, bans[index - 1]?.startMs ?? -Infinity, first.endMs);
+      // After a ban, the refusal that began the grace period may be from before it.
+      const graceMs = index === 0 ? view.history.policy.graceSeconds * 1000 : 0;
       const beganMs = Math.min(...refused.map(({ startMs }) => startMs));
-      const strikes = refused.filter(({ endMs }) => endMs > beganMs + (index === 0 ? graceMs : 0));
+      const strikes = refused.filter(({ endMs }) => endMs > beganMs + graceMs);
       const needed = strikesNeeded(view, first);
-      return strikes.length < needed
+      // With the one that led to the ban.
+      return strikes.length + 1 < needed
         ? [
             {
-              message: `${key}: banned after ${strikes.length} of ${needed} strikes`,
+              message: `${key}: banned after ${strikes.length + 1} of ${needed} strikes`,
               requests: [...strikes.slice(0, 3), first],
             },
           ]
@@ -164,12 +171,12 @@ export const banEndsWithRetryAfter: Find = (view) =>
       const isNew = view
         .changes('ban')
         .some((ban) => ban.key === key && ban.endMs > before.startMs && ban.startMs < request.endMs);
-      const strikes = strikesBetween(view, key, overMs, request.endMs).length;
+      const strikes = strikesBetween(view, key, overMs, request.endMs).length + 1;
       return isNew || strikes >= strikesNeeded(view, request)
         ? []
         : [
             {
-              message: `${key}: banned after Retry-After, with ${strikes} refused since`,
+              message: `${key}: banned after Retry-After, with ${strikes - 1} refused since`,
               requests: [before, request],
             },
           ];
