@@ -101,12 +101,16 @@ function strikesNeeded(view: View, { owner, endMs }: RecordedRequest): number {
   return strikesToBan(view.history.policy, Math.min(...view.limitsUntil(owner, 'minute', endMs)));
 }
 
+/** A remembered ban seems to end later by the time that the reply took. */
+const sameEndMs = 500;
+
 /** The first response of each ban of a key by gateways. Bans are told apart by their ends. */
 function firstOfBans(view: View, key: string): RecordedRequest[] {
   const bans: { first: RecordedRequest; end: Interval }[] = [];
   for (const request of requestsOf(view, key)) {
     if (!isBanned(request) || mayBeBannedByOperator(view, request)) continue;
     const end = endOf(request, { resetSeconds: numberIn(request, 'retry-after') ?? 0 });
+    end.endMs += sameEndMs;
     if (!bans.some((ban) => overlaps(ban.end, end))) bans.push({ first: request, end });
   }
   return bans.map(({ first }) => first);
@@ -162,12 +166,15 @@ export const banEndsWithRetryAfter: Find = (view) =>
   Array.from(view.byKey.keys()).flatMap((key) => {
     const banned = requestsOf(view, key).filter((request) => isBanned(request) && !view.mayBeLocal(request));
     return banned.flatMap((request) => {
-      const before = banned.find(({ endMs, headers }) => {
-        const seconds = Number(headers['retry-after']);
-        return endMs + seconds * 1000 <= request.startMs;
-      });
+      const before = banned.findLast(
+        (other) => other.endMs + (numberIn(other, 'retry-after') ?? 0) * 1000 <= request.startMs,
+      );
       if (before === undefined) return [];
-      const overMs = before.startMs + ((numberIn(before, 'retry-after') ?? 0) - 1) * 1000;
+      const lifts = view.changes('lift').filter((lift) => lift.key === key && lift.endMs > before.startMs);
+      const overMs = Math.min(
+        before.startMs + ((numberIn(before, 'retry-after') ?? 0) - 1) * 1000,
+        ...lifts.map(({ startMs }) => startMs),
+      );
       const isNew = view
         .changes('ban')
         .some((ban) => ban.key === key && ban.endMs > before.startMs && ban.startMs < request.endMs);

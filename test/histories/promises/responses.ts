@@ -22,18 +22,21 @@ export const onlyDocumented: Find = ({ history }) =>
     .filter(({ status, code }) => documented[status]?.includes(code ?? '') !== true)
     .map((request) => ({ message: `undocumented response ${describe(request)}`, requests: [request] }));
 
+/** What a process decides alone has the time of Redis as it was read over a link that may be slow. */
+const readClockMs = 500;
+
 /** X-RateLimit shows the window of RateLimit with the least left, or on a 429 the one that refused it. */
-export const headersAgree: Find = ({ history }) =>
-  history.requests
+export const headersAgree: Find = (view) =>
+  view.history.requests
     .filter(({ status }) => status !== 0)
     .flatMap((request) => {
-      const problem = disagreement(request);
+      const problem = disagreement(request, view.mayBeLocal(request) ? readClockMs : 0);
       return problem === undefined
         ? []
         : [{ message: `${describe(request)}: ${problem}`, requests: [request] }];
     });
 
-function disagreement(request: RecordedRequest): string | undefined {
+function disagreement(request: RecordedRequest, clockMs: number): string | undefined {
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
     numberIn(request, `x-ratelimit-${name}`),
   );
@@ -47,7 +50,7 @@ function disagreement(request: RecordedRequest): string | undefined {
       (named === undefined ? window.remaining === least : name === named) &&
       window.limit === limit &&
       window.remaining === remaining &&
-      isEnd(request, window.resetSeconds, reset),
+      isEnd(request, window.resetSeconds, reset, name === 'ip' ? readClockMs : clockMs),
   );
   if (shown === undefined) return 'X-RateLimit and RateLimit disagree';
   if (request.status !== 429) return undefined;
@@ -57,9 +60,9 @@ function disagreement(request: RecordedRequest): string | undefined {
 }
 
 /** X-RateLimit-Reset is rounded up after the time of the decision was added. */
-function isEnd(request: RecordedRequest, resetSeconds: number, reset: number): boolean {
+function isEnd(request: RecordedRequest, resetSeconds: number, reset: number, clockMs: number): boolean {
   const end = endOf(request, { resetSeconds });
-  return reset * 1000 >= end.startMs && reset * 1000 <= end.endMs + 1000;
+  return reset * 1000 >= end.startMs - clockMs && reset * 1000 <= end.endMs + 1000 + clockMs;
 }
 
 /** A refused request is not forwarded, a create is forwarded once at most, and what succeeds was forwarded. */
