@@ -23,11 +23,16 @@ export interface Operator {
   use(): Promise<Record<string, Use>>;
 }
 
-/** Sets plans, policy and keys as a schedule begins. */
-export async function createOperator(redis: RedisClient, schedule: Schedule): Promise<Operator> {
-  const session: Session = { redis, audit: createAuditLog({ redis, who: 'histories' }), now: Date.now };
-  const { issue, store } = keyIssuer(redis);
-  const plans = createPlanStore(session);
+/** Sets plans, policy and keys as a schedule begins. @param connect returns the present connection to Redis */
+export async function createOperator(
+  connect: () => Promise<RedisClient>,
+  schedule: Schedule,
+): Promise<Operator> {
+  async function open() {
+    const redis = await connect();
+    const session: Session = { redis, audit: createAuditLog({ redis, who: 'histories' }), now: Date.now };
+    return { session, plans: createPlanStore(session), ...keyIssuer(redis) };
+  }
   const issued: IssuedKey[] = [];
   const present = new Map<string, IssuedKey>();
   const limitsOf = new Map<string, OwnerLimits>();
@@ -45,6 +50,7 @@ export async function createOperator(redis: RedisClient, schedule: Schedule): Pr
       return turn;
     },
     async use() {
+      const { session } = await open();
       const use: Record<string, Use> = {};
       for (const key of issued) {
         const { served, refused } = await readUse(session, key);
@@ -65,6 +71,7 @@ export async function createOperator(redis: RedisClient, schedule: Schedule): Pr
   }
 
   async function make(change: PlannedChange): Promise<void> {
+    const { session, plans, store } = await open();
     const startMs = Date.now();
     /** What changed at the operation's end. @returns false if it was refused */
     const during = async (operation: () => Promise<unknown>, ...made: ChangeMade[]): Promise<boolean> => {
@@ -126,6 +133,7 @@ export async function createOperator(redis: RedisClient, schedule: Schedule): Pr
     }
   }
 
+  const { session, plans, issue } = await open();
   await plans.set('anonymous', { minute: 1_000_000 }, true);
   for (const [name, limits] of Object.entries(schedule.plans)) await plans.set(name, limits, true);
   await createBanPolicyStore(session).set(schedule.policy);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectRedis } from '../support/kits/keys.ts';
 import { runClient } from './clients.ts';
+import { createConnection } from './connection.ts';
 import type { Fault, History, RecordedRequest } from './history.ts';
 import { createOperator } from './operator.ts';
 import type { Schedule } from './schedule.ts';
@@ -14,10 +14,8 @@ export async function runSchedule(schedule: Schedule, directory?: string): Promi
 
 /** Runs a schedule on a system, and stops its gateways in order. */
 export async function runOn(system: System, schedule: Schedule): Promise<History> {
-  const redis = await connectRedis(system.redisUrl);
-  using stack = new DisposableStack();
-  stack.defer(() => redis.disconnect());
-  const operator = await createOperator(redis, schedule);
+  using connection = createConnection(() => system.redisUrl());
+  const operator = await createOperator(() => connection.open(), schedule);
   const requests: RecordedRequest[] = [];
   const faults: Fault[] = [];
   const ending = new AbortController();
@@ -44,6 +42,7 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
   await waitUntilNormal(system);
   const endMs = Date.now();
   for (const gateway of system.gateways) await gateway.end('SIGTERM');
+  await system.afterGateways();
   const { policy, plans } = schedule;
   const { owners, opened, changes } = operator;
   return {

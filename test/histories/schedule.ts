@@ -136,14 +136,18 @@ export function makeSchedule({
     })),
   );
   const key = () => pick(keys).name;
+  const ended = new Set<string>();
   const changeOf = (does: PlannedChange['does'], atMs: number): PlannedChange[] => {
     switch (does) {
       case 'set limits':
         return [{ atMs, does, key: key(), limits: ownLimits() }];
       case 'set plan':
         return [{ atMs, does, plan: pick(['small', 'large']), limits: limits() }];
-      case 'revoke':
-        return [{ atMs, does, key: key() }];
+      case 'revoke': {
+        const revoked = key();
+        ended.add(revoked);
+        return [{ atMs, does, key: revoked }];
+      }
       case 'rotate':
         return [{ atMs, does, key: key(), graceMs: pick([0, 1000, 3000]) }];
       case 'ban':
@@ -164,9 +168,12 @@ export function makeSchedule({
     'ban',
     'ban',
   ] as const;
-  const changes = Array.from({ length: Math.max(3, Math.round(lengthMs / 1200)) }, () =>
-    changeOf(pick(kindsOfChange), between(300, lengthMs - 1000)),
-  ).flat();
+  const changes = Array.from({ length: Math.max(3, Math.round(lengthMs / 1200)) }, () => {
+    const does = pick(kindsOfChange);
+    // Some keys work to the end.
+    const isTooMuch = does === 'revoke' && ended.size >= keys.length / 3;
+    return changeOf(isTooMuch ? 'set limits' : does, between(300, lengthMs - 1000));
+  }).flat();
   // What stubborn clients have earned is lifted now and then.
   for (const { key: stubborn } of clients.filter(({ manner }) => manner === 'stubborn')) {
     if (chance(0.5))

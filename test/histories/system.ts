@@ -15,10 +15,12 @@ export type Disturb = (gateway: number) => (() => unknown) | Promise<() => unkno
 /** Gateways that can be disturbed. */
 export interface System extends AsyncDisposable {
   gateways: readonly GatewayProcess[];
-  /** Address of Redis that no fault of a link concerns. */
-  redisUrl: string;
+  /** Address of Redis that no fault of a link concerns. An embedded one gets another at each start of its gateway. */
+  redisUrl(): string | undefined;
   faults: Partial<Record<FaultKind, Disturb>>;
   forwarded(): string[] | undefined;
+  /** Makes Redis available after the gateways have ended. */
+  afterGateways(): Promise<void>;
 }
 
 /** What a gateway's process can suffer. */
@@ -70,8 +72,9 @@ export async function startSystem(count: number, directory?: string): Promise<Sy
   const disposables = stack.move();
   return {
     gateways,
-    redisUrl: redis.url,
+    redisUrl: () => redis.url,
     forwarded: () => upstream.forwarded(),
+    afterGateways: () => Promise.resolve(),
     faults: {
       ...gatewayFaults(gateways),
       'pause redis': () => {

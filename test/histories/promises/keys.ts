@@ -17,6 +17,8 @@ const isBanned = ({ code }: RecordedRequest) => code === 'api_key_banned';
 const clockMs = 1000;
 /** A process remembers a ban for a second; a busy machine may take longer. */
 const rememberedMs = 1250;
+/** A process that was paused remembers it for longer. */
+const pausedMs = 5000;
 
 const requestsOf = (view: View, key: string) => view.byKey.get(key) ?? [];
 
@@ -170,9 +172,13 @@ export const banEndsWithRetryAfter: Find = (view) =>
         (other) => other.endMs + (numberIn(other, 'retry-after') ?? 0) * 1000 <= request.startMs,
       );
       if (before === undefined) return [];
-      const lifts = view.changes('lift').filter((lift) => lift.key === key && lift.endMs > before.startMs);
+      const lifts = view
+        .changes('lift')
+        .filter((lift) => lift.key === key && lift.endMs > before.startMs - pausedMs);
+      // A ban of an operator keeps the strikes that were there.
+      const endMs = endOf(before, { resetSeconds: numberIn(before, 'retry-after') ?? 0 }).startMs;
       const overMs = Math.min(
-        before.startMs + ((numberIn(before, 'retry-after') ?? 0) - 1) * 1000,
+        mayBeBannedByOperator(view, before) ? -Infinity : endMs,
         ...lifts.map(({ startMs }) => startMs),
       );
       const isNew = view
