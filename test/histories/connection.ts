@@ -21,7 +21,11 @@ export function createConnection(url: () => string | undefined): MovingConnectio
     const attempt = new AbortController();
     const { signal } = attempt;
     const timer = sleep(attemptMs, false, { signal }).catch(() => false);
-    const isReady = await Promise.race([once(redis, 'ready', { signal }).then(() => true), timer]);
+    const ready = once(redis, 'ready', { signal }).then(
+      () => true,
+      () => false,
+    );
+    const isReady = await Promise.race([ready, timer]);
     attempt.abort();
     if (isReady) present = { url: address, redis };
     else redis.disconnect();
