@@ -110,9 +110,12 @@ export const isWithin = (inner: Interval, outer: Interval): boolean =>
 export const isServed = ({ status }: RecordedRequest): boolean => status >= 200 && status < 300;
 /** In place of a code: the gateway's port was closed, so the request did not reach it. */
 export const notConnected = 'not_connected';
+/** Whether the gateway could not check the key. It then shows the limit of the address; a service may send the same code. */
+export const isUnchecked = ({ code, headers }: RecordedRequest): boolean =>
+  code === 'service_unavailable' && headers['ratelimit']?.startsWith('"ip"') === true;
 /** Whether it may have used quota. Without a response nobody knows. */
-export const mayCount = ({ status, code }: RecordedRequest): boolean =>
-  status !== 401 && status !== 429 && code !== 'service_unavailable' && code !== notConnected;
+export const mayCount = (request: RecordedRequest): boolean =>
+  request.status !== 401 && request.status !== 429 && request.code !== notConnected && !isUnchecked(request);
 /** Whether it may be a strike towards a ban. */
 export const mayBeStrike = ({ status, code }: RecordedRequest): boolean =>
   code === 'rate_limit_exceeded' || (status === 0 && code !== notConnected);

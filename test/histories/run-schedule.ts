@@ -3,7 +3,7 @@ import { runClient } from './clients.ts';
 import { createConnection } from './connection.ts';
 import type { Fault, History, RecordedRequest } from './history.ts';
 import { createOperator } from './operator.ts';
-import type { Schedule } from './schedule.ts';
+import { targetOf, type PlannedFault, type Schedule } from './schedule.ts';
 import { disturb, observedIn, startSystem, waitUntilNormal, type System } from './system.ts';
 
 /** Runs a schedule on real processes. @param directory another copy of the sources */
@@ -24,6 +24,17 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
     await sleep(Math.max(0, startMs + ms - Date.now()));
     await act();
   };
+  const turns = new Map<string, Promise<unknown>>();
+  /** The faults of one process one after the other: a start takes its time. */
+  function disturbInTurn(fault: PlannedFault): Promise<unknown> {
+    const target = `${targetOf(fault.kind)} ${fault.gateway}`;
+    const turn = (turns.get(target) ?? Promise.resolve()).then(async () => {
+      faults.push(await disturb(system, fault));
+    });
+    turns.set(target, turn);
+    return turn;
+  }
+
   const clients = schedule.clients.map((client, index) =>
     runClient(client, {
       urls: system.gateways.map(({ url }) => url),
@@ -37,7 +48,7 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
     at(schedule.lengthMs, async () => ending.abort()),
     ...clients,
     ...schedule.changes.map((change) => at(change.atMs, () => operator.begin(change))),
-    ...schedule.faults.map((fault) => at(fault.atMs, async () => faults.push(await disturb(system, fault)))),
+    ...schedule.faults.map((fault) => at(fault.atMs, () => disturbInTurn(fault))),
   ]);
   await waitUntilNormal(system);
   const endMs = Date.now();

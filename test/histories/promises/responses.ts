@@ -1,4 +1,4 @@
-import { isServed, overlaps, type RecordedRequest } from '../history.ts';
+import { isServed, isUnchecked, overlaps, type RecordedRequest } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import type { View } from '../view.ts';
 import type { Find } from './promise.ts';
@@ -89,7 +89,7 @@ export const forwardedOnce: Find = ({ history }) => {
 export const knownKeysAreServed: Find = (view) => {
   const { lives, requests } = view.history;
   return requests.flatMap((request) => {
-    if (request.code !== 'service_unavailable') return [];
+    if (!isUnchecked(request)) return [];
     const life = lives.find(
       (one) => one.gateway === request.gateway && request.startMs > one.startMs && request.endMs < one.endMs,
     );
