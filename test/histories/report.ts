@@ -26,7 +26,7 @@ export function describeViolations(history: History, violations: readonly Violat
   return Array.from(byPromise, ([promise, found]) => {
     const lines = found.slice(0, shownPerPromise).flatMap(({ message, requests: ids }) => {
       const shown = ids.flatMap((id) => byId.get(id) ?? []).slice(0, 4);
-      return [`  ${message}`, ...around(history, shown).map((line) => `    ${line}`)];
+      return [`  ${message}`, around(history, shown).map((line) => `    ${line}`)].flat();
     });
     return [`${promise}: ${found.length}`, ...lines].join('\n');
   }).join('\n');
@@ -42,7 +42,7 @@ function around(history: History, shown: readonly RecordedRequest[]): string[] {
     );
   const startMs = Math.min(...shown.map((request) => request.startMs)) - aroundMs;
   const endMs = Math.max(...shown.map((request) => request.endMs));
-  const at = (ms: number) => `${((ms - history.startMs) / 1000).toFixed(3)}`;
+  const at = (ms: number) => ((ms - history.startMs) / 1000).toFixed(3);
   const isNear = (event: { startMs: number; endMs: number }) =>
     event.startMs <= endMs && event.endMs >= startMs - 5000;
   const events = [...new Set([...(ofOwner ?? []).slice(-6), ...shown])].map((request) => ({

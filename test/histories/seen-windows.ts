@@ -48,6 +48,7 @@ export function minutesOf(view: View, owner: string): SeenWindow[] {
     } else found.push({ ends: [end], lastMs: middle(end) });
   }
   return found.map(({ ends: same }) => {
+    // The end lies in all of the intervals.
     const end = {
       startMs: Math.max(...same.map(({ startMs }) => startMs)),
       endMs: Math.min(...same.map(({ endMs }) => endMs)),
@@ -55,13 +56,11 @@ export function minutesOf(view: View, owner: string): SeenWindow[] {
     const opened = view.history.opened.find(
       (window) => window.owner === owner && overlapsWidely(window, end),
     );
-    return {
-      name: 'minute',
-      // The end lies in all of the intervals.
-      ...end,
+    return Object.assign(end, {
+      name: 'minute' as const,
       decided: inOrder(same.map(({ decided }) => decided)),
       usedBefore: opened?.used ?? 0,
-    };
+    });
   });
 }
 

@@ -27,9 +27,9 @@ export const useIsRecorded: Find = (view) => {
     const leastRefused = refused.filter((request) => !isLost(request)).length;
     const mostRefused = refused.length + requests.filter(({ status }) => status === 0).length;
     return [
-      ...outside(`${owner}: served`, found.served, least, most),
-      ...outside(`${owner}: refused`, found.refused, leastRefused, mostRefused),
-    ];
+      outside(`${owner}: served`, found.served, least, most),
+      outside(`${owner}: refused`, found.refused, leastRefused, mostRefused),
+    ].flat();
   });
 };
 
