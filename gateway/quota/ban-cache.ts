@@ -19,6 +19,8 @@ export interface BanCache {
 interface CachedBan {
   ban: Ban;
   readAtMs: number;
+  /** Time that the reply took: the ban may end earlier by as much, since nobody knows when in it Redis read the ban. */
+  replyMs: number;
   /** Set while one request asks Redis again; the others wait for its decision. */
   renewal?: Promise<QuotaDecision> | undefined;
 }
@@ -39,10 +41,12 @@ export function createBanCache({ now }: { now: () => number }): BanCache {
     decide: () => Promise<QuotaDecision>,
     onBanObserved: ((ban: Ban) => void) | undefined,
   ) {
+    const askedAtMs = now();
     const decision = await decide();
     if (decision.outcome === 'banned') {
       const isKnown = !decision.isNew && isSameBan(keyHash, decision);
-      cache.set(keyHash, { ban: decision, readAtMs: now() });
+      const readAtMs = now();
+      cache.set(keyHash, { ban: decision, readAtMs, replyMs: readAtMs - askedAtMs });
       if (!isKnown) onBanObserved?.(decision);
     } else if (decision.outcome !== 'stale') cache.delete(keyHash);
     return decision;
@@ -72,7 +76,8 @@ export function createBanCache({ now }: { now: () => number }): BanCache {
     onBanObserved: ((ban: Ban) => void) | undefined,
   ): Promise<QuotaDecision> {
     const ban = banNow(cached);
-    if (ban.remainingMs <= 0) return decideAndCache(keyHash, decide, onBanObserved);
+    // A request after Retry-After must not meet a ban that has ended in Redis.
+    if (ban.remainingMs <= cached.replyMs) return decideAndCache(keyHash, decide, onBanObserved);
     if (now() - cached.readAtMs < freshMs) return ban;
     if (outageSinceMs !== undefined && outageSinceMs - cached.readAtMs < trustedBeforeOutageMs) return ban;
     if (cached.renewal !== undefined) {

@@ -18,8 +18,14 @@ export type EvidenceKind = 'output' | 'refusals' | 'upstream' | 'secrets';
 const secretPattern =
   /(?:pets|box)_[0-9A-Za-z]{38}|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=#code=)[\w-]{22}|(?<=console-session[\d-]*=)[\w-]{43}|(?<="csrfToken":")[\w-]{43}/g;
 
+/** Undefined for a command such as `npm run histories`, which starts services without Vitest. */
+export function evidenceDirectory(): string | undefined {
+  return process.env['VITEST'] === undefined ? undefined : inject('evidenceDirectory');
+}
+
 function append(kind: EvidenceKind, text: string): void {
-  appendFileSync(join(inject('evidenceDirectory'), `${kind}-${process.pid}`), text);
+  const directory = evidenceDirectory();
+  if (directory !== undefined) appendFileSync(join(directory, `${kind}-${process.pid}`), text);
 }
 
 /** Records logs or metrics of a service. */

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inject } from 'vitest';
-import { recordOutput, recordSecrets } from '../checks/evidence.ts';
+import { evidenceDirectory, recordOutput, recordSecrets } from '../checks/evidence.ts';
 import { send } from '../http/http.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -148,12 +147,13 @@ function spawnNode(
  */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_V8_COVERAGE } = process.env;
+  const shared = evidenceDirectory();
   return {
     PATH,
     HOME,
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
     ...(NODE_V8_COVERAGE === undefined
-      ? { NODE_COMPILE_CACHE: join(inject('evidenceDirectory'), 'compiled') }
+      ? { NODE_COMPILE_CACHE: shared && join(shared, 'compiled') }
       : { NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }),
   };
 }

@@ -82,6 +82,18 @@ describe('a ban', () => {
     expect(await bans.getOrDecide('a', undefined, failIfCalled)).toMatchObject({ remainingMs: 29_500 });
   });
 
+  test('is read again when it may have ended in Redis, because its reply was slow', async () => {
+    const slowly = async (): Promise<QuotaDecision> => {
+      nowMs += 80;
+      return banned(500);
+    };
+    await bans.getOrDecide('a', undefined, slowly);
+    nowMs += 419;
+    expect(await bans.getOrDecide('a', undefined, failIfCalled)).toMatchObject({ remainingMs: 81 });
+    nowMs += 1;
+    expect(await bans.getOrDecide('a', undefined, decideAs(allowed))).toEqual(allowed);
+  });
+
   test('that was lifted is noticed after a second and no longer cached', async () => {
     await bans.getOrDecide('a', undefined, decideAs(banned(60_000)));
     nowMs += 1000;

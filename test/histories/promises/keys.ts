@@ -1,0 +1,206 @@
+import { strikesToBan } from '../../../gateway/quota/ban-policy.ts';
+import {
+  isServed,
+  mayBeStrike,
+  overlaps,
+  type ChangeOf,
+  type Interval,
+  type RecordedRequest,
+} from '../history.ts';
+import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
+import type { View } from '../view.ts';
+import type { Find } from './promise.ts';
+
+const isRevocation = ({ code }: RecordedRequest) => code === 'revoked_api_key' || code === 'expired_api_key';
+const isBanned = ({ code }: RecordedRequest) => code === 'api_key_banned';
+/** An own end of a key holds by the clock of Redis, which each gateway reads now and then. */
+const clockMs = 1000;
+/** A process remembers a ban for a second; a busy machine may take longer. */
+const rememberedMs = 1250;
+/** A process that was paused remembers it for longer. */
+const pausedMs = 5000;
+
+const requestsOf = (view: View, key: string) => view.byKey.get(key) ?? [];
+
+/** After a revocation is confirmed, no request that is sent later succeeds or is forwarded. */
+export const revokedIsRefused: Find = (view) => {
+  const forwarded = new Set(view.history.forwarded ?? []);
+  return view.changes('revoke').flatMap(({ key, outcome, endMs }) =>
+    requestsOf(view, key)
+      .filter((request) => outcome === 'made' && request.startMs > endMs && !view.mayBeLocal(request))
+      .filter((request) => isServed(request) || forwarded.has(request.id))
+      .map((request) => ({ message: `${key}: served after it was revoked`, requests: [request] })),
+  );
+};
+
+/** After its end, a key does not work, with or without Redis. */
+export const expiredIsRefused: Find = (view) =>
+  view.changes('expire').flatMap(({ key, outcome, endMs, afterMs }) =>
+    requestsOf(view, key)
+      .filter((request) => outcome === 'made' && request.startMs > endMs + afterMs + clockMs)
+      // What a gateway read before the change has no end yet.
+      .filter((request) => isServed(request) && !view.mayBeLocal(request))
+      .map((request) => ({ message: `${key}: served after its end`, requests: [request] })),
+  );
+
+/** A key that no operator has ended is valid. */
+export const validIsAccepted: Find = (view) => {
+  const ends = [...view.changes('revoke'), ...view.changes('expire')];
+  return view.history.requests
+    .filter(({ status }) => status === 401)
+    .filter((request) => {
+      const possible = ends.filter(({ key, startMs }) => key === request.key && startMs <= request.endMs);
+      return possible.length === 0 || !isRevocation(request);
+    })
+    .map((request) => ({
+      message: `${request.key}: ${request.code} although it is valid`,
+      requests: [request],
+    }));
+};
+
+/** While a ban of an operator lasts, no request that is sent after its confirmation succeeds. */
+export const bannedIsRefused: Find = (view) => {
+  const bans = view.changes('ban');
+  const lifts = view.changes('lift');
+  return bans.flatMap((ban) => {
+    const replaces = ({ key, startMs, endMs }: ChangeOf<'ban' | 'lift'>, request: RecordedRequest) =>
+      key === ban.key && endMs >= ban.startMs && startMs <= request.endMs;
+    return requestsOf(view, ban.key)
+      .filter((request) => ban.outcome === 'made' && isServed(request) && !view.mayBeLocal(request))
+      .filter(({ startMs, endMs }) => startMs > ban.endMs && endMs < ban.startMs + ban.forMs)
+      .filter((request) => !lifts.some((lift) => replaces(lift, request)))
+      .filter((request) => !bans.some((other) => other !== ban && replaces(other, request)))
+      .map((request) => ({ message: `${ban.key}: served during its ban`, requests: [request] }));
+  });
+};
+
+/** Whether an operator's ban may be in force. */
+function mayBeBannedByOperator(view: View, { key, startMs, endMs }: RecordedRequest): boolean {
+  return view
+    .changes('ban')
+    .some(
+      (ban) =>
+        ban.key === key &&
+        ban.startMs <= endMs &&
+        view.calmAfter(-1, ban.endMs) + ban.forMs + rememberedMs >= startMs,
+    );
+}
+
+/**
+ * Requests that may be strikes of a key between two times. What Redis refused too late for the process, which then decided
+ * alone, is one, too.
+ */
+function strikesBetween(view: View, key: string, fromMs: number, untilMs: number): RecordedRequest[] {
+  return requestsOf(view, key).filter(
+    (request) =>
+      (mayBeStrike(request) || view.mayBeLocal(request)) &&
+      request.endMs > fromMs &&
+      request.startMs < untilMs,
+  );
+}
+
+function strikesNeeded(view: View, { owner, endMs }: RecordedRequest): number {
+  return strikesToBan(view.history.policy, Math.min(...view.limitsUntil(owner, 'minute', endMs)));
+}
+
+/** A remembered ban seems to end later by the time that the reply took. */
+const sameEndMs = 500;
+
+/** The first response of each ban of a key by gateways. Bans are told apart by their ends. */
+function firstOfBans(view: View, key: string): RecordedRequest[] {
+  const bans: { first: RecordedRequest; end: Interval }[] = [];
+  for (const request of requestsOf(view, key)) {
+    if (!isBanned(request) || mayBeBannedByOperator(view, request)) continue;
+    const end = endOf(request, { resetSeconds: numberIn(request, 'retry-after') ?? 0 });
+    end.endMs += sameEndMs;
+    if (!bans.some((ban) => overlaps(ban.end, end))) bans.push({ first: request, end });
+  }
+  return bans.map(({ first }) => first);
+}
+
+/** No key is banned for fewer strikes than the policy says, or for requests within the grace period. */
+export const bansAreEarned: Find = (view) =>
+  Array.from(view.byKey.keys()).flatMap((key) => {
+    const bans = firstOfBans(view, key);
+    return bans.flatMap((first, index) => {
+      const refused = strikesBetween(view, key, bans[index - 1]?.startMs ?? -Infinity, first.endMs);
+      // After a ban, the refusal that began the grace period may be from before it.
+      const graceMs = index === 0 ? view.history.policy.graceSeconds * 1000 : 0;
+      const beganMs = Math.min(...refused.map(({ startMs }) => startMs));
+      const strikes = refused.filter(({ endMs }) => endMs > beganMs + graceMs);
+      const needed = strikesNeeded(view, first);
+      // With the one that led to the ban.
+      return strikes.length + 1 < needed
+        ? [
+            {
+              message: `${key}: banned after ${strikes.length + 1} of ${needed} strikes`,
+              requests: [...strikes.slice(0, 3), first],
+            },
+          ]
+        : [];
+    });
+  });
+
+/** A key whose ban was lifted is banned again only for new strikes. */
+export const liftedIsFree: Find = (view) =>
+  view.changes('lift').flatMap((lift) =>
+    requestsOf(view, lift.key)
+      .filter((request) => lift.outcome === 'made' && isBanned(request) && !view.mayBeLocal(request))
+      .filter(({ gateway, startMs }) => startMs > view.calmAfter(gateway, lift.endMs) + rememberedMs)
+      .filter(
+        ({ endMs }) =>
+          !view
+            .changes('ban')
+            .some((ban) => ban.key === lift.key && ban.endMs > lift.startMs && ban.startMs < endMs),
+      )
+      .filter(
+        (request) =>
+          strikesBetween(view, lift.key, lift.startMs, request.endMs).length < strikesNeeded(view, request),
+      )
+      .map((request) => ({
+        message: `${lift.key}: banned although its ban was lifted`,
+        requests: [request],
+      })),
+  );
+
+/** A request after the Retry-After of a ban is not banned, unless there were new strikes. */
+export const banEndsWithRetryAfter: Find = (view) =>
+  Array.from(view.byKey.keys()).flatMap((key) => {
+    const banned = requestsOf(view, key).filter((request) => isBanned(request) && !view.mayBeLocal(request));
+    return banned.flatMap((request) => {
+      const before = banned.findLast(
+        (other) => other.endMs + (numberIn(other, 'retry-after') ?? 0) * 1000 <= request.startMs,
+      );
+      if (before === undefined) return [];
+      const lifts = view
+        .changes('lift')
+        .filter((lift) => lift.key === key && lift.endMs > before.startMs - pausedMs);
+      // A ban of an operator keeps the strikes that were there.
+      const endMs = endOf(before, { resetSeconds: numberIn(before, 'retry-after') ?? 0 }).startMs;
+      const overMs = Math.min(
+        mayBeBannedByOperator(view, before) ? -Infinity : endMs,
+        ...lifts.map(({ startMs }) => startMs),
+      );
+      const isNew = view
+        .changes('ban')
+        .some((ban) => ban.key === key && ban.endMs > before.startMs && ban.startMs < request.endMs);
+      const strikes = strikesBetween(view, key, overMs, request.endMs).length + 1;
+      return isNew || strikes >= strikesNeeded(view, request)
+        ? []
+        : [
+            {
+              message: `${key}: banned after Retry-After, with ${strikes - 1} refused since`,
+              requests: [before, request],
+            },
+          ];
+    });
+  });
+
+/** Shown beside a ban: nothing is left until its end. */
+export const banShowsNothingLeft: Find = (view) =>
+  view.history.requests
+    .filter((request) => isBanned(request) && shownWindows(request).get('ban')?.remaining !== 0)
+    .map((request) => ({
+      message: `${request.key}: a ban shows that something is left`,
+      requests: [request],
+    }));

@@ -1,0 +1,10 @@
+import type { RecordedRequest } from '../history.ts';
+import type { View } from '../view.ts';
+
+export interface Finding {
+  message: string;
+  requests: readonly RecordedRequest[];
+}
+
+/** Finds all that contradicts a promise, in whatever order concurrent requests were decided. */
+export type Find = (view: View) => readonly Finding[];

@@ -1,0 +1,279 @@
+import { isServed, mayCount, type Interval, type LimitedWindow, type RecordedRequest } from '../history.ts';
+import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
+import { daysOf, minuteMs, minutesOf, type Decided, type SeenWindow } from '../seen-windows.ts';
+import type { View } from '../view.ts';
+import type { Find } from './promise.ts';
+
+const seenWindows = (view: View) =>
+  Array.from(view.byOwner.keys(), (owner) =>
+    [...minutesOf(view, owner), ...daysOf(view, owner)].map((window) => ({ owner, window })),
+  ).flat();
+
+/** Number of the times that are before a time. */
+function countBefore(sorted: readonly number[], ms: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? Infinity) < ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** No window serves more than its limit, whatever the order in which concurrent requests were decided. */
+export const neverOverLimit: Find = (view) =>
+  seenWindows(view).flatMap(({ owner, window }) => {
+    const served = window.decided.filter((decided) => decided.served);
+    const ends = served.map(({ request }) => request.endMs).toSorted((one, other) => one - other);
+    return served.flatMap(({ request }) => {
+      const place = window.usedBefore + countBefore(ends, request.startMs) + 1;
+      const limit = Math.max(...view.limits(owner, window.name, request, request.gateway));
+      return place > limit
+        ? [
+            {
+              message: `${owner}: request ${place} of a ${window.name} of ${limit} was served`,
+              requests: [request],
+            },
+          ]
+        : [];
+    });
+  });
+
+/** Concurrent requests get a place in the window each. */
+export const placesDiffer: Find = (view) =>
+  seenWindows(view).flatMap(({ owner, window }) => {
+    const served = window.decided.filter((decided) => decided.served && decided.shown.isExact);
+    return Array.from(Map.groupBy(served, ({ shown }) => shown.used).entries())
+      .filter(([, same]) => same.length > 1)
+      .map(([place, same]) => ({
+        message: `${owner}: ${same.length} requests are number ${place} of one ${window.name}`,
+        requests: same.map(({ request }) => request),
+      }));
+  });
+
+/** A window goes on for its whole length: all responses agree on its end, and two ends are a minute apart. */
+export const windowsAreFixed: Find = (view) =>
+  Array.from(view.byOwner.keys()).flatMap((owner) => {
+    const minutes = minutesOf(view, owner);
+    return minutes.flatMap((minute, index) => {
+      const requests = minute.decided.map(({ request }) => request);
+      const next = minutes[index + 1];
+      if (minute.startMs > minute.endMs + 50)
+        return [{ message: `${owner}: the end of a minute has moved`, requests }];
+      return next !== undefined && next.endMs - minute.startMs < minuteMs - 50
+        ? [{ message: `${owner}: two minutes end less than a minute apart`, requests: requests.slice(-1) }]
+        : [];
+    });
+  });
+
+/** In any 60 s an owner gets two windows at the most, even if the headers say something else. */
+export const twoWindowsAtMost: Find = (view) =>
+  Array.from(view.byOwner).flatMap(([owner, requests]) => {
+    const served = requests.filter((request) => isServed(request) && !view.mayBeLocal(request));
+    const ends = served.map(({ endMs }) => endMs).toSorted((one, other) => one - other);
+    const over = served.find((request) => {
+      const inMinute = countBefore(ends, request.startMs + minuteMs) - countBefore(ends, request.startMs);
+      const sentBefore = served.filter(
+        ({ startMs, endMs }) =>
+          startMs < request.startMs && endMs >= request.startMs && endMs < request.startMs + minuteMs,
+      ).length;
+      return inMinute - sentBefore > 2 * Math.max(...view.limitsUntil(owner, 'minute', Infinity));
+    });
+    return over === undefined
+      ? []
+      : [{ message: `${owner}: more than two minutes' requests in 60 s`, requests: [over] }];
+  });
+
+/** The limit that a response shows was in force. */
+export const shownLimitIsInForce: Find = (view) =>
+  seenWindows(view).flatMap(({ owner, window }) =>
+    window.decided.flatMap(({ request, shown }) => {
+      const limits = view.limits(owner, window.name, request, request.gateway);
+      return limits.includes(shown.limit)
+        ? []
+        : [
+            {
+              message: `${owner}: a limit of ${shown.limit} a ${window.name} is shown, in force was ${limits.join(' or ')}`,
+              requests: [request],
+            },
+          ];
+    }),
+  );
+
+/** Requests that one refused request may have been decided after, in the same window. */
+function mayPrecede(
+  view: View,
+  owner: string,
+  request: RecordedRequest,
+  window: LimitedWindow,
+  fromMs: number,
+) {
+  const others = (view.byOwner.get(owner) ?? []).filter(
+    (other) => mayCount(other) && other.startMs < request.endMs && other.endMs >= fromMs,
+  );
+  // Counted by Redis although the process was told nothing, and reported by it later: twice in the day.
+  return others.length + (window === 'day' ? others.filter((other) => view.mayBeLocal(other)).length : 0);
+}
+
+function refusedBy(request: RecordedRequest): LimitedWindow | undefined {
+  if (request.status !== 429 || request.code !== 'rate_limit_exceeded') return undefined;
+  const window = request.headers['x-ratelimit-window'];
+  return window === 'minute' || window === 'day' ? window : undefined;
+}
+
+/** A request is refused only if the window that it names may have been used up. */
+export const refusedOnlyWithoutRoom: Find = (view) =>
+  view.history.requests.flatMap((request) => {
+    const window = refusedBy(request);
+    const shown = window && shownWindows(request).get(window);
+    if (window === undefined || shown === undefined || view.mayBeLocal(request)) return [];
+    const { owner } = request;
+    const fromMs = window === 'minute' ? endOf(request, shown).startMs - minuteMs : -Infinity;
+    const before =
+      window === 'minute'
+        ? view.history.opened.filter((opened) => opened.owner === owner && opened.endMs > request.startMs)
+        : [];
+    const used =
+      mayPrecede(view, owner, request, window, fromMs) + before.reduce((sum, opened) => sum + opened.used, 0);
+    const limit = Math.min(...view.limits(owner, window, request, request.gateway));
+    return used < limit
+      ? [
+          {
+            message: `${owner}: refused by the ${window}, of which at most ${used} of ${limit} were used`,
+            requests: [request],
+          },
+        ]
+      : [];
+  });
+
+/** What a window has counted never falls, and each served request adds to it. */
+export const remainingNeverRises: Find = (view) =>
+  seenWindows(view).flatMap(({ owner, window }) => {
+    const byEnd = window.decided.toSorted((one, other) => one.request.endMs - other.request.endMs);
+    let most: Decided | undefined;
+    let next = 0;
+    return window.decided.flatMap((decided) => {
+      for (let ended = byEnd[next]; ended !== undefined && ended.request.endMs < decided.request.startMs;) {
+        if (most === undefined || ended.shown.used > most.shown.used) most = ended;
+        next += 1;
+        ended = byEnd[next];
+      }
+      const least = (most?.shown.used ?? window.usedBefore) + (decided.served ? 1 : 0);
+      return decided.shown.isExact && decided.shown.used < least
+        ? [
+            {
+              message: `${owner}: a ${window.name} had counted ${least}, and then ${decided.shown.used}`,
+              requests: [...(most === undefined ? [] : [most.request]), decided.request],
+            },
+          ]
+        : [];
+    });
+  });
+
+/** A request after Retry-After finds a new window. Only requests that may be in that one can have used it up. */
+export const retryAfterSuffices: Find = (view) =>
+  Array.from(view.byOwner).flatMap(([owner, requests]) => {
+    const refused = requests.filter(
+      (request) => refusedBy(request) === 'minute' && !view.mayBeLocal(request),
+    );
+    const waits = refused
+      .map((request) => {
+        const seconds = numberIn(request, 'retry-after') ?? 0;
+        return {
+          request,
+          overMs: request.endMs + seconds * 1000,
+          newFromMs: request.startMs + (seconds - 1) * 1000,
+        };
+      })
+      .toSorted((one, other) => one.overMs - other.overMs);
+    let next = 0;
+    let latest: (typeof waits)[number] | undefined;
+    return refused.flatMap((request) => {
+      for (let wait = waits[next]; wait !== undefined && wait.overMs <= request.startMs;) {
+        if (latest === undefined || wait.newFromMs > latest.newFromMs) latest = wait;
+        next += 1;
+        wait = waits[next];
+      }
+      if (latest === undefined) return [];
+      const used = mayPrecede(view, owner, request, 'minute', latest.newFromMs);
+      return used < Math.min(...view.limits(owner, 'minute', request, request.gateway))
+        ? [
+            {
+              message: `${owner}: refused again after Retry-After, with ${used} requests since`,
+              requests: [latest.request, request],
+            },
+          ]
+        : [];
+    });
+  });
+
+/** Time until each gateway has counted the others. */
+const settledMs = 3000;
+
+/** Processes that may share a limit when one decides alone: how many at least, how many at most. */
+function sharesAt({ history, lives }: View, { startMs, endMs }: Interval): { least: number; most: number } {
+  const gateways = new Set(history.lives.map(({ gateway }) => gateway)).size;
+  const isDisturbed = history.faults.some(
+    ({ target, startMs: fromMs }) => (target === 'gateway' || target === 'link') && fromMs <= endMs,
+  );
+  const isSettled = startMs > history.startMs + settledMs;
+  return {
+    least: isDisturbed || !isSettled ? 1 : gateways,
+    most: lives({ startMs: -Infinity, endMs }).length,
+  };
+}
+
+const shareOf = (limit: number, shares: number) => Math.max(1, Math.floor(limit / shares));
+
+/** Without Redis, each process serves its share in each minute of the clock, and refuses no less. */
+export const shareWithoutRedis: Find = (view) =>
+  Array.from(view.byOwner).flatMap(([owner, requests]) =>
+    view.history.lives.flatMap((life) => {
+      const own = requests.filter(
+        ({ gateway, startMs, endMs }) =>
+          gateway === life.gateway && startMs >= life.startMs && endMs <= life.endMs,
+      );
+      const minuteOf = (ms: number) => Math.floor(ms / minuteMs);
+      const local = own.filter(
+        (request) => view.isLocal(request) && minuteOf(request.startMs) === minuteOf(request.endMs),
+      );
+      return Array.from(Map.groupBy(local, ({ startMs }) => minuteOf(startMs)).values()).flatMap(
+        (inMinute) => {
+          const [first] = inMinute;
+          const last = inMinute.at(-1);
+          if (first === undefined || last === undefined) return [];
+          const { least, most } = sharesAt(view, { startMs: first.startMs, endMs: last.endMs });
+          const limits = view.limitsUntil(owner, 'minute', last.endMs);
+          const served = inMinute.filter(isServed);
+          const share = shareOf(Math.max(...limits), least);
+          if (served.length > share)
+            return [
+              {
+                message: `${owner}: ${served.length} served without Redis in a minute of ${share}`,
+                requests: served,
+              },
+            ];
+          const refused = inMinute.find((request) => refusedBy(request) === 'minute');
+          if (refused === undefined) return [];
+          const room = shareOf(Math.min(...limits), most);
+          const used = own.filter(
+            (request) =>
+              mayCount(request) &&
+              view.mayBeLocal(request) &&
+              minuteOf(request.endMs) >= minuteOf(refused.startMs) &&
+              request.startMs < refused.endMs,
+          ).length;
+          return used < room
+            ? [
+                {
+                  message: `${owner}: refused without Redis, with ${used} of a share of ${room} used`,
+                  requests: [refused],
+                },
+              ]
+            : [];
+        },
+      );
+    }),
+  );
+
+export type { SeenWindow };
