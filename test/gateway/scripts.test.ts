@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordChangeCall } from '../../gateway/operations/record-change-call.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -57,6 +58,32 @@ describe('the script', () => {
     // A minute of it has passed, and the test itself takes a moment.
     expect(keptSeconds).toBeLessThanOrEqual(defaultBanPolicy.resetSeconds - 60);
     expect(keptSeconds).toBeGreaterThan(defaultBanPolicy.resetSeconds - 180);
+  });
+
+  test('change-record lists a new key with its customer, and writes nothing if the key exists', async () => {
+    const customerId = `cus_${randomUUID()}` as const;
+    const place = { customerId, keyHash: 'a'.repeat(64) };
+    const write = (id: string, isNew: boolean) => {
+      const fields = { id, revokedAt: '' };
+      const { keys, args } = recordChangeCall({
+        customerId,
+        rev: '',
+        customer: { name: id },
+        key: { keyHash: place.keyHash, fields, expiry: '', isNew },
+      });
+      return redis.changeRecord(keys.length, ...keys, ...args);
+    };
+    const read = async () => [
+      await redis.hgetall(redisKeys.customer(customerId)),
+      await redis.hgetall(redisKeys.apiKey(place)),
+      await redis.smembers(redisKeys.customerKeys(customerId)),
+    ];
+    const rev = await write('key_1', true);
+    const written = [{ name: 'key_1', rev: String(rev) }, { id: 'key_1' }, ['key_1']];
+    expect(await read()).toEqual(written);
+    expect(await write('key_2', true)).toBe(0);
+    expect(await read()).toEqual(written);
+    expect(await write('key_1', false)).toBeGreaterThan(rev);
   });
 
   test('read-hashes returns fields and values of each hash, or its error', async () => {

@@ -13,6 +13,15 @@ export const survivors: readonly { file: string; before: string; after: string; 
     because: 'the sum of the month is only made again, with the same result',
   },
   {
+    file: 'gateway/redis/scripts/add-usage-2.lua',
+    before:
+      "local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(customerTag, utcDate(today))) == 1",
+    after:
+      "local isOver = dayNumber < today or redis.call('EXISTS', dayCounter(customerTag, utcDate(today))) == 1",
+    because:
+      'the units of an earlier day count the same in its record, to which they come from its counter when another day opens',
+  },
+  {
     file: 'gateway/redis/scripts/consume.lua',
     before: 'local yesterday = utcDate(dayNumber - 1)',
     after: 'local yesterday = utcDate(dayNumber - 2)',

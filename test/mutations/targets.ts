@@ -15,7 +15,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'announce-2.lua': [direct],
   'audited.lua': ['gateway/audited-changes.test.ts'],
   'bans.lua': [model, record],
-  'change-record.lua': [model, 'gateway/audited-changes.test.ts'],
+  'change-record.lua': [direct, model, 'gateway/audited-changes.test.ts'],
   'clock.lua': ['gateway/windows.test.ts', record, model],
   'consume.lua': [model, direct, 'gateway/quota-script.test.ts', record, 'gateway/windows.test.ts'],
   'lift-ban-2.lua': [model, record],

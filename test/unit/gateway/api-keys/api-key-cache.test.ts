@@ -97,3 +97,20 @@ test('a key of a suspended customer is refused, also without Redis', async () =>
   open = false;
   expect(await keys.find(keyHash)).toEqual(suspended);
 });
+
+test('a lost change is reported of the key, and an invalid trial of its customer', async () => {
+  const keys = cache();
+  record = { ...valid, rev: '2', trialMinute: 'lots', trialSince: '1' };
+  await keys.find(keyHash);
+  expect(reports).toEqual([
+    [key, []],
+    [customerKey, [expect.stringContaining('trialMinute')]],
+  ]);
+  reports = [];
+  record = valid;
+  await keys.reread(keyHash);
+  expect(reports).toEqual([
+    [key, [expect.stringContaining('Redis has lost a change of key_1')]],
+    [customerKey, []],
+  ]);
+});
