@@ -110,7 +110,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
         report(read.issues, read.customerIssues);
         return read.revoked
           ? revokeLast({ ...place, id: read.id }, read.revokedAt)
-          : keepLastValid(keyHash, read.rev);
+          : keepLastValid(place, read);
       case 'record': {
         const caller = createCaller(read.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
@@ -162,11 +162,16 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   }
 
   /** A record that was edited into an invalid one does not lock its owner out: the last valid one stays in use. */
-  function keepLastValid(keyHash: string, rev: string | undefined): ApiKeyLookup {
-    const last = cache.get(keyHash);
-    if (last === undefined) return { outcome: 'unavailable' };
+  function keepLastValid(place: KeyPlace, { rev, id, suspendedAt }: ReadApiKey): ApiKeyLookup {
+    const last = cache.get(place.keyHash);
+    if (last === undefined) {
+      return suspendedAt === undefined
+        ? { outcome: 'unavailable' }
+        : { outcome: 'suspended', key: { ...place, id } };
+    }
     const comparable = /^\d{1,15}$/.test(rev ?? '0');
-    last.caller = { ...last.caller, rev: comparable ? Number(rev ?? '0') : anyRev };
+    // Whatever else is invalid, a suspension is believed, and its end.
+    last.caller = { ...last.caller, suspendedAt, rev: comparable ? Number(rev ?? '0') : anyRev };
     // Without a comparable rev, a revocation would go unnoticed.
     last.readAtMs = comparable ? now() : tooOld();
     return lookupOf(last.caller);

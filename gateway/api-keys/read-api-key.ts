@@ -8,6 +8,8 @@ export type ReadApiKey = ParsedRecord & {
   /** The key's own id as Redis has it, also in an invalid record. */
   id: string;
   revokedAt: string | undefined;
+  /** The same of the customer. */
+  suspendedAt: string | undefined;
 };
 
 /** Issue of a record that was overwritten by another type. */
@@ -18,7 +20,8 @@ export async function readApiKey(redis: RedisClient, place: KeyPlace): Promise<R
   const replies = await redis.readHashes(2, redisKeys.customer(place.customerId), redisKeys.apiKey(place));
   const [customer, key] = replies.map((reply) => (typeof reply === 'string' ? undefined : fieldsOf(reply)));
   const { id = '', revokedAt } = key ?? {};
-  const read = { rev: customer && (customer['rev'] ?? '0'), id, revokedAt };
+  const suspendedAt = customer?.['suspendedAt'] || undefined;
+  const read = { rev: customer && (customer['rev'] ?? '0'), id, revokedAt, suspendedAt };
   if (customer !== undefined && key !== undefined) {
     return { ...parseApiKeyRecord(place.customerId, { customer, key }), ...read };
   }

@@ -223,5 +223,14 @@ describe('a customer', () => {
       `"key":"gw:customer:{${customerId}}","issues":["plan is missing"]`,
     );
     await expect(readCustomerDetail(session(), customerId)).rejects.toThrow('plan is missing');
+    // A suspension is believed all the same, and its end.
+    const edit = async (suspendedAt: string) => {
+      await fleet.redis.hset(redisKeys.customer(customerId), { suspendedAt });
+      await fleet.redis.hincrby(redisKeys.customer(customerId), 'rev', 1);
+    };
+    await edit('yes');
+    expect((await fleet.pets(key)).json).toMatchObject({ code: 'account_suspended' });
+    await edit('');
+    expect(await statusOf(key)).toBe(200);
   });
 });

@@ -52,12 +52,7 @@ export async function createOperator(
     async use() {
       const { session } = await open();
       const use: Record<string, Use> = {};
-      for (const key of issued) {
-        const { served, refused } = await readUse(session, key);
-        const sum = (use[ownerOf(key)] ??= { served: 0, refused: 0 });
-        sum.served += served;
-        sum.refused += refused;
-      }
+      for (const key of issued) use[ownerOf(key)] ??= await readUse(session, key);
       return use;
     },
   };
@@ -114,7 +109,7 @@ export async function createOperator(
           const { key: text, record } = await store.rotate(id, change.graceMs);
           hold(
             change.key,
-            { key: text, id: record.id, keyHash: hashApiKey(text) },
+            { key: text, id: record.id, customerId: record.customerId, keyHash: hashApiKey(text) },
             limitsOf.get(change.key) ?? { plan: record.plan },
           );
         };

@@ -192,7 +192,9 @@ for (const one of planted.filter(({ name }) => name.includes(values.only))) {
   if (results.length === 0) throw new Error(output);
   const found = results.filter((count) => count > 0).length;
   const broken = new Set(Array.from(output.matchAll(/^([A-Za-z].*): \d+$/gm), ([, promise]) => promise));
-  rows.push(`| ${one.name}${one.isRare === true ? ' (rare)' : ''} | ${found} of ${results.length} | ${[...broken].join(', ')} |`);
+  rows.push(
+    `| ${one.name}${one.isRare === true ? ' (rare)' : ''} | ${found} of ${results.length} | ${[...broken].join(', ')} |`,
+  );
   console.log(rows.at(-1));
   if (found > 0 === (one.edits.length === 0)) process.exitCode = 1;
 }
