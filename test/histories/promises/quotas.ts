@@ -100,6 +100,11 @@ export const shownLimitIsInForce: Find = (view) =>
     }),
   );
 
+/** Also if Redis counted it too late for the process, which then refused it alone: its place in the minute is lost. */
+function mayUse(view: View, request: RecordedRequest): boolean {
+  return mayCount(request) || (request.status === 429 && view.mayBeLocal(request) && !view.isLocal(request));
+}
+
 /** Requests that one refused request may have been decided after, in the same window. */
 function mayPrecede(
   view: View,
@@ -109,7 +114,7 @@ function mayPrecede(
   fromMs: number,
 ) {
   const others = (view.byOwner.get(owner) ?? []).filter(
-    (other) => mayCount(other) && other.startMs < request.endMs && other.endMs >= fromMs,
+    (other) => mayUse(view, other) && other.startMs < request.endMs && other.endMs >= fromMs,
   );
   // Counted by Redis although the process was told nothing, and reported by it later: twice in the day.
   return others.length + (window === 'day' ? others.filter((other) => view.mayBeLocal(other)).length : 0);
@@ -210,11 +215,18 @@ export const retryAfterSuffices: Find = (view) =>
 /** Time until each gateway has counted the others. */
 const settledMs = 3000;
 
+const silentMs = 2000;
+
 /** Processes that may share a limit when one decides alone: how many at least, how many at most. */
 function sharesAt({ history, lives }: View, { startMs, endMs }: Interval): { least: number; most: number } {
   const gateways = new Set(history.lives.map(({ gateway }) => gateway)).size;
+  // One that ended, or was silent for nearly 5 s with what follows, is not counted by the others.
   const isDisturbed = history.faults.some(
-    ({ target, startMs: fromMs }) => (target === 'gateway' || target === 'link') && fromMs <= endMs,
+    ({ kind, target, startMs: fromMs, endMs: untilMs }) =>
+      fromMs <= endMs &&
+      (kind === 'kill gateway' ||
+        kind === 'restart gateway' ||
+        ((target === 'gateway' || target === 'link') && untilMs - fromMs > silentMs)),
   );
   const isSettled = startMs > history.startMs + settledMs;
   return {

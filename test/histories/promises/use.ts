@@ -1,4 +1,4 @@
-import { counts, mayCount, type RecordedRequest } from '../history.ts';
+import { counts, mayCount, overlaps, type RecordedRequest } from '../history.ts';
 import type { View } from '../view.ts';
 import type { Find } from './promise.ts';
 
@@ -6,6 +6,23 @@ import type { Find } from './promise.ts';
 function mayBeLost({ history }: View, { gateway, startMs, endMs }: RecordedRequest): boolean {
   return history.lives.some(
     (life) => life.killed && life.gateway === gateway && startMs <= life.endMs && endMs >= life.startMs,
+  );
+}
+
+/** A connection may be lost before its late replies have come, and that may be noticed after the fault. */
+const lossMs = 1000;
+
+/** Faults that lose a connection. After any other, the late reply tells what Redis has counted. */
+const losesConnection = /^(restart redis|cut link|lose reply)$/;
+
+/** Whether it was in flight on a connection that was lost, so that Redis may have counted it, and then the process. */
+function mayBeTwice(view: View, request: RecordedRequest): boolean {
+  if (!view.mayBeLocal(request) || view.isLocal(request)) return false;
+  return view.history.faults.some(
+    ({ kind, gateway, startMs, endMs }) =>
+      losesConnection.test(kind) &&
+      (gateway ?? request.gateway) === request.gateway &&
+      overlaps({ startMs: startMs - lossMs, endMs: endMs + lossMs }, request),
   );
 }
 
@@ -19,10 +36,11 @@ export const useIsRecorded: Find = (view) => {
     const isLost = (request: RecordedRequest) => mayBeLost(view, request);
     const served = requests.filter(counts);
     const least = served.filter((request) => !(local(request) && isLost(request))).length;
-    // What was in flight when Redis became unavailable may be counted there and by the process.
-    const most =
-      requests.filter(mayCount).length +
-      requests.filter((request) => mayCount(request) && local(request) && !view.isLocal(request)).length;
+    // Also one that Redis has counted and the process has refused.
+    const twice = requests.filter(
+      (request) => (mayCount(request) || request.status === 429) && mayBeTwice(view, request),
+    );
+    const most = requests.filter(mayCount).length + twice.length;
     const refused = requests.filter(({ status }) => status === 429);
     const leastRefused = refused.filter((request) => !isLost(request)).length;
     const mostRefused = refused.length + requests.filter(({ status }) => status === 0).length;

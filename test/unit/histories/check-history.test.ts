@@ -372,8 +372,10 @@ describe('record of use', () => {
     expect(broken(requests(), use(3, 0))).toEqual(['use is recorded']);
   });
 
-  test('may have twice what was in flight when Redis became unavailable, and lacks what a killed process had', () => {
-    const begins = { outages: [outage(3.1, 6)], faults: [fault('pause redis', 'redis', 3, 5.9)] };
+  test('may have twice what was in flight when a connection was lost, and lacks what a killed process had', () => {
+    const begins = { outages: [outage(3.1, 6)], faults: [fault('restart redis', 'redis', 3, 5.9)] };
+    const stall = { ...begins, faults: [fault('pause redis', 'redis', 3, 5.9)] };
+    expect(broken(three(), { ...stall, ...use(4, 0) })).toEqual(['use is recorded']);
     expect(broken(three(), { ...begins, ...use(4, 0) })).toEqual([]);
     expect(broken(three(), { ...begins, ...use(6, 0) })).toEqual(['use is recorded']);
     const killed = [{ gateway: 0, startMs: startMs - 5000, endMs: startMs + 5500, killed: true }];
