@@ -83,6 +83,8 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     const limits = { minute: 5, day: 50 };
     const steps: [method: string, path: string, body?: unknown][] = [
       ['GET', '/api/session'],
+      ['GET', '/api/customers'],
+      ['POST', '/api/customers', { name: 'new', plan: 'free' }],
       ['GET', '/api/keys'],
       ['GET', '/api/keys?search=x&state=valid'],
       ['GET', `/api/keys/${id}`],
