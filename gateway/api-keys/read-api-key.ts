@@ -1,3 +1,4 @@
+import { fieldsOf } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { parseApiKeyRecord, type ParsedRecord } from './api-key-record.ts';
@@ -32,11 +33,4 @@ export async function readApiKey(redis: RedisClient, place: KeyPlace): Promise<R
     revoked: revokedAt !== undefined,
     ...read,
   };
-}
-
-/** @param reply fields and values in turn */
-function fieldsOf(reply: readonly string[]): Record<string, string> {
-  const fields: [string, string][] = [];
-  for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
-  return Object.fromEntries(fields);
 }

@@ -29,9 +29,14 @@ export function createHashReader(redis: RedisClient): HashReader {
       const index = keys.push(key) - 1;
       const reply = (await replies)[index] ?? [];
       if (typeof reply === 'string') throw replyError(reply);
-      const fields: [string, string][] = [];
-      for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
-      return Object.fromEntries(fields);
+      return fieldsOf(reply);
     },
   };
+}
+
+/** @param reply fields and values in turn, as a script returns what HGETALL gives it */
+export function fieldsOf(reply: readonly string[]): Record<string, string> {
+  const fields: [string, string][] = [];
+  for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
+  return Object.fromEntries(fields);
 }

@@ -13,24 +13,13 @@ import {
   resumeCustomer,
   suspendCustomer,
 } from '../../operations/customers.ts';
-import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
-import {
-  customerChangeInput,
-  furtherKeyInput,
-  limitsChangeInput,
-  newCustomerInput,
-  trialInput,
-} from '../../operations/key-input.ts';
-import { createKeyTrials } from '../../operations/key-trial.ts';
-import { resetDay } from '../../operations/reset-day.ts';
+import { customerChangeInput, furtherKeyInput, newCustomerInput } from '../../operations/key-input.ts';
 import type { ChangingSession } from '../../operations/session.ts';
-import { findCustomerId, showCustomer } from '../../operations/stored-customers.ts';
-import { readLastDays } from '../../operations/usage-record.ts';
-import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
-import { dayUsageSchema } from '../../quota/usage-days.ts';
+import { showCustomer } from '../../operations/stored-customers.ts';
 import { issued, issueKey } from './key.ts';
+import { limitedRoutes } from './limited-routes.ts';
 import { countInput, nextInput } from './query-input.ts';
-import { changed, listOf } from './results.ts';
+import { changed } from './results.ts';
 import { route, type Api, type Call } from './route.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
@@ -103,54 +92,6 @@ export const customersRoutes = [
     ...changedCustomer,
     handle: (call, api) => change(call, api, (session) => changeCustomer(session, call.target, call.input)),
   }),
-  route.post('/customers/:customer/effect', {
-    operationId: 'previewCustomerChange',
-    summary: 'What another plan or other limits would do to the next request of a customer',
-    description: 'Changes nothing, so a viewer may ask, too. Refused as the change itself would be.',
-    input: limitsChangeInput,
-    responds: 'Before and after the change',
-    result: keyEffectSchema,
-    handle: ({ target, input }, { read }) => read((session) => readKeyEffect(session, target, input)),
-  }),
-  route.put('/customers/:customer/trial', {
-    operationId: 'startCustomerTrial',
-    summary: 'Put limits of a customer on trial, counted and not enforced, in place of any other trial of it',
-    input: trialInput,
-    ...changedCustomer,
-    handle: (call, api) =>
-      change(call, api, (session) => createKeyTrials(session).start(call.target, call.input)),
-  }),
-  route.delete('/customers/:customer/trial', {
-    operationId: 'endCustomerTrial',
-    summary: 'End the trial of a customer',
-    ...changedCustomer,
-    handle: (call, api) => change(call, api, (session) => createKeyTrials(session).stop(call.target)),
-  }),
-  route.post('/customers/:customer/trial/apply', {
-    operationId: 'applyCustomerTrial',
-    summary: 'Make the limits on trial own limits of the customer, and end the trial',
-    ...changedCustomer,
-    handle: (call, api) => change(call, api, (session) => createKeyTrials(session).apply(call.target)),
-  }),
-  route.delete('/customers/:customer/day', {
-    operationId: 'resetCustomerDay',
-    summary: 'Set the UTC day of a customer back: its day limit counts from 0 again',
-    description: 'The record of use keeps what was served, and a month limit counts it.',
-    ...changedCustomer,
-    handle: (call, api) => change(call, api, (session) => resetDay(session, call.target)),
-  }),
-  route.get('/customers/:customer/refusals', {
-    operationId: 'listCustomerRefusals',
-    summary: 'Last refusals of a customer in the last seven days, newest first',
-    responds: 'Refused requests in a row, some seconds old',
-    result: listOf(refusalsSchema),
-    handle: async ({ target }, { read }) => {
-      const items = await read(async (session) =>
-        readRefusals(session, await findCustomerId(session.redis, target)),
-      );
-      return { items, next: null };
-    },
-  }),
   route.post('/customers/:customer/suspend', {
     operationId: 'suspendCustomer',
     summary: 'Refuse all keys of a customer from their next request on',
@@ -176,19 +117,6 @@ export const customersRoutes = [
       });
     },
   }),
-  route.get('/customers/:customer/usage', {
-    operationId: 'getCustomerUsage',
-    summary: 'Use of a customer on each of the last UTC days, oldest first, today included',
-    input: z.strictObject({ days: countInput(400, 30) }),
-    responds: 'Each day, also those without use',
-    result: listOf(dayUsageSchema),
-    handle: async ({ target, input }, { read }) => {
-      const items = await read(async (session) =>
-        readLastDays(session, await findCustomerId(session.redis, target), input.days),
-      );
-      return { items, next: null };
-    },
-  }),
   route.delete('/customers/:customer', {
     operationId: 'removeCustomer',
     summary: 'Delete a customer whose keys have all ended; its record of use stays',
@@ -198,5 +126,20 @@ export const customersRoutes = [
       const { result, warnings } = await api.change(req, (session) => removeCustomer(session, target));
       return { ...result, warnings };
     },
+  }),
+  ...limitedRoutes({
+    path: '/customers/:customer',
+    one: 'a customer',
+    operationIds: {
+      effect: 'previewCustomerChange',
+      startTrial: 'startCustomerTrial',
+      endTrial: 'endCustomerTrial',
+      applyTrial: 'applyCustomerTrial',
+      resetDay: 'resetCustomerDay',
+      usage: 'getCustomerUsage',
+      refusals: 'listCustomerRefusals',
+    },
+    changed: changedCustomer,
+    change,
   }),
 ];

@@ -3,25 +3,12 @@ import { createApiKeyStore, type IssuedApiKey } from '../../operations/api-key-s
 import { addBan, liftBan } from '../../operations/bans.ts';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
-import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
-import {
-  banInput,
-  graceInput,
-  keyChangeInput,
-  limitsChangeInput,
-  trialInput,
-} from '../../operations/key-input.ts';
-import { createKeyTrials } from '../../operations/key-trial.ts';
+import { banInput, graceInput, keyChangeInput } from '../../operations/key-input.ts';
 import { keyViewSchema, recordView } from '../../operations/key-view.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
-import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession } from '../../operations/session.ts';
-import { findCustomerId } from '../../operations/stored-customers.ts';
-import { readLastDays } from '../../operations/usage-record.ts';
-import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
-import { dayUsageSchema } from '../../quota/usage-days.ts';
-import { countInput } from './query-input.ts';
-import { changed, listOf } from './results.ts';
+import { limitedRoutes } from './limited-routes.ts';
+import { changed } from './results.ts';
 import { route, type Api, type Call } from './route.ts';
 
 export const issuedKeySchema = changed(
@@ -91,15 +78,6 @@ export const keyRoutes = [
     handle: (call, api) =>
       changeKey(call, api, (session) => createApiKeyStore(session).change(call.target, call.input)),
   }),
-  route.post('/keys/:id/effect', {
-    operationId: 'previewKeyChange',
-    summary: 'What another plan or other limits would do to the next request of a key',
-    description: 'Changes nothing, so a viewer may ask, too. Refused as the change itself would be.',
-    input: limitsChangeInput,
-    responds: 'Before and after the change',
-    result: keyEffectSchema,
-    handle: ({ target, input }, { read }) => read((session) => readKeyEffect(session, target, input)),
-  }),
   route.post('/keys/:id/rotate', {
     operationId: 'rotateKey',
     summary: 'Issue a key that replaces another one, which works until the grace period ends',
@@ -136,56 +114,19 @@ export const keyRoutes = [
     ...changedKey,
     handle: (call, api) => changeKey(call, api, (session) => liftBan(session, call.target)),
   }),
-  route.put('/keys/:id/trial', {
-    operationId: 'startKeyTrial',
-    summary: 'Put limits of a key on trial, counted and not enforced, in place of any other trial of it',
-    input: trialInput,
-    ...changedKey,
-    handle: (call, api) =>
-      changeKey(call, api, (session) => createKeyTrials(session).start(call.target, call.input)),
-  }),
-  route.delete('/keys/:id/trial', {
-    operationId: 'endKeyTrial',
-    summary: 'End the trial of a key',
-    ...changedKey,
-    handle: (call, api) => changeKey(call, api, (session) => createKeyTrials(session).stop(call.target)),
-  }),
-  route.post('/keys/:id/trial/apply', {
-    operationId: 'applyKeyTrial',
-    summary: 'Make the limits on trial own limits of the key, and end the trial',
-    ...changedKey,
-    handle: (call, api) => changeKey(call, api, (session) => createKeyTrials(session).apply(call.target)),
-  }),
-  route.delete('/keys/:id/day', {
-    operationId: 'resetDay',
-    summary: 'Set the UTC day of a key back: its day limit counts from 0 again',
-    description: 'The record of use keeps what was served, and a month limit counts it.',
-    ...changedKey,
-    handle: (call, api) => changeKey(call, api, (session) => resetDay(session, call.target)),
-  }),
-  route.get('/keys/:id/usage', {
-    operationId: 'getKeyUsage',
-    summary: 'Use of a key on each of the last UTC days, oldest first, today included',
-    input: z.strictObject({ days: countInput(400, 30) }),
-    responds: 'Each day, also those without use',
-    result: listOf(dayUsageSchema),
-    handle: async ({ target, input }, { read }) => {
-      const items = await read(async (session) =>
-        readLastDays(session, await findCustomerId(session.redis, target), input.days),
-      );
-      return { items, next: null };
+  ...limitedRoutes({
+    path: '/keys/:id',
+    one: 'a key',
+    operationIds: {
+      effect: 'previewKeyChange',
+      startTrial: 'startKeyTrial',
+      endTrial: 'endKeyTrial',
+      applyTrial: 'applyKeyTrial',
+      resetDay: 'resetDay',
+      usage: 'getKeyUsage',
+      refusals: 'listRefusals',
     },
-  }),
-  route.get('/keys/:id/refusals', {
-    operationId: 'listRefusals',
-    summary: 'Last refusals of a key in the last seven days, newest first',
-    responds: 'Refused requests in a row, some seconds old',
-    result: listOf(refusalsSchema),
-    handle: async ({ target }, { read }) => {
-      const items = await read(async (session) =>
-        readRefusals(session, await findCustomerId(session.redis, target)),
-      );
-      return { items, next: null };
-    },
+    changed: changedKey,
+    change: changeKey,
   }),
 ];

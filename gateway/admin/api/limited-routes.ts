@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
+import { limitsChangeInput, trialInput } from '../../operations/key-input.ts';
+import { createKeyTrials } from '../../operations/key-trial.ts';
+import { resetDay } from '../../operations/reset-day.ts';
+import type { ChangingSession } from '../../operations/session.ts';
+import { findCustomerId } from '../../operations/stored-customers.ts';
+import { readLastDays } from '../../operations/usage-record.ts';
+import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
+import { dayUsageSchema } from '../../quota/usage-days.ts';
+import { countInput } from './query-input.ts';
+import { listOf } from './results.ts';
+import { route, type Api, type Call, type Operation, type Route } from './route.ts';
+
+interface LimitedRoutesOptions<Result> {
+  path: string;
+  /** As in "limits of a key". */
+  one: string;
+  operationIds: Record<
+    'effect' | 'startTrial' | 'endTrial' | 'applyTrial' | 'resetDay' | 'usage' | 'refusals',
+    string
+  >;
+  changed: Pick<Operation<never, Result>, 'responds' | 'result'>;
+  /** Changes what the path names, and shows it as it is then. */
+  change: (
+    call: Call<unknown>,
+    api: Api,
+    operate: (session: ChangingSession) => Promise<unknown>,
+  ) => Promise<Result>;
+}
+
+/** Routes about limits and what is used of them, which a customer has, and each of its keys with it. */
+export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Route[] {
+  const { path, one, operationIds: ids, changed, change } = options;
+  return [
+    route.post(`${path}/effect`, {
+      operationId: ids.effect,
+      summary: `What another plan or other limits would do to the next request of ${one}`,
+      description: 'Changes nothing, so a viewer may ask, too. Refused as the change itself would be.',
+      input: limitsChangeInput,
+      responds: 'Before and after the change',
+      result: keyEffectSchema,
+      handle: ({ target, input }, { read }) => read((session) => readKeyEffect(session, target, input)),
+    }),
+    route.put(`${path}/trial`, {
+      operationId: ids.startTrial,
+      summary: `Put limits of ${one} on trial, counted and not enforced, in place of any other trial of it`,
+      input: trialInput,
+      ...changed,
+      handle: (call, api) =>
+        change(call, api, (session) => createKeyTrials(session).start(call.target, call.input)),
+    }),
+    route.delete(`${path}/trial`, {
+      operationId: ids.endTrial,
+      summary: `End the trial of ${one}`,
+      ...changed,
+      handle: (call, api) => change(call, api, (session) => createKeyTrials(session).stop(call.target)),
+    }),
+    route.post(`${path}/trial/apply`, {
+      operationId: ids.applyTrial,
+      summary: `Make the limits on trial own limits of ${one}, and end the trial`,
+      ...changed,
+      handle: (call, api) => change(call, api, (session) => createKeyTrials(session).apply(call.target)),
+    }),
+    route.delete(`${path}/day`, {
+      operationId: ids.resetDay,
+      summary: `Set the UTC day of ${one} back: its day limit counts from 0 again`,
+      description: 'The record of use keeps what was served, and a month limit counts it.',
+      ...changed,
+      handle: (call, api) => change(call, api, (session) => resetDay(session, call.target)),
+    }),
+    route.get(`${path}/usage`, {
+      operationId: ids.usage,
+      summary: `Use of ${one} on each of the last UTC days, oldest first, today included`,
+      input: z.strictObject({ days: countInput(400, 30) }),
+      responds: 'Each day, also those without use',
+      result: listOf(dayUsageSchema),
+      handle: async ({ target, input }, { read }) => {
+        const items = await read(async (session) =>
+          readLastDays(session, await findCustomerId(session.redis, target), input.days),
+        );
+        return { items, next: null };
+      },
+    }),
+    route.get(`${path}/refusals`, {
+      operationId: ids.refusals,
+      summary: `Last refusals of ${one} in the last seven days, newest first`,
+      responds: 'Refused requests in a row, some seconds old',
+      result: listOf(refusalsSchema),
+      handle: async ({ target }, { read }) => {
+        const items = await read(async (session) =>
+          readRefusals(session, await findCustomerId(session.redis, target)),
+        );
+        return { items, next: null };
+      },
+    }),
+  ];
+}
