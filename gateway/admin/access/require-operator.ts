@@ -4,7 +4,7 @@ import { sessionOf } from './console-session.ts';
 import { isReading } from './is-reading.ts';
 
 /** A POST that changes nothing: what it asks about is too large for an address, or must not be in one. */
-const readingPosts = [/^\/keys\/find$/, /^\/(?:keys|plans)\/[^/]+\/effect$/];
+const readingPosts = [/^\/keys\/find$/, /^\/(?:keys|customers|plans)\/[^/]+\/effect$/];
 
 /** Refuses a change by a viewer. Comes after requireSession. */
 export function requireOperator(): RequestHandler {

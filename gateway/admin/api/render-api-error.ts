@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
 import { OvertakenChange } from '../../operations/overtaken-change.ts';
+import { UnknownCustomer } from '../../operations/stored-customers.ts';
 import { UnknownKey } from '../../operations/unknown-key.ts';
 import { isRedisConnectionLost, isServerRefusal } from '../../redis/redis-errors.ts';
 import { ApiError } from './api-error.ts';
@@ -39,7 +40,8 @@ function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof z.ZodError) return new ApiError('bad_request', { message: describeIssues(thrown) });
   if (thrown instanceof OvertakenChange)
     return new ApiError('conflict', { message: sentence(thrown.message) });
-  if (thrown instanceof UnknownKey) return new ApiError('not_found', { message: sentence(thrown.message) });
+  if (thrown instanceof UnknownKey || thrown instanceof UnknownCustomer)
+    return new ApiError('not_found', { message: sentence(thrown.message) });
   if (thrown instanceof InvalidOperation) {
     return new ApiError('invalid_operation', { message: sentence(thrown.message) });
   }

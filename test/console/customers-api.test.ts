@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CustomerDetail, CustomerView } from '../../gateway/operations/customers.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { recordUse } from '../support/stores/day-counter.ts';
+
+describe('the API of customers', () => {
+  let started: ConsoleApiKit;
+  let operator: ConsoleApi;
+  let viewer: ConsoleApi;
+
+  beforeAll(async () => {
+    started = await startConsoleApi();
+    operator = await started.signIn();
+    viewer = await started.signIn({ role: 'viewer' });
+  });
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const pets = async (key: string) => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).status;
+
+  async function call<T>(method: string, path: string, body?: unknown, status = 200): Promise<T> {
+    const response = await operator.send(method, path, body);
+    expect(response, JSON.stringify(response.body)).toMatchObject({ status });
+    return response.body as T;
+  }
+
+  test('makes a customer, gives it keys, changes, suspends, resumes and removes it', async () => {
+    const made = await call<CustomerView>(
+      'POST',
+      '/api/customers',
+      { name: 'Shop', plan: 'pro', reference: 'C-1', day: 50 },
+      201,
+    );
+    expect(made).toMatchObject({ name: 'Shop', plan: 'pro', day: 50, state: 'active', keys: 0 });
+    const path = `/api/customers/${made.id}`;
+    const first = await call<{ id: string; key: string }>('POST', `${path}/keys`, {}, 201);
+    const second = await call<{ id: string; key: string }>(
+      'POST',
+      `${path}/keys`,
+      { name: 'Second', scopes: ['pets-service:read'], expiresAt: '2099-01-01' },
+      201,
+    );
+    expect(second).toMatchObject({ customerId: made.id, name: 'Second', scopes: ['pets-service:read'] });
+    expect([await pets(first.key), await pets(second.key)]).toEqual([200, 200]);
+    const shown = await call<CustomerDetail>('GET', path);
+    expect(shown).toMatchObject({
+      keys: 2,
+      windows: { day: { used: 2, limit: 50 } },
+      limits: { day: { from: 'key', limit: 50, plan: 10_000 } },
+      next: { served: true },
+      items: [{ id: second.id }, { id: first.id }],
+    });
+
+    const changed = await call<CustomerDetail>('PATCH', path, {
+      rev: shown.rev,
+      day: 2,
+      contact: 'ada@example.com',
+    });
+    expect(changed).toMatchObject({ contact: 'ada@example.com', next: { served: false, reason: 'day' } });
+    expect(await pets(first.key)).toBe(429);
+    const late = await operator.send('PATCH', path, { rev: shown.rev, day: 3 });
+    expect(late).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    await call('DELETE', `${path}/day`);
+    expect(await pets(second.key)).toBe(200);
+
+    expect(await call('POST', `${path}/suspend`)).toMatchObject({
+      state: 'suspended',
+      next: { reason: 'suspended' },
+    });
+    expect([await pets(first.key), await pets(second.key)]).toEqual([401, 401]);
+    expect(await call('POST', `${path}/resume`)).toMatchObject({ state: 'active' });
+    expect(await pets(second.key)).toBe(200);
+
+    expect(await operator.send('DELETE', path)).toMatchObject({ status: 422 });
+    for (const { id } of [first, second]) await call('POST', `/api/keys/${id}/revoke`);
+    expect(await call('DELETE', path)).toMatchObject({ id: made.id });
+    expect(await operator.send('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  test('tries limits, shows their effect, its use and its refusals', async () => {
+    const { key, customerId } = await started.kit.issue({ day: 3 });
+    const path = `/api/customers/${customerId}`;
+    await recordUse(started.kit.redis, customerId, 1, 40);
+    const effect = await viewer.send('POST', `${path}/effect`, { day: 30 });
+    expect(effect).toMatchObject({
+      status: 200,
+      body: { before: { limits: { day: { limit: 3 } } }, after: { limits: { day: { limit: 30 } } } },
+    });
+    expect(await call('PUT', `${path}/trial`, { minute: 1 })).toMatchObject({
+      trial: { from: 'key', minute: 1 },
+    });
+    expect([await pets(key), await pets(key)]).toEqual([200, 200]);
+    expect(await call('GET', path)).toMatchObject({ trial: { requests: 2, refusedMinute: 1 } });
+    expect(await call('POST', `${path}/trial/apply`)).toMatchObject({ minute: 1, trial: null });
+    expect(await pets(key)).toBe(429);
+    await call('PUT', `${path}/trial`, { minute: 2 });
+    expect(await call('DELETE', `${path}/trial`)).toMatchObject({ trial: null });
+    const { items } = await call<{ items: { served: number }[] }>('GET', `${path}/usage?days=2`);
+    expect(items.map(({ served }) => served)).toEqual([40, 2]);
+    await expect
+      .poll(() => call('GET', `${path}/refusals`), { timeout: 15_000 })
+      .toMatchObject({ items: [{ refused: 1, reason: 'minute' }] });
+  });
+
+  test('lists customers in pages, newest first, and finds them by what people know', async () => {
+    const names = ['Page one', 'Page two', 'Page three'];
+    for (const name of names)
+      await call('POST', '/api/customers', { name, plan: 'free', contact: `${name}@x` }, 201);
+    type Page = { items: CustomerView[]; next: string | null; total: number };
+    const read = async (query: string) => call<Page>('GET', `/api/customers?${query}`);
+    const first = await read('search=page&limit=2');
+    expect(first.items.map(({ name }) => name)).toEqual(['Page three', 'Page two']);
+    const second = await read(`search=page&limit=2&after=${encodeURIComponent(first.next ?? '')}`);
+    expect(second).toMatchObject({ items: [{ name: 'Page one' }], next: null });
+    expect((await read('search=ONE%40x')).items).toHaveLength(1);
+    expect((await read('search=page&plan=pro')).items).toEqual([]);
+    expect(first.total).toBe(await started.kit.redis.zcard(redisKeys.customers));
+    expect(await operator.send('GET', '/api/customers?after=x')).toMatchObject({ status: 422 });
+  });
+
+  test('refuses what a viewer may not do, what is invalid, and what does not exist', async () => {
+    const { customerId } = await started.kit.issue();
+    const path = `/api/customers/${customerId}`;
+    expect(await viewer.send('GET', path)).toMatchObject({ status: 200 });
+    for (const [method, of, body] of [
+      ['POST', '/api/customers', { name: 'x', plan: 'free' }],
+      ['PATCH', path, { rev: 1, plan: 'pro' }],
+      ['POST', `${path}/suspend`],
+      ['POST', `${path}/keys`, {}],
+      ['DELETE', path],
+    ] as const) {
+      expect(await viewer.send(method, of, body)).toMatchObject({ status: 403 });
+    }
+    for (const body of [
+      { name: 'x' },
+      { name: '', plan: 'free' },
+      { name: 'x', plan: 'free', minute: 0 },
+      { name: 'x', plan: 'free', colour: 1 },
+    ]) {
+      expect(await operator.send('POST', '/api/customers', body)).toMatchObject({ status: 400 });
+    }
+    expect(await operator.send('POST', '/api/customers', { name: 'x', plan: 'none' })).toMatchObject({
+      status: 422,
+    });
+    for (const id of ['cus_nobody', 'key_1', 'cus_%7Bx%7D']) {
+      expect(await operator.send('GET', `/api/customers/${id}`)).toMatchObject({ status: 404 });
+      expect(await operator.send('POST', `/api/customers/${id}/keys`, {})).toMatchObject({ status: 404 });
+    }
+  });
+});
