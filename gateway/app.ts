@@ -161,6 +161,7 @@ function createJourney(
   const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
   const { apiKeys, lookUpUsage, publicAddress } = parts;
   const { basePath, basePaths } = api;
+  const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const { request, response } = parts.prototypes;
   const app = Object.assign(createApp(), { request, response });
 
@@ -179,7 +180,7 @@ function createJourney(
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePaths, enforceQuota(parts)),
+      underPath(basePaths, enforceQuota({ ...parts, serviceUse })),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),

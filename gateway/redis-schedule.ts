@@ -10,6 +10,7 @@ import type { Instances } from './quota/instances.ts';
 import type { KeyUseReports } from './quota/key-use.ts';
 import type { KeysInUse } from './quota/keys-in-use.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
+import type { ServiceUseReports } from './quota/service-use.ts';
 import type { UsageReports } from './quota/usage-reports.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { publishKeyPrefix } from './redis/published-key-prefix.ts';
@@ -46,6 +47,7 @@ interface RedisScheduleDependencies {
   busyAddresses: BusyAddresses;
   keyUse: KeyUseReports;
   refusedUse: KeyUseReports;
+  serviceUse: ServiceUseReports;
   keysInUse: KeysInUse;
   lostKeys: LostKeys;
   invalidValues: InvalidValues;
@@ -56,8 +58,8 @@ interface RedisScheduleDependencies {
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, settings, instances, usageReports, keptUsage } = dependencies;
-  const { hotKeys, busyAddresses, keyUse, refusedUse, keysInUse, lostKeys, invalidValues, metrics, log } =
-    dependencies;
+  const { hotKeys, busyAddresses, keyUse, refusedUse, serviceUse, keysInUse, lostKeys } = dependencies;
+  const { invalidValues, metrics, log } = dependencies;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -142,6 +144,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       void busyAddresses.report();
       void refusedUse.report();
       void keyUse.report();
+      void serviceUse.report();
     }, usageReportMs),
     setInterval(() => keysInUse.endMinute(), minuteMs),
     setInterval(() => {

@@ -18,6 +18,7 @@ import { createInstances, type EndCause, type Instances } from './quota/instance
 import { createKeyUseReports, createRefusedUseReports, type KeyUseReports } from './quota/key-use.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
+import { createServiceUseReports, type ServiceUseReports } from './quota/service-use.ts';
 import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
@@ -47,6 +48,7 @@ export interface RedisState {
   busyAddresses: BusyAddresses;
   keyUse: KeyUseReports;
   refusedUse: KeyUseReports;
+  serviceUse: ServiceUseReports;
   invalidValues: InvalidValues;
   localMode: LocalModeTimes;
   lostKeys: LostKeys;
@@ -123,6 +125,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   const busyAddresses = createBusyAddresses({ redis, now: clock.now });
   const keyUse = createKeyUseReports({ redis, now: clock.now, gateway: hostname() });
   const refusedUse = createRefusedUseReports({ redis, now: clock.now });
+  const serviceUse = createServiceUseReports({ redis, usagePolicy, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
 
   function enforced(): EnforcedSettings {
@@ -168,6 +171,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     busyAddresses,
     keyUse,
     refusedUse,
+    serviceUse,
     keysInUse,
     lostKeys,
     invalidValues,
@@ -189,6 +193,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     busyAddresses,
     keyUse,
     refusedUse,
+    serviceUse,
     invalidValues,
     localMode,
     lostKeys,
@@ -203,7 +208,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       if (gate.open) {
         await instances.leave(cause);
         await usageReports.report().catch(() => {});
-        await Promise.all([refusedUse.report(), keyUse.report(true)]);
+        await Promise.all([refusedUse.report(), keyUse.report(true), serviceUse.report(true)]);
         keysInUse.endMinute();
         await keysCounted;
       }

@@ -13,6 +13,7 @@ import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { refusalReason } from '../quota/refusal-runs.ts';
+import type { ServiceUseReports } from '../quota/service-use.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
@@ -26,6 +27,8 @@ interface EnforceQuotaDependencies {
   refuseAnonymous: RefuseAnonymous;
   hotKeys: HotKeys;
   keyUse: Pick<KeyUseReports, 'count'>;
+  /** Undefined if there is one service only, which all requests are for. */
+  serviceUse: Pick<ServiceUseReports, 'count'> | undefined;
   usageReports: Pick<UsageReports, 'addRefused'>;
   metrics: Metrics;
 }
@@ -41,7 +44,8 @@ const noAccess: OperationAccess = { scopes: [], cost: costOfOne };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, usageReports, metrics } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, serviceUse, usageReports, metrics } =
+    dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(
@@ -81,6 +85,8 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       userAgent: req.headers['user-agent'],
       refused: isRefused,
     });
+    const service = res.locals.route?.service;
+    if (service !== undefined && !isRefused) serviceUse?.count(caller.customerId, service.name, units);
     if (decision.outcome !== 'allowed') {
       usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }

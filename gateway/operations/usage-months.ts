@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
+import { byUnits, serviceUseSchema } from '../quota/usage-days.ts';
 import type { Session } from './session.ts';
-import { readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
+import { readUseByCustomer, type CustomerUse, type Days } from './usage-record.ts';
 
 const counts = z.object({
   served: z.int().describe('Requests that counted towards the quotas'),
@@ -9,6 +10,9 @@ const counts = z.object({
     z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
   ),
   refused: z.int().describe('Requests that were answered with 429'),
+  services: z
+    .exactOptional(z.array(serviceUseSchema))
+    .describe('By service, if gateways have several, the most units first'),
 });
 
 const customerMonthSchema = counts.extend({
@@ -32,6 +36,9 @@ export type MonthUsage = z.infer<typeof monthUsageSchema>;
 type CustomerMonth = z.infer<typeof customerMonthSchema>;
 
 const largestCount = 10;
+
+/** A month as YYYY-MM. */
+export const monthPattern = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
 /**
  * Adds up the use of all customers by month. The sums are those of exportUsage. 100,000 customers take half a minute for each month.
@@ -80,7 +87,7 @@ export const unusedMonth = (month: string): MonthUsage => ({
 });
 
 /** Adds up the days of one customer by month. */
-function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
+function monthsOf({ rows, services }: CustomerUse): [month: string, CustomerMonth][] {
   return Array.from(
     Map.groupBy(rows, ({ date }) => date.slice(0, 7)),
     ([month, days]) => {
@@ -88,6 +95,7 @@ function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
       const plan = days.findLast((day) => day.plan !== null)?.plan ?? null;
       const use: CustomerMonth = { id, name, plan, served: 0, refused: 0 };
       for (const day of days) addCounts(use, day);
+      addServices(use, services.get(month) ?? []);
       return [month, use];
     },
   );
@@ -96,6 +104,7 @@ function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
 function addTo(sum: MonthUsage, use: CustomerMonth): void {
   sum.customers += 1;
   addCounts(sum, use);
+  addServices(sum, use.services ?? []);
   const smallest = sum.largest.at(-1);
   if (unitsOf(use) === 0) return;
   if (sum.largest.length === largestCount && smallest && unitsOf(use) <= unitsOf(smallest)) return;
@@ -112,6 +121,20 @@ function addCounts(sum: Counts, { served, refused, units = served }: Counts): vo
   sum.served += served;
   sum.refused += refused;
   if (sumOfUnits !== sum.served) sum.units = sumOfUnits;
+}
+
+function addServices(sum: Counts, added: NonNullable<Counts['services']>): void {
+  if (added.length === 0) return;
+  const services = new Map(sum.services?.map((use) => [use.service, use]));
+  for (const { service, served, units } of added) {
+    const before = services.get(service);
+    services.set(service, {
+      service,
+      served: served + (before?.served ?? 0),
+      units: units + (before?.units ?? 0),
+    });
+  }
+  sum.services = Array.from(services.values()).toSorted(byUnits);
 }
 
 export const unitsOf = ({ served, units = served }: Pick<Counts, 'served' | 'units'>): number => units;

@@ -1,5 +1,13 @@
 import { dayNumberOf } from '../limits/utc-day.ts';
-import { datesByMonth, dayUsage, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
+import {
+  datesByMonth,
+  dayUsage,
+  readUsageDays,
+  readUsageMonth,
+  serviceUse,
+  type DayUsage,
+  type ServiceUse,
+} from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages } from './api-key-index.ts';
@@ -57,15 +65,21 @@ export async function* exportUsage(
   onProgress: (customers: number) => void,
 ): AsyncGenerator<UsageRow[]> {
   for await (const { customers, done } of readUseByCustomer(session, days)) {
-    yield customers.flat();
+    yield customers.flatMap(({ rows }) => rows);
     onProgress(done);
   }
 }
 
+/** Use of one customer in a range of days. */
+export interface CustomerUse {
+  rows: UsageRow[];
+  /** By service, by month as YYYY-MM; whole months. */
+  services: ReadonlyMap<string, ServiceUse[]>;
+}
+
 /** Use of some customers. */
 export interface UsePage {
-  /** Rows of each customer, which has no others. */
-  customers: UsageRow[][];
+  customers: CustomerUse[];
   /** Number of customers that are done, of those in the index. */
   done: number;
 }
@@ -92,11 +106,11 @@ async function readRows(
   redis: RedisClient,
   id: CustomerId,
   datesByMonth: ReadonlyMap<string, readonly string[]>,
-): Promise<UsageRow[]> {
+): Promise<CustomerUse> {
   const months = await Promise.all(
     Array.from(datesByMonth, async ([month, dates]) => {
       const record = await readUsageMonth(redis, redisKeys.usageMonth(id, month));
-      return { record, dates };
+      return { month, record, dates };
     }),
   );
   const days: DayUsage[] = [];
@@ -110,10 +124,13 @@ async function readRows(
       if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
     }
   }
-  if (days.length === 0) return [];
+  const services = new Map(
+    months.map(({ month, record }) => [`${month.slice(0, 4)}-${month.slice(4)}`, serviceUse(record)]),
+  );
+  if (days.length === 0) return { rows: [], services };
   // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
   const name = (await redis.hget(redisKeys.customer(id), 'name').catch(() => null)) ?? recorded;
-  return days.map((use) => Object.assign({ id, name }, use));
+  return { rows: days.map((use) => Object.assign({ id, name }, use)), services };
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */

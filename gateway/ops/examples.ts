@@ -47,6 +47,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'usage months': ['usage months --months 3'],
   'usage reset': [`usage reset ${id} --reason "their retry loop, ticket 813"`],
   'usage retention': ['usage retention --days 400'],
+  'usage services': ['usage services --month 2026-10 --output csv > services.csv'],
   top: ['top --count 20'],
   traffic: ['traffic --last 1h', 'traffic --last 10m --plan pro --watch'],
   'bans list': ['bans list'],

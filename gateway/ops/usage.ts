@@ -17,6 +17,7 @@ import { usageExportCommand } from './usage-export.ts';
 import { usageMonthsCommand } from './usage-months.ts';
 import { usageResetCommand } from './usage-reset.ts';
 import { usageRetentionCommand } from './usage-retention.ts';
+import { usageServicesCommand } from './usage-services.ts';
 
 interface UsageOptions extends ListOptions {
   days?: number;
@@ -40,6 +41,7 @@ export function usageCommand(): Command {
     .addCommand(usageMonthsCommand())
     .addCommand(usageResetCommand())
     .addCommand(usageRetentionCommand())
+    .addCommand(usageServicesCommand())
     .action(async (id: string, options: UsageOptions, command: Command) => {
       const format = outputFormat(options);
       if (format === 'csv' && options.days === undefined) {

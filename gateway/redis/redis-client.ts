@@ -25,6 +25,8 @@ declare module 'ioredis' {
     addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** add-key-use-2.lua */
     addKeyUse(recordKey: string, useKey: string, ...args: (string | number)[]): Result<null, Context>;
+    /** add-service-use-1.lua */
+    addServiceUse(dayPrefix: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-ban-2.lua */
     setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
@@ -62,6 +64,7 @@ export const scriptFiles = {
   readUsageMonth: 'read-usage-month-1.lua',
   addTraffic: 'add-traffic.lua',
   addKeyUse: 'add-key-use-2.lua',
+  addServiceUse: 'add-service-use-1.lua',
   setBan: 'set-ban-2.lua',
   liftBan: 'lift-ban-2.lua',
   resetDay: 'reset-day-1.lua',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   lastMonths,
+  monthPattern,
   monthUsageSchema,
   readUsageMonths,
   unusedMonth,
@@ -77,7 +78,7 @@ export const usageRoutes = [
     input: z.strictObject({
       month: z
         .string('has to be given')
-        .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'has to be a month such as 2026-11')
+        .regex(monthPattern, 'has to be a month such as 2026-11')
         .describe('UTC month'),
     }),
     responds: 'A row for each key and day with use',

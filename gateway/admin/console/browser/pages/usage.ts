@@ -11,7 +11,7 @@ import type { MonthUsage, UsageMonths } from '../responses.ts';
 import { router } from '../router.ts';
 import { url } from '../url.ts';
 
-/** Month's end: the use of all keys by month, the largest keys of one, and its export. */
+/** Month's end: the use of all customers by month, the largest ones of a month, and its export. */
 class PageUsage extends LightElement {
   static override properties = { usage: { state: true } };
 
@@ -45,7 +45,7 @@ class PageUsage extends LightElement {
     const progress =
       counting === null
         ? nothing
-        : html` ${formatNumber(counting.read)} of ${formatNumber(counting.total)} keys read…`;
+        : html` ${formatNumber(counting.read)} of ${formatNumber(counting.total)} customers read…`;
     return html`<p class="quiet" role="status">
         UTC months, all customers together.
         ${asOf === null ? 'So far:' : html`As of ${formatTime(asOf)}.`}${progress}
@@ -80,7 +80,7 @@ class PageUsage extends LightElement {
         headings: ['Month', numeric('Customers'), ...countHeadings(units), 'Each customer by day'],
         rows: items.toReversed().map((month) => monthRow(month, month === chosen, units)),
       })}
-      ${chosen === undefined ? nothing : largest(chosen)}`;
+      ${chosen === undefined ? nothing : html`${byService(chosen)}${largest(chosen)}`}`;
   }
 }
 
@@ -115,26 +115,47 @@ function monthRow(use: MonthUsage, isChosen: boolean, units: boolean) {
   </tr>`;
 }
 
+const servicesOf = ({ services = [] }: Pick<MonthUsage, 'services'>) =>
+  services.map(({ service, units }) => `${service}: ${formatNumber(units)}`).join(', ');
+
+function byService({ month, services = [] }: MonthUsage) {
+  if (services.length === 0) return nothing;
+  return html`<h2>Services in ${formatMonth(month)}</h2>
+    ${table({
+      label: 'Services',
+      headings: ['Service', numeric('Served'), numeric('Units')],
+      rows: services.map(
+        ({ service, served, units }) =>
+          html`<tr>
+            <th scope="row">${service}</th>
+            <td class="number">${formatNumber(served)}</td>
+            <td class="number">${formatNumber(units)}</td>
+          </tr>`,
+      ),
+    })}`;
+}
+
 function largest({ month, largest }: MonthUsage) {
   const heading = html`<h2>Largest customers in ${formatMonth(month)}</h2>`;
   if (largest.length === 0)
     return html`${heading}
       <p class="quiet">No customer was served in this month.</p>`;
-  const units = largest.some((key) => key.units !== undefined);
+  const units = largest.some((customer) => customer.units !== undefined);
+  const services = largest.some((customer) => customer.services !== undefined);
   return html`${heading}
   ${table({
     label: 'Largest customers',
-    headings: ['Customer', 'Plan', ...countHeadings(units)],
+    headings: ['Customer', 'Plan', ...countHeadings(units), ...(services ? ['Units by service'] : [])],
     rows: largest.map(
-      (key) =>
+      (customer) =>
         html`<tr>
           <th scope="row">
-            ${key.id === '' ? key.name || 'unknown' : html`<a href=${keyPath(key.id)}>${key.name || key.id}</a>`}
+            ${customer.id === '' ? customer.name || 'unknown' : html`<a href=${keyPath(customer.id)}>${customer.name || customer.id}</a>`}
           </th>
           <td>
-            ${key.plan === null ? '–' : html`<a href=${url`/console/plans/${key.plan}`}>${key.plan}</a>`}
+            ${customer.plan === null ? '–' : html`<a href=${url`/console/plans/${customer.plan}`}>${customer.plan}</a>`}
           </td>
-          ${countCells(key, units)}
+          ${countCells(customer, units)} ${services ? html`<td>${servicesOf(customer)}</td>` : nothing}
         </tr>`,
     ),
   })}`;

@@ -1,0 +1,72 @@
+import { dayNumberOf } from '../limits/utc-day.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { LiveUsagePolicy } from './usage-policy.ts';
+
+export interface ServiceUseReports {
+  /** Counts a request that counted towards the quotas, for an operation of a service. */
+  count(customerId: CustomerId, service: string, units: number): void;
+  /** Adds the counts to the months' records. Never rejects: what Redis does not confirm is lost. @param all also what could wait */
+  report(all?: boolean): Promise<void>;
+}
+
+interface ServiceUseDependencies {
+  redis: RedisClient;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+  now: () => number;
+}
+
+/** Use of one customer and day that was not reported yet. */
+interface CountedDay {
+  customerId: CustomerId;
+  dayNumber: number;
+  services: Map<string, { served: number; units: number }>;
+}
+
+/** Further customers are not counted until the next report, so that memory stays bounded. */
+const maxCustomers = 100_000;
+/** Customers of one report: Redis has other things to do. The others wait for the next one. */
+const maxReported = 2000;
+
+/** Counts which services a customer's requests are for, without a Redis command for each request. */
+export function createServiceUseReports({
+  redis,
+  usagePolicy,
+  now,
+}: ServiceUseDependencies): ServiceUseReports {
+  const days = new Map<string, CountedDay>();
+
+  async function send({ customerId, dayNumber, services }: CountedDay): Promise<void> {
+    const counts = Array.from(services, ([service, { served, units }]) => [service, served, units]);
+    const { retentionDays } = usagePolicy.current();
+    await redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, retentionDays, ...counts.flat());
+  }
+
+  return {
+    count(customerId, service, units) {
+      const dayNumber = dayNumberOf(now());
+      const key = `${customerId}:${dayNumber}`;
+      let day = days.get(key);
+      if (day === undefined) {
+        if (days.size >= maxCustomers) return;
+        day = { customerId, dayNumber, services: new Map() };
+        days.set(key, day);
+      }
+      const use = day.services.get(service);
+      if (use === undefined) day.services.set(service, { served: 1, units });
+      else {
+        use.served += 1;
+        use.units += units;
+      }
+    },
+    async report(all = false) {
+      const reported = days
+        .entries()
+        .take(all ? maxCustomers : maxReported)
+        .toArray();
+      for (const [key] of reported) days.delete(key);
+      // Redis is unavailable, which the gate reports.
+      await Promise.allSettled(reported.map(([, day]) => send(day)));
+    },
+  };
+}
