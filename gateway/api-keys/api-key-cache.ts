@@ -162,7 +162,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   }
 
   /** A record that was edited into an invalid one does not lock its owner out: the last valid one stays in use. */
-  function keepLastValid(place: KeyPlace, { rev, id, suspendedAt }: ReadApiKey): ApiKeyLookup {
+  function keepLastValid(place: KeyPlace, { rev, id, suspendedAt, hasCustomer }: ReadApiKey): ApiKeyLookup {
     const last = cache.get(place.keyHash);
     if (last === undefined) {
       return suspendedAt === undefined
@@ -170,8 +170,9 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
         : { outcome: 'suspended', key: { ...place, id } };
     }
     const comparable = /^\d{1,15}$/.test(rev ?? '0');
-    // Whatever else is invalid, a suspension is believed, and its end.
-    last.caller = { ...last.caller, suspendedAt, rev: comparable ? Number(rev ?? '0') : anyRev };
+    // Whatever else is invalid, a suspension is believed, and its end, unless Redis has lost the customer.
+    const state = hasCustomer ? { suspendedAt } : {};
+    last.caller = { ...last.caller, ...state, rev: comparable ? Number(rev ?? '0') : anyRev };
     // Without a comparable rev, a revocation would go unnoticed.
     last.readAtMs = comparable ? now() : tooOld();
     return lookupOf(last.caller);

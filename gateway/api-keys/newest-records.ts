@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import type { CustomerId } from '../redis/redis-keys.ts';
 import type { ApiKeyRecord } from './api-key-record.ts';
 
 /**
  * Remembers the newest version of each record that this process has read. A replica that lagged when it became the master
- * has lost changes that were confirmed, such as a revocation: then the record in Redis is older than one read before.
+ * has lost changes that were confirmed, such as a revocation: then the record in Redis is older than one read before. Of a
+ * suspension, any key of the customer tells.
  */
 export interface NewestRecords<R extends ApiKeyRecord> {
   /** @returns the given record, or the one that was read before if that is newer or revoked: a revocation is final */
@@ -15,8 +17,21 @@ const maxRecords = 100_000;
 
 export function createNewestRecords<R extends ApiKeyRecord>(): NewestRecords<R> {
   const records = new LRUCache<string, R>({ max: maxRecords });
+  /** Of customers that were suspended when one of their keys was read last. */
+  const suspended = new LRUCache<CustomerId, R>({ max: maxRecords });
+
+  /** @returns the given record, with the suspension of its customer if that is newer */
+  function withSuspension(read: R): R {
+    const last = suspended.get(read.customerId);
+    if (last !== undefined && read.rev < last.rev) return { ...read, suspendedAt: last.suspendedAt };
+    if (read.suspendedAt === undefined) suspended.delete(read.customerId);
+    else suspended.set(read.customerId, read);
+    return read;
+  }
+
   return {
-    newest(keyHash, read) {
+    newest(keyHash, found) {
+      const read = withSuspension(found);
       const last = records.get(keyHash);
       if (last !== undefined && isOlder(read, last)) return last;
       records.set(keyHash, read);

@@ -11,6 +11,8 @@ export type ReadApiKey = ParsedRecord & {
   revokedAt: string | undefined;
   /** The same of the customer. */
   suspendedAt: string | undefined;
+  /** False if the record of the customer is gone, or not a hash any more. */
+  hasCustomer: boolean;
 };
 
 /** Issue of a record that was overwritten by another type. */
@@ -22,7 +24,9 @@ export async function readApiKey(redis: RedisClient, place: KeyPlace): Promise<R
   const [customer, key] = replies.map((reply) => (typeof reply === 'string' ? undefined : fieldsOf(reply)));
   const { id = '', revokedAt } = key ?? {};
   const suspendedAt = customer?.['suspendedAt'] || undefined;
-  const read = { rev: customer && (customer['rev'] ?? '0'), id, revokedAt, suspendedAt };
+  const hasCustomer = customer !== undefined && Object.keys(customer).length > 0;
+  const rev = customer && (customer['rev'] ?? '0');
+  const read = { rev, id, revokedAt, suspendedAt, hasCustomer };
   if (customer !== undefined && key !== undefined) {
     return { ...parseApiKeyRecord(place.customerId, { customer, key }), ...read };
   }

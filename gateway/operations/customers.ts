@@ -10,7 +10,8 @@ import { temporaryAt } from '../limits/temporary-limits.ts';
 import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { ByWindow } from '../limits/windows.ts';
-import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, customerPages, placesOf } from './api-key-index.ts';
 import { changed, changedTemporary, noOwnLimits, type ApiKeyChange } from './api-key-store.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
@@ -25,10 +26,11 @@ import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
+import { scanRedisKeys } from './scan-redis-keys.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { Session } from './session.ts';
 import { showCustomer, updateCustomer } from './stored-customers.ts';
-import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { maxAttempts, readStoredKey, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
 const textOrNull = z.string().nullable();
@@ -177,12 +179,42 @@ export async function resumeCustomer(session: Session, id: string): Promise<Cust
 
 /**
  * Deletes a customer whose keys have all ended, with the records of these. Its record of use stays.
- * @throws InvalidOperation if there is no such customer, or one of its keys is valid or suspended
+ * @throws InvalidOperation if there is no such customer, one of its keys is valid or suspended, or the index lacks one
  */
 export async function removeCustomer(session: Session, id: string): Promise<CustomerView> {
   const { redis, audit, now } = session;
-  const record = await showCustomer(redis, id);
-  const keys = await readKeys(session, record.id);
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const record = await showCustomer(redis, id);
+    const keys = await findEndedKeys(session, record.id);
+    const removed = await audit.make(
+      [{ action: 'customers.remove', target: id, before: record, after: null }],
+      {
+        script: 'removeCustomerAudited',
+        keys: [
+          redisKeys.customer(record.id),
+          redisKeys.customerKeys(record.id),
+          ...keys.flatMap(({ place }) => [
+            redisKeys.apiKey(place),
+            redisKeys.keyUse(place),
+            redisKeys.refusedUse(place),
+          ]),
+        ],
+        args: [record.rev, dayMs],
+      },
+    );
+    if (removed) {
+      await removeFromIndexes(redis, record.id, keys);
+      return viewOf(record, keys.length, now());
+    }
+  }
+  throw tooManyChanges(id);
+}
+
+/** @throws InvalidOperation if a key of the customer has not ended, or the index lacks one */
+async function findEndedKeys(session: Session, id: CustomerId) {
+  const { redis } = session;
+  const keys = await readKeys(session, id);
+  if (keys.length < (await redis.scard(redisKeys.customerKeys(id)))) await assertIndexed(redis, id, keys);
   const rows = await Promise.all(keys.map(({ key }) => createKeyRows(session)(key, undefined)));
   const ended = new Set(['revoked', 'expired']);
   const working = rows.find(({ state }) => !ended.has(state));
@@ -191,18 +223,35 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
       `the customer ${id} has the key ${working.id}, which is ${working.state}: revoke it`,
     );
   }
-  await audit({ action: 'customers.remove', target: id, before: record, after: null });
+  return keys;
+}
+
+/** Some ids have no record in the index: it was deleted, or the index has lost where it is. */
+async function assertIndexed(
+  redis: RedisClient,
+  id: CustomerId,
+  keys: readonly { place: KeyPlace }[],
+): Promise<void> {
+  const known = new Set(keys.map(({ place }) => redisKeys.apiKey(place)));
+  for await (const page of scanRedisKeys(redis, redisKeys.apiKey({ customerId: id, keyHash: '*' }))) {
+    if (page.some((key) => !known.has(key))) {
+      throw new InvalidOperation(`the customer ${id} has a key that is not in the index: ops keys reindex`);
+    }
+  }
+}
+
+/** Comes after the removal, and can be completed by reindexKeys. */
+async function removeFromIndexes(
+  redis: RedisClient,
+  id: CustomerId,
+  keys: readonly { id: string; place: KeyPlace }[],
+): Promise<void> {
   for (const { id: keyId, place } of keys) {
     await redis.del(redisKeys.keyCustomer(place.keyHash));
     await redis.hdel(redisKeys.apiKeyIds, keyId);
     await redis.zrem(redisKeys.apiKeysByCreation, keyId);
-    await redis.del(redisKeys.apiKey(place));
   }
-  await redis.del(redisKeys.customer(record.id));
-  // Gateways tell by it for a while that its keys were not lost.
-  await redis.pexpire(redisKeys.customerKeys(record.id), dayMs);
   await redis.zrem(redisKeys.customers, id);
-  return viewOf(record, keys.length, now());
 }
 
 interface CustomerPageOptions {

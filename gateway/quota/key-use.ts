@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -63,7 +62,7 @@ interface Use {
   fromMs: number;
   toMs: number;
   requests: number;
-  userAgent: string | undefined;
+  agent: string;
 }
 
 interface CountedKey {
@@ -71,12 +70,12 @@ interface CountedKey {
   place: KeyPlace;
   served: number;
   refused: number;
-  addresses: LRUCache<string, Use>;
+  addresses: Map<string, Use>;
 }
 
 interface ReportsOptions extends KeyUseDependencies {
   redisKey: (place: KeyPlace) => string;
-  /** Keys that are counted until the next report. Beyond, the one that was used longest ago is forgotten. */
+  /** Keys that wait to be reported. Further ones are not counted, so that memory stays bounded. */
   maxKeys: number;
   /** Keys of one report: Redis has other things to do. The others wait for the next one. */
   maxReported: number;
@@ -87,25 +86,43 @@ interface ReportsOptions extends KeyUseDependencies {
 
 function createReports(options: ReportsOptions): KeyUseReports {
   const { redis, now, redisKey, maxKeys, maxReported, describe, onReport } = options;
-  const keys = new LRUCache<string, CountedKey>({ max: maxKeys });
+  const keys = new Map<string, CountedKey>();
 
-  /** The keys that were used longest ago first. */
-  function take(count: number): CountedKey[] {
-    const taken: CountedKey[] = [];
-    for (const keyHash of keys.rkeys().take(count).toArray()) {
-      const key = keys.peek(keyHash);
-      if (key !== undefined) taken.push(key);
-      keys.delete(keyHash);
-    }
-    return taken;
+  /** Those that wait longest. */
+  function take(): CountedKey[] {
+    const taken = keys.entries().take(maxReported).toArray();
+    for (const [keyHash] of taken) keys.delete(keyHash);
+    return taken.map(([, key]) => key);
+  }
+
+  async function send(reported: readonly CountedKey[]): Promise<void> {
+    const reports = reported.map(({ place, served, refused, addresses }) =>
+      redis.addKeyUse(
+        redisKeys.apiKey(place),
+        redisKey(place),
+        maxAddresses,
+        keptMs,
+        served,
+        refused,
+        ...Array.from(addresses.entries()).flatMap(([address, use]) => [
+          address,
+          use.fromMs,
+          use.toMs,
+          use.requests,
+          describe(use),
+        ]),
+      ),
+    );
+    // Redis is unavailable, which the gate reports.
+    await Promise.allSettled([...reports, onReport?.(reported)]);
   }
 
   return {
     count({ id, customerId, keyHash }, { address, userAgent, refused = false }) {
       let key = keys.get(keyHash);
       if (key === undefined) {
-        const addresses = new LRUCache<string, Use>({ max: maxAddresses });
-        key = { id, place: { customerId, keyHash }, served: 0, refused: 0, addresses };
+        if (keys.size >= maxKeys) return;
+        key = { id, place: { customerId, keyHash }, served: 0, refused: 0, addresses: new Map() };
         keys.set(keyHash, key);
       }
       if (refused) key.refused += 1;
@@ -113,36 +130,23 @@ function createReports(options: ReportsOptions): KeyUseReports {
       const nowMs = Math.floor(now());
       let use = key.addresses.get(address);
       if (use === undefined) {
-        use = { fromMs: nowMs, toMs: nowMs, requests: 0, userAgent };
+        if (key.addresses.size >= maxAddresses) forgetOldest(key.addresses);
+        use = { fromMs: nowMs, toMs: nowMs, requests: 0, agent: agentOf(userAgent) };
         key.addresses.set(address, use);
       }
       use.toMs = nowMs;
       use.requests += 1;
-      use.userAgent = userAgent;
     },
     async report(all = false) {
-      const reported = take(all ? maxKeys : maxReported);
-      const reports = reported.map(({ place, served, refused, addresses }) =>
-        redis.addKeyUse(
-          redisKeys.apiKey(place),
-          redisKey(place),
-          maxAddresses,
-          keptMs,
-          served,
-          refused,
-          ...Array.from(addresses.entries()).flatMap(([address, use]) => [
-            address,
-            use.fromMs,
-            use.toMs,
-            use.requests,
-            describe(use),
-          ]),
-        ),
-      );
-      // Redis is unavailable, which the gate reports.
-      await Promise.allSettled([...reports, onReport?.(reported)]);
+      do await send(take());
+      while (all && keys.size > 0);
     },
   };
+}
+
+function forgetOldest(addresses: Map<string, Use>): void {
+  const [oldest] = Array.from(addresses).toSorted(([, one], [, other]) => one.toMs - other.toMs);
+  if (oldest !== undefined) addresses.delete(oldest[0]);
 }
 
 /** Counts who uses which valid key, without a Redis command for each request. @param gateway host of this process */
@@ -156,7 +160,7 @@ export function createKeyUseReports({
     redisKey: redisKeys.keyUse,
     maxKeys: 100_000,
     maxReported: 2000,
-    describe: ({ userAgent }) => ` ${agentOf(userAgent)} ${place}`,
+    describe: ({ agent }) => ` ${agent} ${place}`,
   });
 }
 

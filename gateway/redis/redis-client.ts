@@ -51,6 +51,8 @@ declare module 'ioredis' {
     resetDayAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     setFieldsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     changeRecordAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    /** remove-customer.lua */
+    removeCustomerAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** write-settings.lua */
     writeSettingsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
   }
@@ -81,6 +83,7 @@ const auditedFiles = {
   resetDayAudited: scriptFiles.resetDay,
   setFieldsAudited: scriptFiles.setFields,
   changeRecordAudited: scriptFiles.changeRecord,
+  removeCustomerAudited: 'remove-customer.lua',
   writeSettingsAudited: 'write-settings.lua',
 };
 const auditedScripts = auditedDefinitionsOf(auditedFiles);

@@ -36,7 +36,7 @@ for (const { name, start, tags } of storeKinds)
     const ops = async (...args: string[]) => {
       const { stdout, stderr } = await runOps([...args, '--json'], env);
       expect(stderr).toBe('');
-      return JSON.parse(stdout) as { id: string; key: string };
+      return JSON.parse(stdout) as { id: string; key: string; customerId: string };
     };
     const pets = (key: string, path = '/v1/pets') => send(`${gateway.url}${path}`, { key });
 
@@ -94,7 +94,7 @@ for (const { name, start, tags } of storeKinds)
     });
 
     test('both services log a request with the same id and its caller', async () => {
-      const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
+      const { key, id, customerId } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
       const response = await pets(key);
       const requestId = response.header('X-Request-Id') ?? '';
       const lineOf = (output: string) => output.split('\n').find((line) => line.includes(requestId));
@@ -106,7 +106,7 @@ for (const { name, start, tags } of storeKinds)
         method: 'GET',
         status: 200,
         issuer: 'gateway',
-        caller: id,
+        caller: customerId,
       });
     });
 

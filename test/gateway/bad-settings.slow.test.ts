@@ -123,12 +123,13 @@ describe('invalid values in Redis', () => {
   test.each(['abc', '-1', ''])(
     'a record with the rev %j stays in force, and can be revoked immediately',
     async (rev) => {
-      const { key, customerId } = await kit.issue({ minute: 33 });
+      const issued = await kit.issue({ minute: 33 });
+      const { key, customerId } = issued;
       expect(await policyOf(key)).toContain('q=33;w=60');
       await redis.hset(redisKeys.customer(customerId), { rev });
       for (let times = 0; times < 3; times += 1) expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:customer')).toBe('1');
-      await redis.hset(redisKeys.customer(customerId), { revokedAt: 'yes' });
+      await redis.hset(redisKeys.apiKey(issued), { revokedAt: 'yes' });
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(401);
       await redis.hset(redisKeys.customer(customerId), { rev: Date.now() });
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(401);

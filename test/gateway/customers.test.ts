@@ -10,6 +10,7 @@ import {
   suspendCustomer,
 } from '../../gateway/operations/customers.ts';
 import { createKeySelection } from '../../gateway/operations/key-filter.ts';
+import { exportLine, importKeys } from '../../gateway/operations/key-transfer.ts';
 import { createKeyTrials } from '../../gateway/operations/key-trial.ts';
 import { findCustomerId } from '../../gateway/operations/stored-customers.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
@@ -211,6 +212,62 @@ describe('a customer', () => {
     const unknown = await fleet.pets(key);
     expect(unknown.status).toBe(401);
     for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis has lost API keys');
+  });
+
+  test('is removed with all that was kept of its keys, and can be imported again', async () => {
+    const { id, key, customerId, keyHash } = await fleet.issue();
+    const exported = await Array.fromAsync(store().list());
+    const line = exported.flat().find((listed) => listed.id === id);
+    expect(await statusOf(key)).toBe(200);
+    const place = { customerId, keyHash };
+    await expect.poll(() => fleet.redis.exists(redisKeys.keyUse(place)), { timeout: 20_000 }).toBe(1);
+    await store().revoke(id);
+    await removeCustomer(session(), customerId);
+    expect(await fleet.redis.exists(redisKeys.keyUse(place), redisKeys.apiKey(place))).toBe(0);
+    expect(await fleet.redis.pttl(redisKeys.customerKeys(customerId))).toBeGreaterThan(0);
+    if (line?.outcome !== 'record') throw new Error('the key is not listed');
+    const file = { lines: [exportLine(line)], sha256: () => '' };
+    expect(await importKeys(file, session())).toMatchObject({ added: 1 });
+    expect(await fleet.redis.pttl(redisKeys.customerKeys(customerId))).toBe(-1);
+    expect(await statusOf(key)).toBe(200);
+  });
+
+  test('is not removed while the index lacks one of its keys, or another operator changes it', async () => {
+    const { id, key, customerId } = await fleet.issue();
+    const place = await fleet.redis.hget(redisKeys.apiKeyIds, id);
+    await fleet.redis.hdel(redisKeys.apiKeyIds, id);
+    await expect(removeCustomer(session(), customerId)).rejects.toThrow('ops keys reindex');
+    expect(await statusOf(key)).toBe(200);
+    await fleet.redis.hset(redisKeys.apiKeyIds, id, place ?? '');
+    await store().revoke(id);
+    const removed = removeCustomer(session(), customerId).then(
+      () => 'removed',
+      (error: unknown) => String(error),
+    );
+    const issued = store()
+      .issueFor(customerId, { name: 'new' })
+      .then(
+        () => 'issued',
+        (error: unknown) => String(error),
+      );
+    const outcomes = [await removed, await issued];
+    // One of them is first, and the other one sees it.
+    expect(outcomes).toEqual(
+      outcomes[0] === 'removed'
+        ? ['removed', expect.stringContaining('there is no customer')]
+        : [expect.stringContaining('which is valid: revoke it'), 'issued'],
+    );
+  });
+
+  test('that is suspended stays so when its record is deleted, or is no hash any more', async () => {
+    const { key, customerId } = await fleet.issue();
+    expect(await statusOf(key)).toBe(200);
+    await suspendCustomer(session(), customerId);
+    expect((await fleet.pets(key)).json).toMatchObject({ code: 'account_suspended' });
+    await fleet.redis.set(redisKeys.customer(customerId), 'oops');
+    expect((await fleet.pets(key)).json).toMatchObject({ code: 'account_suspended' });
+    await fleet.redis.del(redisKeys.customer(customerId));
+    expect((await fleet.pets(key)).json).toMatchObject({ code: 'account_suspended' });
   });
 
   test('that was edited into an invalid one keeps its last valid limits, and is reported', async () => {

@@ -36,8 +36,11 @@ write(customer, 6, firstOfKey - 1)
 local now = nowMs()
 -- Read again: an import writes the rev of its file.
 local changed = math.max(wholeNumber(redis.call('HGET', customer, 'rev')) + 1, now)
--- Not the number itself, which Lua would write as 1.7e+12.
-redis.call('HSET', customer, 'rev', string.format('%.0f', changed))
+-- A customer that Redis has lost is to be imported: a rev alone is no record of it.
+if redis.call('EXISTS', customer) == 1 then
+  -- Not the number itself, which Lua would write as 1.7e+12.
+  redis.call('HSET', customer, 'rev', string.format('%.0f', changed))
+end
 if not key then
   return changed
 end
@@ -45,6 +48,8 @@ write(key, firstOfKey, #ARGV)
 local id = redis.call('HGET', key, 'id')
 if id then
   redis.call('SADD', KEYS[3], id)
+  -- The customer may have been removed, and imported again.
+  redis.call('PERSIST', KEYS[3])
 end
 local nowSeconds = math.floor(now / 1000)
 if ARGV[2] == '' then

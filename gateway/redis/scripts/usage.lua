@@ -40,7 +40,8 @@ end
 -- Unix seconds at which the use of a day can be deleted. Differs by up to 18 hours from customer to customer, so that those of all
 -- do not expire at once.
 local function usageExpiry(customerTag, dayNumber, retentionDays)
-  local spread = tonumber(string.sub(customerTag, 6, 9), 16) or 0
+  -- Imported ids may have other characters there.
+  local spread = tonumber(string.match(customerTag, '^{cus_(%x%x%x%x)') or '0', 16)
   return (dayNumber + 1 + retentionDays) * 86400 + spread
 end
 

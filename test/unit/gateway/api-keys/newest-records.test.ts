@@ -23,6 +23,17 @@ test('an older record than one that was read before is not taken, a newer one is
   expect(records.newest('a', version(3))).toMatchObject({ rev: 3 });
 });
 
+test('a suspension that was lost holds for each key of the customer, until a newer record ends it', () => {
+  const records = createNewestRecords();
+  const suspendedAt = '2026-11-20T10:00:00Z';
+  records.newest('a', version(5, { suspendedAt }));
+  expect(records.newest('b', version(4))).toMatchObject({ suspendedAt });
+  expect(records.newest('b', version(4, { customerId: 'cus_2' }))).not.toHaveProperty('suspendedAt');
+  const resumed = version(6);
+  expect(records.newest('a', resumed)).toBe(resumed);
+  expect(records.newest('c', version(4))).not.toHaveProperty('suspendedAt');
+});
+
 test('a revocation is final, whatever the rev', () => {
   const records = createNewestRecords();
   records.newest('a', version(5));
