@@ -46,7 +46,7 @@ export async function readBusiestCustomerUsage(
         ...ofCustomer
       } = usage;
       const state = usage.state === 'suspended' ? ('suspended' as const) : ('active' as const);
-      return { ...ofCustomer, ...counts, state };
+      return Object.assign(ofCustomer, counts, { state });
     }),
   );
   return rows.filter((row) => row !== undefined);
