@@ -1,36 +1,25 @@
-import { z } from 'zod';
 import {
   apiKeyState,
-  expiryText,
   formatApiKeyRecord,
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { readApiKey } from '../api-keys/read-api-key.ts';
-import { describeIssues } from '../config/describe-issues.ts';
-import { limitsIn, maxLimit } from '../limits/limits.ts';
-import { forAll, windowNames } from '../limits/windows.ts';
+import { limitsIn } from '../limits/limits.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
-import type { ListedApiKey } from './api-key-store.ts';
 import { assertTypes } from './change-redis.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { keyIdPattern, scopesInput } from './key-input.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { recordChangeCall } from './record-change-call.ts';
+import { readStoredCustomer } from './stored-customers.ts';
+import { parseLines, type TransferredCustomer, type TransferredKey } from './transfer-lines.ts';
 import { writeBatch } from './write-batch.ts';
 
-/** A record in an export. It contains the hash of the key and not the key, so nobody can use it as a credential. */
-export interface TransferredKey extends ApiKeyRecord {
-  sha256: string;
-  /** What the record of the key does not have of its customer. */
-  customer: Pick<CustomerRecord, 'name' | 'createdAt' | 'contact' | 'notes' | 'reference'>;
-}
-
-/** Numbers of records of a file, by outcome. */
+/** Numbers of records of a file, by outcome: those of keys, and of customers that have no key in it. */
 export interface ImportResult {
   added: number;
   /** Present, and the same. */
@@ -41,52 +30,7 @@ export interface ImportResult {
   outdated: number;
 }
 
-/** Formats a line of a file that importKeys reads. */
-export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): string {
-  const { name, createdAt, contact, notes, reference } = key.customer;
-  const customer = { name, createdAt, contact, notes, reference };
-  return JSON.stringify({ sha256: key.place.keyHash, ...key.record, customer } satisfies TransferredKey);
-}
-
-const limit = z.number().int().min(1).max(maxLimit).optional();
-const timedLimits = <Time extends z.ZodRawShape>(time: Time) =>
-  z
-    .strictObject({ ...forAll(() => limit), ...time })
-    .refine((limits) => windowNames.some((name) => Reflect.get(limits, name) !== undefined), 'has no limit')
-    .optional();
-/** Writing raises rev by at least one, and it has at most 15 digits. */
-const maxRev = 999_999_999_999_998;
-
-/** As permissive as a record in Redis but for the id: whatever has a valid one can be exported and imported. */
-const lineSchema = z.strictObject({
-  sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
-  id: z.string().regex(keyIdPattern, 'is not 1 to 100 letters, digits, _ and -'),
-  customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -').optional(),
-  customer: z
-    .strictObject({
-      name: z.string(),
-      createdAt: z.string(),
-      contact: z.string().optional(),
-      notes: z.string().optional(),
-      reference: z.string().optional(),
-    })
-    .optional(),
-  name: z.string(),
-  plan: z.string().min(1),
-  hint: z.string(),
-  createdAt: z.string(),
-  expiresAt: expiryText.optional(),
-  scopes: scopesInput.optional(),
-  ...forAll(() => limit),
-  temporary: timedLimits({ until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }) }),
-  trial: timedLimits({ since: z.number().int().min(1).max(999_999_999_999_999) }),
-  revokedAt: z.string().min(1).optional(),
-  suspendedAt: z.string().min(1).optional(),
-  replaces: z.string().optional(),
-  replacedBy: z.string().optional(),
-  batch: z.string().optional(),
-  rev: z.number().int().min(0).max(maxRev),
-});
+type Outcome = 'absent' | 'unchanged' | 'differing' | 'outdated';
 
 interface KeyImportDependencies {
   redis: RedisClient;
@@ -112,48 +56,44 @@ export async function importKeys(
 ): Promise<ImportResult> {
   const result: ImportResult = { added: 0, unchanged: 0, differing: 0, outdated: 0 };
   const absent: TransferredKey[] = [];
+  const absentCustomers: CustomerRecord[] = [];
   const unindexed: TransferredKey[] = [];
+  const unindexedCustomers: CustomerRecord[] = [];
 
   const seen = new Map<string, number>();
-  for await (const { key, line } of parseLines(lines)) {
-    for (const name of [key.id, key.sha256]) {
+  for await (const { line, ...parsed } of parseLines(lines)) {
+    const names =
+      parsed.key === undefined ? [parsed.customer.customerId] : [parsed.key.id, parsed.key.sha256];
+    for (const name of names) {
       const earlier = seen.get(name);
       if (earlier !== undefined) {
         throw new InvalidOperation(`line ${line}: ${name} is in line ${earlier}, too`);
       }
       seen.set(name, line);
     }
-    switch (await check(key, line)) {
-      case 'absent':
-        absent.push(key);
-        break;
-      case 'unchanged':
-        result.unchanged += 1;
-        break;
-      case 'differing':
-        result.differing += 1;
-        break;
-      case 'outdated':
-        result.outdated += 1;
-    }
+    const outcome =
+      parsed.key === undefined
+        ? await checkCustomer(customerOf(parsed.customer), line)
+        : await checkKey(parsed.key, line);
+    if (outcome !== 'absent') result[outcome] += 1;
   }
   for (const { sha256, customer: _customer, ...record } of unindexed) {
     await addToIndex({ redis, now }, record, { customerId: record.customerId, keyHash: sha256 });
   }
-  if (absent.length > 0) {
+  for (const customer of unindexedCustomers) await addCustomerToIndex({ redis, now }, customer);
+  if (absent.length + absentCustomers.length > 0) {
     const source = { action: 'keys.import', fileSha256: sha256(), audit } as const;
-    const customers = new Map(absent.map((key) => [key.customerId, customerOf(key)]));
-    for (const customer of customers.values()) await addCustomer(customer);
-    for await (const outcomes of writeBatch(absent, add, source)) {
+    const records = [...absent, ...absentCustomers];
+    const add = (record: TransferredKey | CustomerRecord) =>
+      'sha256' in record ? addKey(record) : addCustomer(record);
+    for await (const outcomes of writeBatch(records, add, source)) {
       for (const outcome of outcomes) result[outcome] += 1;
     }
   }
   return result;
 
-  async function check(
-    { sha256, customer, ...record }: TransferredKey,
-    line: number,
-  ): Promise<'absent' | 'unchanged' | 'differing' | 'outdated'> {
+  async function checkKey(key: TransferredKey, line: number): Promise<Outcome> {
+    const { sha256, customer, ...record } = key;
     const [indexed, place] = await Promise.all([placeOf(redis, record.id), placeOfHash(redis, sha256)]);
     if (indexed !== undefined && indexed.keyHash !== sha256) {
       throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
@@ -162,7 +102,10 @@ export async function importKeys(
     const found = await readApiKey(redis, at);
     if (found.outcome === 'invalid') {
       await assertTypes(redis, [redisKeys.customer(at.customerId), redisKeys.apiKey(at)]);
-      return 'differing';
+      if (found.hasCustomer) return 'differing';
+      // Redis has lost the customer alone.
+      absentCustomers.push(customerOf({ ...key, customerId: at.customerId }));
+      return 'absent';
     }
     if (found.outcome === 'record') {
       if (found.record.id !== record.id) {
@@ -171,38 +114,57 @@ export async function importKeys(
         );
       }
       // An import was interrupted, or the index was lost.
-      if (indexed === undefined) unindexed.push({ sha256, customer, ...record, customerId: at.customerId });
-      const isSame = isSameRecord(found, { record, customer: customerOf({ sha256, customer, ...record }) });
-      return isSame ? 'unchanged' : 'differing';
+      if (indexed === undefined || place === undefined)
+        unindexed.push({ sha256, customer, ...record, customerId: at.customerId });
+      return isSameRecord(found, { record, customer: customerOf(key) }) ? 'unchanged' : 'differing';
     }
     const end = recordExpiry(record);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
-    if (apiKeyState(record, now()) === 'valid') {
-      await assertLimits(redis, record).catch((error: unknown) => {
-        throw error instanceof InvalidOperation
-          ? new InvalidOperation(`line ${line}: ${error.message}`)
-          : error;
-      });
-    }
+    if (apiKeyState(record, now()) === 'valid') await checkLimits(record, line);
+    absent.push(key);
     return 'absent';
   }
 
+  async function checkCustomer(customer: CustomerRecord, line: number): Promise<Outcome> {
+    const found = await readStoredCustomer(redis, customer.id);
+    if (found.outcome === 'invalid') {
+      await assertTypes(redis, [redisKeys.customer(customer.id)]);
+      return 'differing';
+    }
+    if (found.outcome === 'record') {
+      const score = await redis.zscore(redisKeys.customers, customer.id);
+      if (score === null) unindexedCustomers.push(found.record);
+      return isSameCustomer(found.record, customer) ? 'unchanged' : 'differing';
+    }
+    if (customer.suspendedAt === undefined) await checkLimits(customer, line);
+    absentCustomers.push(customer);
+    return 'absent';
+  }
+
+  async function checkLimits(record: ApiKeyRecord | CustomerRecord, line: number): Promise<void> {
+    await assertLimits(redis, record).catch((error: unknown) => {
+      throw error instanceof InvalidOperation
+        ? new InvalidOperation(`line ${line}: ${error.message}`)
+        : error;
+    });
+  }
+
   /** A customer that is present stays as it is. */
-  async function addCustomer(customer: CustomerRecord): Promise<void> {
+  async function addCustomer(customer: CustomerRecord): Promise<'added' | 'unchanged'> {
     await listPlan(redis, customer);
+    let isAdded = false;
     if ((await redis.exists(redisKeys.customer(customer.id))) === 0) {
       const fields = { ...formatCustomerRecord(customer), rev: String(customer.rev) };
       const { keys, args } = recordChangeCall({ customerId: customer.id, rev: 0, customer: fields });
-      await redis.changeRecord(keys.length, ...keys, ...args);
+      isAdded = (await redis.changeRecord(keys.length, ...keys, ...args)) !== 0;
     }
     await addCustomerToIndex({ redis, now }, customer);
+    return isAdded ? 'added' : 'unchanged';
   }
 
-  async function add({
-    sha256,
-    customer: _added,
-    ...record
-  }: TransferredKey): Promise<'added' | 'unchanged'> {
+  async function addKey(added: TransferredKey): Promise<'added' | 'unchanged'> {
+    await addCustomer(customerOf(added));
+    const { sha256, customer: _added, ...record } = added;
     const { customerId } = record;
     const { keys, args } = recordChangeCall({
       customerId,
@@ -222,43 +184,9 @@ export async function importKeys(
   }
 }
 
-function customerOf({ customerId, customer, ...record }: TransferredKey): CustomerRecord {
+function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
   const { plan, temporary, trial, suspendedAt, rev } = record;
   return { id: customerId, ...customer, plan, ...limitsIn(record), temporary, trial, suspendedAt, rev };
-}
-
-async function* parseLines(
-  lines: AsyncIterable<string> | Iterable<string>,
-): AsyncGenerator<{ key: TransferredKey; line: number }> {
-  let line = 0;
-  for await (const text of lines) {
-    line += 1;
-    if (text.trim() === '') continue;
-    let json: unknown;
-    try {
-      json = JSON.parse(line === 1 ? text.replace(/^\u{FEFF}/u, '') : text);
-    } catch {
-      throw new InvalidOperation(`line ${line} is not JSON`);
-    }
-    const parsed = lineSchema.safeParse(json);
-    if (!parsed.success) {
-      throw new InvalidOperation(`line ${line}: ${describeIssues(parsed.error).join('; ')}`);
-    }
-    // Without one, it was exported by a version in which a key had no customer.
-    const { customerId = ownCustomerId(parsed.data.id), name, createdAt } = parsed.data;
-    const { customer = { name, createdAt } } = parsed.data;
-    yield { key: { ...parsed.data, customerId, customer }, line };
-  }
-}
-
-/** The same whenever the file is imported. */
-function ownCustomerId(keyId: string): CustomerId {
-  return `cus_${keyId.replace(/^key_/, '').slice(0, 96)}`;
-}
-
-/** Compares all fields but `rev`, which writing raises. */
-function isSameRecord(one: ComparedKey, other: ComparedKey): boolean {
-  return JSON.stringify(fieldsOf(one)) === JSON.stringify(fieldsOf(other));
 }
 
 interface ComparedKey {
@@ -266,6 +194,13 @@ interface ComparedKey {
   customer: CustomerRecord;
 }
 
-function fieldsOf({ record, customer }: ComparedKey) {
-  return [formatApiKeyRecord(record), formatCustomerRecord(customer)];
+/** Compares all fields but `rev`, which writing raises. */
+function isSameRecord(one: ComparedKey, other: ComparedKey): boolean {
+  const [oneKey, otherKey] = [one, other].map(({ record }) => JSON.stringify(formatApiKeyRecord(record)));
+  return oneKey === otherKey && isSameCustomer(one.customer, other.customer);
+}
+
+/** The same for a customer. */
+function isSameCustomer(one: CustomerRecord, other: CustomerRecord): boolean {
+  return JSON.stringify(formatCustomerRecord(one)) === JSON.stringify(formatCustomerRecord(other));
 }

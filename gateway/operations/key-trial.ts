@@ -25,9 +25,9 @@ export interface KeyOnTrial {
   record: Limited;
   /** Undefined if a limit of the plan is missing or invalid. */
   limits: Limits | undefined;
-  /** Undefined if the key is not on trial. */
+  /** Undefined if there is no trial. `key` stands for that of the customer itself. */
   trial: { from: 'key' | 'plan'; limits: TrialLimits } | undefined;
-  /** What is wrong with the fields of a trial of the key or its plan. */
+  /** What is wrong with the fields of a trial of the customer or its plan. */
   issues: string[];
 }
 
@@ -48,9 +48,9 @@ export interface KeyTrials {
    * @throws InvalidOperation for a revoked key
    */
   start(id: string, limits: SomeLimits): Promise<KeyTrialChange>;
-  /** @throws InvalidOperation if the key has no trial of its own */
+  /** @throws InvalidOperation if the customer has no trial of its own */
   stop(id: string): Promise<KeyTrialChange>;
-  /** Makes the limits on trial limits of the key and ends the trial, in one step. @throws InvalidOperation as stop does */
+  /** Makes the limits on trial own limits of the customer and ends the trial, in one step. @throws InvalidOperation as stop does */
   apply(id: string): Promise<KeyTrialChange>;
 }
 
@@ -125,4 +125,4 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
   };
 }
 
-const itself = (id: string) => `the ${isCustomerId(id) ? 'customer' : 'key'} ${id} itself`;
+const itself = (id: string) => `the customer ${isCustomerId(id) ? '' : 'of '}${id} itself`;

@@ -2,12 +2,14 @@ import {
   formatCustomerRecord,
   parseCustomerRecord,
   type CustomerRecord,
+  type ParsedCustomer,
 } from '../api-keys/customer-record.ts';
+import { notHash } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { placeOf } from './api-key-index.ts';
+import { customerPages, placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import { recordChangeCall } from './record-change-call.ts';
@@ -21,19 +23,53 @@ export class UnknownCustomer extends InvalidOperation {
   }
 }
 
+/** Reads a customer, also one that was edited by hand. */
+export async function readStoredCustomer(redis: RedisClient, id: CustomerId): Promise<ParsedCustomer> {
+  const key = redisKeys.customer(id);
+  try {
+    return parseCustomerRecord(id, await redis.hgetall(key));
+  } catch (error) {
+    if (isWrongType(error)) return { outcome: 'invalid', issues: [notHash] };
+    throw error;
+  }
+}
+
+const pageSize = 500;
+
+/** All customers by time of creation, in pages. */
+export async function* storedCustomerPages(
+  redis: RedisClient,
+): AsyncGenerator<{ id: CustomerId; customer: ParsedCustomer }[]> {
+  for await (const ids of customerPages(redis, pageSize)) {
+    const read = async (id: CustomerId) => ({ id, customer: await readStoredCustomer(redis, id) });
+    yield Promise.all(ids.map(read));
+  }
+}
+
+/** The first of some customers that has a record, but that gw:customers lacks. */
+export async function findUnlistedCustomer(
+  redis: RedisClient,
+  ids: Iterable<CustomerId>,
+): Promise<CustomerId | undefined> {
+  for (const id of ids) {
+    const score = await redis.zscore(redisKeys.customers, id);
+    if (score === null && (await redis.exists(redisKeys.customer(id))) === 1) return id;
+  }
+  return undefined;
+}
+
 /** @throws InvalidOperation if there is no such customer, or its record is invalid */
 export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {
   assertNotApiKey(id);
   if (!isCustomerId(id)) throw new UnknownCustomer(id);
   const key = redisKeys.customer(id);
-  const fields = await redis.hgetall(key).catch((error: unknown) => {
-    if (isWrongType(error)) throw new InvalidOperation(`${key} is no longer a hash: delete it`);
-    throw error;
-  });
-  const parsed = parseCustomerRecord(id, fields);
+  const parsed = await readStoredCustomer(redis, id);
   if (parsed.outcome === 'record') return parsed.record;
   if (parsed.outcome === 'absent') throw new UnknownCustomer(id);
-  throw new InvalidOperation(`the record ${key} is invalid: ${parsed.issues.join('; ')}`);
+  const isLost = parsed.issues.includes(notHash);
+  throw new InvalidOperation(
+    isLost ? `${key} ${notHash}` : `the record ${key} is invalid: ${parsed.issues.join('; ')}`,
+  );
 }
 
 /**

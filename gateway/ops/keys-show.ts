@@ -9,7 +9,7 @@ import { onePage, printList, type ListLayout } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { isoTime } from './trial-options.ts';
+import { isoTime, trialOwner } from './trial-options.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
@@ -64,5 +64,5 @@ function trialView({ trial }: KeyOnTrial) {
 /** What it counts is shown by `keys trial`. */
 function describeTrial({ trial }: KeyOnTrial): string | undefined {
   if (trial === undefined) return undefined;
-  return `${describeLimits(trial.limits)}, since ${isoTime(trial.limits.since)} (trial of the ${trial.from})`;
+  return `${describeLimits(trial.limits)}, since ${isoTime(trial.limits.since)} (trial of the ${trialOwner(trial.from)})`;
 }

@@ -5,10 +5,13 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { exportLine, importKeys, type ExportFile } from '../operations/key-transfer.ts';
+import { importKeys, type ExportFile } from '../operations/key-transfer.ts';
 import { detectMissingKeys } from '../operations/missing-keys.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
 import type { Session } from '../operations/session.ts';
+import { findUnlistedCustomer, storedCustomerPages } from '../operations/stored-customers.ts';
+import { customerLine, exportLine } from '../operations/transfer-lines.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';
@@ -26,19 +29,37 @@ export function keysExportCommand(): Command {
 
 /**
  * @returns the number of invalid records, which are not exported
- * @throws OperationFailure if the index may lack keys
+ * @throws OperationFailure if an index may lack keys or customers
  */
 async function exportAll(session: Session): Promise<number> {
   const store = createApiKeyStore(session);
+  /** Customers that have an exported key, and were not found in gw:customers yet. */
+  const withKey = new Set<CustomerId>();
   let invalid = 0;
+  /** Redis keys of the records that are invalid. */
+  const warned = new Set<string>();
   for await (const page of listedKeys(store)) {
     const lines: string[] = [];
     for (const key of page) {
       if (key.outcome === 'record') {
         lines.push(`${exportLine(key)}\n`);
+        withKey.add(key.place.customerId);
       } else {
         invalid += 1;
-        printError(`warning: the record of ${key.id} is invalid: ${key.issues.join('; ')}`);
+        warned.add(key.where);
+        warnOfInvalid(key);
+      }
+    }
+    await print(lines.join(''));
+  }
+  for await (const page of storedCustomerPages(session.redis)) {
+    const lines: string[] = [];
+    for (const { id, customer } of page) {
+      if (withKey.delete(id)) continue;
+      if (customer.outcome === 'record') lines.push(`${customerLine(customer.record)}\n`);
+      else if (customer.outcome === 'invalid' && !warned.has(redisKeys.customer(id))) {
+        invalid += 1;
+        warnOfInvalid({ id, issues: customer.issues });
       }
     }
     await print(lines.join(''));
@@ -46,7 +67,18 @@ async function exportAll(session: Session): Promise<number> {
   // An incomplete export must fail, so that nobody keeps it instead of the last complete one.
   const missing = await detectMissingKeys(store, true);
   if (missing !== undefined) throw new OperationFailure(`keys may be missing in the export: ${missing}`);
+  const unlisted = await findUnlistedCustomer(session.redis, withKey);
+  if (unlisted !== undefined) {
+    throw new OperationFailure(
+      `customers without a key may be missing in the export: ${redisKeys.customers} lacks ${unlisted}; ` +
+        'run ops keys reindex',
+    );
+  }
   return invalid;
+}
+
+function warnOfInvalid({ id, issues }: { id: string; issues: string[] }): void {
+  printError(`warning: the record of ${id} is invalid: ${issues.join('; ')}`);
 }
 
 export function keysImportCommand(): Command {

@@ -12,13 +12,14 @@ import {
   isoTime,
   refusedShare,
   requestedChange,
+  trialOwner,
   type TrialOptions,
 } from './trial-options.ts';
 
 export function keysTrialCommand(): Command {
   const command = new Command('trial')
-    .description("limits on trial of one key, instead of its plan's: counted, and nothing is refused")
-    .argument('<id>');
+    .description("limits on trial of a customer, in place of its plan's: counted, and nothing is refused")
+    .argument('<id>', 'customer, or one of its keys');
   return addTrialOptions(command).action(async (id: string, options: TrialOptions) => {
     const change = requestedChange(id, options);
     if (change === undefined) return showTrial(id, options);
@@ -58,13 +59,13 @@ function printTrial({ record, limits, trial }: KeyOnTrial, counts: TrialCounts |
     name: record.name,
     plan: record.plan,
     enforced: describeLimits(limits),
-    trial: trial ? `${describeLimits(trial.limits)} (trial of the ${trial.from})` : 'none',
+    trial: trial ? `${describeLimits(trial.limits)} (trial of the ${trialOwner(trial.from)})` : 'none',
     since: trial && isoTime(trial.limits.since),
     ...(counts && countFields(counts)),
   });
 }
 
-/** Own limits and own trial of the key, without what it has from its plan. */
+/** Own limits and trial of the customer, without what it has from its plan. */
 function ownView({ trial, ...record }: KeyOnTrial['record']) {
   return {
     ...limitsView(record),

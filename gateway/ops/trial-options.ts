@@ -69,3 +69,8 @@ export function countFields(counts: TrialCounts): Record<string, Cell> {
 export function describeShare(counts: TrialCounts): string {
   return `${(100 * refusedShare(counts)).toFixed(2)} %`;
 }
+
+/** Whose trial it is. That of a key is its customer's. */
+export function trialOwner(from: 'key' | 'plan'): 'customer' | 'plan' {
+  return from === 'plan' ? 'plan' : 'customer';
+}

@@ -52,7 +52,7 @@ export interface Plans {
    */
   limitsOf(key: OwnLimits & { plan: string }): Limits | undefined;
   /**
-   * Limits on trial for a key: its own, or else its plan's.
+   * Limits on trial for a key: its customer's, or else its plan's.
    * @param enforced limits of the key
    * @returns undefined if the key is not on trial
    */

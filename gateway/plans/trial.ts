@@ -9,7 +9,7 @@ import {
 import { byWindow } from '../limits/windows.ts';
 
 /**
- * Limits on trial, of a plan or of one key. What they would have refused is counted; the enforced limits still decide. A
+ * Limits on trial, of a plan or of one customer. What they would have refused is counted; the enforced limits still decide. A
  * window that is not named stays as enforced.
  */
 export type Trial = SomeLimits & {
@@ -28,7 +28,7 @@ const fields = {
   consequence: 'so the trial is off',
 };
 
-/** Fields of a trial in `gw:plan:<name>` and in the record of a key. */
+/** Fields of a trial in `gw:plan:<name>` and in the record of a customer. */
 export const trialFields = timedLimitsFields(fields);
 
 export interface ParsedTrial {
@@ -48,11 +48,11 @@ export function formatTrial(trial: Trial | undefined): Record<string, string> {
   return formatTimedLimits(fields, trial, trial?.since);
 }
 
-/** What of a key decides on its trial. */
+/** What of a customer decides on its trial. */
 export type OnTrial = OwnLimits & { trial?: Trial | undefined };
 
 /**
- * Trial limits of a key: those of its own trial, or else of its plan's, which replace the plan's limits only.
+ * Trial limits of a key: those of its customer's trial, or else of its plan's, which replace the plan's limits only.
  * @param enforced limits in force for the key
  * @returns undefined if the key is not on trial
  */

@@ -131,15 +131,16 @@ function createReports(options: ReportsOptions): KeyUseReports {
       let use = key.addresses.get(address);
       if (use === undefined) {
         if (key.addresses.size >= maxAddresses) forgetOldest(key.addresses);
-        use = { fromMs: nowMs, toMs: nowMs, requests: 0, agent: agentOf(userAgent) };
+        use = { fromMs: nowMs, toMs: nowMs, requests: 0, agent: '' };
         key.addresses.set(address, use);
       }
       use.toMs = nowMs;
       use.requests += 1;
+      use.agent = agentOf(userAgent);
     },
     async report(all = false) {
-      do await send(take());
-      while (all && keys.size > 0);
+      await send(take());
+      if (all && keys.size > 0) await this.report(all);
     },
   };
 }
@@ -191,12 +192,16 @@ export function createRefusedUseReports(dependencies: KeyUseDependencies): KeyUs
   });
 }
 
+/** Characters of a User-Agent in which browsers name themselves. */
+const maxRead = 500;
 const browsers = /\b(Edg|OPR|Firefox|Chrome|Safari)\//;
 
 /** Product that a User-Agent names first (RFC 9110 section 10.1.5), or the browser, in at most 40 characters. */
 export function agentOf(userAgent = ''): string {
-  const [, browser] = browsers.exec(userAgent) ?? [];
-  if (browser !== undefined && userAgent.startsWith('Mozilla/')) return browser;
+  if (userAgent.startsWith('Mozilla/')) {
+    const [, browser] = browsers.exec(userAgent.slice(0, maxRead)) ?? [];
+    if (browser !== undefined) return browser;
+  }
   return /^[\w.+!#$%&'*^`|~-]{1,40}/.exec(userAgent)?.[0] ?? 'unknown';
 }
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatPlace, redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { formatPlace, parsePlace, redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { keyIssuer, placeOfKey } from '../support/kits/keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram } from '../support/kits/service.ts';
@@ -191,6 +191,7 @@ describe('the life cycle of keys', () => {
       await other.redis.hset(redisKeys.customer('cus_bad'), 'rev', 1);
       await other.redis.hset(redisKeys.apiKey(bad), 'name', 'Bad');
       await other.redis.zadd(redisKeys.apiKeysByCreation, 1, 'odd', 2, 'bad');
+      await other.redis.zadd(redisKeys.customers, 1, 'cus_odd');
       const exported = await run('keys', 'export');
       expect(exported.code).toBe(1);
       expect(exported.stderr).toMatch(
@@ -259,6 +260,96 @@ describe('the life cycle of keys', () => {
       expect(await listKeys(run)).toEqual(await listKeys(kit.run));
     });
 
+    test('keep customers without a key', async () => {
+      await using source = await startAnyRedis();
+      await using target = await startAnyRedis();
+      const opsOn = (url: string) => ({
+        run: (...args: string[]) => runOps(args, { REDIS_URL: url }),
+        async json<T>(...args: string[]) {
+          const { code, stdout, stderr } = await runOps([...args, '--json'], { REDIS_URL: url });
+          expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+          return JSON.parse(stdout) as T;
+        },
+      });
+      const [from, to] = [opsOn(source.url), opsOn(target.url)];
+      const create = (...args: string[]) =>
+        from.json<{ id: string }>('customers', 'create', '--plan', 'free', ...args);
+      const { id: plain } = await create('--name', 'Plain');
+      const texts = ['--contact', 'a@example.com', '--notes', 'VIP', '--reference', 'R-1'];
+      const { id: full } = await create('--name', 'Full', '--day', '9', ...texts);
+      await from.json('customers', 'set', full, '--minute', '7', '--until', '2099-01-01');
+      await from.json('keys', 'trial', full, '--minute', '3');
+      await from.json('customers', 'suspend', full);
+      const withKey = ['--plan', 'free', '--name', 'With a key'];
+      const { customerId } = await from.json<{ customerId: string }>('keys', 'issue', ...withKey);
+      // Its only key is not exported.
+      const { id: broken } = await create('--name', 'Broken key');
+      const { id: brokenKey } = await from.json<{ id: string }>('keys', 'issue', '--customer', broken);
+      const place = parsePlace((await source.redis.hget(redisKeys.apiKeyIds, brokenKey)) ?? '');
+      if (place === undefined) throw new Error('the key has no place');
+      await source.redis.hset(redisKeys.apiKey(place), 'expiresAt', 'soon');
+
+      const exported = await from.run('keys', 'export');
+      expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining(`record of ${brokenKey}`) });
+      const lines = exported.stdout.trimEnd().split('\n');
+      const parsed = lines.map((line) => JSON.parse(line) as { customerId: string; sha256?: string });
+      expect(parsed.map(({ customerId: of, sha256 }) => [of, sha256?.length])).toEqual([
+        [customerId, 64],
+        [plain, undefined],
+        [full, undefined],
+        [broken, undefined],
+      ]);
+      const file = await writeInput(exported.stdout);
+      expect(await to.json('keys', 'import', file)).toEqual({
+        added: 4,
+        unchanged: 0,
+        differing: 0,
+        outdated: 0,
+      });
+      for (const id of [plain, full, broken]) {
+        const record = async (redis: typeof source.redis) => {
+          const { rev: _raised, ...fields } = await redis.hgetall(redisKeys.customer(id as 'cus_x'));
+          return fields;
+        };
+        expect(await record(target.redis)).toEqual(await record(source.redis));
+      }
+      const listed = await to.json<{ id: string; keys: number }[]>('customers', 'list');
+      expect(listed.map(({ id, keys }) => [id, keys])).toEqual([
+        [plain, 0],
+        [full, 0],
+        [customerId, 1],
+        [broken, 0],
+      ]);
+      expect((await to.json<object[]>('audit', '--count', '1'))[0]).toMatchObject({
+        action: 'keys.import',
+        after: { count: 4, plans: { free: 4 } },
+      });
+
+      const imported = await snapshot(target.redis);
+      expect(await to.json('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 4, differing: 0 });
+      expect(await snapshot(target.redis)).toEqual(imported);
+      await to.json('customers', 'set', plain, '--name', 'Renamed');
+      // An import restores a lost index.
+      await target.redis.zrem(redisKeys.customers, plain, full);
+      expect(await to.json('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 3, differing: 1 });
+      expect(await to.json('customers', 'show', plain)).toMatchObject({ name: 'Renamed' });
+      expect(await to.json('customers', 'list')).toHaveLength(4);
+    });
+
+    test('fail if the index of customers lacks one', async () => {
+      await using other = await startAnyRedis();
+      const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
+      await run('keys', 'issue', '--plan', 'free', '--name', 'x');
+      const [id] = await other.redis.zrange(redisKeys.customers, '0', '-1');
+      await other.redis.del(redisKeys.customers);
+      expect(await run('keys', 'export')).toMatchObject({
+        code: 1,
+        stderr: `ops: customers without a key may be missing in the export: gw:customers lacks ${id}; run ops keys reindex\n`,
+      });
+      await run('keys', 'reindex');
+      expect(await run('keys', 'export')).toMatchObject({ code: 0, stderr: '' });
+    });
+
     test('do not overwrite keys that changed after the export', async () => {
       const { id } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Before');
       const file = await writeInput((await kit.run('keys', 'export')).stdout);
@@ -277,6 +368,12 @@ describe('the life cycle of keys', () => {
         createdAt: new Date().toISOString(),
         rev: 1,
       };
+      const ofCustomer = {
+        customerId: 'cus_new',
+        customer: { name: 'New', createdAt: new Date().toISOString() },
+        plan: 'free',
+        rev: 1,
+      };
       const [known = ''] = (await kit.run('keys', 'export')).stdout.split('\n');
       const { id, sha256 } = JSON.parse(known) as { id: string; sha256: string };
       const invalidLines: [object | string, RegExp][] = [
@@ -291,6 +388,15 @@ describe('the life cycle of keys', () => {
         [{ ...validRecord, id }, /line 2: key_\w+ is the id of another key in this Redis/],
         [{ ...validRecord, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
         [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
+        [`${JSON.stringify(ofCustomer)}\n${JSON.stringify(ofCustomer)}`, /line 3: cus_new is in line 2, too/],
+        [{ ...ofCustomer, plan: 'nope' }, /line 2: there is no plan named "nope"/],
+        [{ ...ofCustomer, plan: 'enterprise', minute: 5 }, /line 2: an enterprise key needs limits/],
+        [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],
+        [{ ...ofCustomer, customerId: undefined }, /line 2: customerId /],
+        [{ ...ofCustomer, day: 0 }, /line 2: day /],
+        [{ ...ofCustomer, trial: { since: 1 } }, /line 2: trial has no limit/],
+        [{ ...ofCustomer, revokedAt: 'x' }, /line 2: .*"revokedAt"/],
+        [{ ...ofCustomer, hint: 'pets_ab12' }, /line 2: .*sha256 /],
       ];
       const before = await snapshot(kit.redis);
       for (const [line, message] of invalidLines) {

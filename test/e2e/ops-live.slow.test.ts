@@ -132,6 +132,58 @@ describe('operating a running gateway', () => {
     await second[Symbol.asyncDispose]();
   });
 
+  test('top --by customer adds up the keys of each customer', async () => {
+    const first = await kit.issue({ plan: 'pro', minute: 8, name: 'Two keys' });
+    const second = await kit.json<{ key: string }>('keys', 'issue', '--customer', first.customerId);
+    const single = await kit.issue({ plan: 'pro', name: 'One key' });
+    // Each key of the first customer has fewer requests than the key of the second one.
+    for (let index = 0; index < 6; index += 1) {
+      await kit.pets(first.key);
+      await kit.pets(second.key);
+    }
+    for (let index = 0; index < 7; index += 1) await kit.pets(single.key);
+    const top = (...args: string[]) =>
+      kit.json<{ id: string; requests: number }[]>('top', '--by', 'customer', ...args);
+    const ofTest = async () =>
+      (await top()).filter(({ id }) => [first.customerId, single.customerId].some((own) => own === id));
+    await expect
+      .poll(async () => (await ofTest()).map(({ requests }) => requests), { timeout: 8000 })
+      .toEqual([12, 7]);
+    const [busiest, other] = await ofTest();
+    expect(busiest).toEqual({
+      id: first.customerId,
+      name: 'Two keys',
+      plan: 'pro',
+      keys: 2,
+      requests: 12,
+      refused: 4,
+      minute: expect.objectContaining({ limit: 8 }) as object,
+      day: expect.objectContaining({ used: 8, limit: 10_000 }) as object,
+      state: 'active',
+    });
+    expect(other).toMatchObject({ id: single.customerId, keys: 1, refused: 0, state: 'active' });
+    await kit.json('customers', 'suspend', single.customerId);
+    expect((await ofTest()).at(-1)).toMatchObject({ id: single.customerId, state: 'suspended' });
+    expect(await top('--count', '1')).toHaveLength(1);
+
+    const { stdout: table } = await kit.run('top', '--by', 'customer');
+    expect(table).toMatch(/^ID +NAME +PLAN +KEYS +REQUESTS\/MIN +REFUSED +MINUTE +DAY +STATE\ncus_/);
+    expect(table).toMatch(
+      new RegExp(String.raw`^${first.customerId} +Two keys +pro +2 +12 +4 +\d+/8 +8/10000 +active$`, 'm'),
+    );
+    const { stdout: csv } = await kit.run('top', '--by', 'customer', '--output', 'csv');
+    expect(csv).toMatch(
+      /^id,name,plan,keys,requests,refused,state,minuteUsed,minuteLimit,dayUsed,dayLimit\ncus_/,
+    );
+    expect(csv).toMatch(
+      new RegExp(String.raw`^${first.customerId},Two keys,pro,2,12,4,active,\d+,8,8,10000$`, 'm'),
+    );
+    expect(await kit.run('top', '--by', 'plan')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Allowed choices are key, customer'),
+    });
+  });
+
   test("top counts by Redis' clock, whatever that of a gateway says", { tags: ['faketime'] }, async () => {
     await using ahead = await startGateway({
       REDIS_URL: kit.server.url,

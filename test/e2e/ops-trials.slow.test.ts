@@ -186,7 +186,7 @@ describe('limits on trial', () => {
       refusedShare: 0.4,
     });
     const { stdout } = await kit.run('keys', 'trial', id);
-    expect(stdout).toContain('trial        3 a minute, 500 a day (trial of the key)\n');
+    expect(stdout).toContain('trial        3 a minute, 500 a day (trial of the customer)\n');
     expect(stdout).toContain('wouldRefuse  2 (40.00 %): 2 by the minute limit, 0 by the day limit\n');
 
     expect(await kit.json('keys', 'trial', id, '--apply')).toMatchObject({
@@ -224,7 +224,7 @@ describe('limits on trial', () => {
     const { code, stderr } = await kit.run('keys', 'trial', id, '--stop');
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `ops: no limits are on trial for the key ${id} itself: --minute N and --day N start a trial\n`,
+      stderr: `ops: no limits are on trial for the customer of ${id} itself: --minute N and --day N start a trial\n`,
     });
   });
 
@@ -292,7 +292,7 @@ describe('limits on trial', () => {
       stderr: `ops: warning: ${id}: ${issue}\n`,
     });
     expect((await kit.run('keys', 'trial', id, '--apply')).stderr).toBe(
-      `ops: the trial of the key ${id} itself is invalid: ${issue}\n`,
+      `ops: the trial of the customer of ${id} itself is invalid: ${issue}\n`,
     );
     await kit.json('keys', 'trial', id, '--stop');
     expect(await kit.redis.hgetall(redisKeys.customer(customerId))).not.toHaveProperty('trialMinute');
@@ -319,7 +319,7 @@ describe('limits on trial', () => {
       [['plans', 'trial', generateApiKey()], 'this is an API key and not the name of a plan'],
       [
         ['plans', 'trial', 'enterprise', '--minute', '5'],
-        'enterprise has no limits of its own: start a trial on each key, with ops keys trial',
+        'enterprise has no limits of its own: start a trial for each customer, with ops keys trial',
       ],
       [
         ['plans', 'trial', 'anonymous', '--minute', '5'],
@@ -363,7 +363,7 @@ describe('limits on trial', () => {
       ],
       [
         ['keys', 'trial', id, '--apply'],
-        `no limits are on trial for the key ${id} itself: --minute N and --day N start a trial`,
+        `no limits are on trial for the customer of ${id} itself: --minute N and --day N start a trial`,
       ],
       [['keys', 'trial', revoked.id, '--day', '5'], `the key ${revoked.id} is revoked`],
       [['keys', 'trial', 'key_none', '--day', '5'], 'there is no API key with the id "key_none"'],

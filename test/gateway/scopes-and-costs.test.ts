@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exportLine, importKeys } from '../../gateway/operations/key-transfer.ts';
+import { importKeys } from '../../gateway/operations/key-transfer.ts';
 import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
 import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
+import { exportLine } from '../../gateway/operations/transfer-lines.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { readLastDays } from '../../gateway/operations/usage-record.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';

@@ -84,8 +84,8 @@ describe('use by service', { tags: ['redis-server'] }, () => {
       [{ service: 'reports', served: 1, units: 5 }],
     ];
     expect(rows).toEqual([
-      ...ofAcme.map((use) => ({ month, id: acme.customerId, name: 'Acme', ...use })),
-      ...ofOther.map((use) => ({ month, id: other.customerId, name: 'Other', ...use })),
+      ...ofAcme.map((use) => Object.assign({ month, id: acme.customerId, name: 'Acme' }, use)),
+      ...ofOther.map((use) => Object.assign({ month, id: other.customerId, name: 'Other' }, use)),
     ]);
     const [sums] = await readUsageMonths(session(), [month], () => {});
     expect(sums?.services).toEqual([

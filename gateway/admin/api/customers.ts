@@ -130,6 +130,7 @@ export const customersRoutes = [
   ...limitedRoutes({
     path: '/customers/:customer',
     one: 'a customer',
+    owner: 'a customer',
     operationIds: {
       effect: 'previewCustomerChange',
       startTrial: 'startCustomerTrial',

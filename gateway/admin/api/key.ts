@@ -117,6 +117,7 @@ export const keyRoutes = [
   ...limitedRoutes({
     path: '/keys/:id',
     one: 'a key',
+    owner: 'the customer of a key',
     operationIds: {
       effect: 'previewKeyChange',
       startTrial: 'startKeyTrial',

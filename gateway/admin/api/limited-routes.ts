@@ -14,8 +14,10 @@ import { route, type Api, type Call, type Operation, type Route } from './route.
 
 interface LimitedRoutesOptions<Result> {
   path: string;
-  /** As in "limits of a key". */
+  /** What the path names, as in "the next request of a key". */
   one: string;
+  /** Whose limits and trial they are, as in "the trial of a customer". */
+  owner: string;
   operationIds: Record<
     'effect' | 'startTrial' | 'endTrial' | 'applyTrial' | 'resetDay' | 'usage' | 'refusals',
     string
@@ -31,7 +33,7 @@ interface LimitedRoutesOptions<Result> {
 
 /** Routes about limits and what is used of them, which a customer has, and each of its keys with it. */
 export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Route[] {
-  const { path, one, operationIds: ids, changed, change } = options;
+  const { path, one, owner, operationIds: ids, changed, change } = options;
   return [
     route.post(`${path}/effect`, {
       operationId: ids.effect,
@@ -44,7 +46,7 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
     }),
     route.put(`${path}/trial`, {
       operationId: ids.startTrial,
-      summary: `Put limits of ${one} on trial, counted and not enforced, in place of any other trial of it`,
+      summary: `Put limits of ${owner} on trial, counted and not enforced, in place of any other trial of it`,
       input: trialInput,
       ...changed,
       handle: (call, api) =>
@@ -52,26 +54,26 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
     }),
     route.delete(`${path}/trial`, {
       operationId: ids.endTrial,
-      summary: `End the trial of ${one}`,
+      summary: `End the trial of ${owner}`,
       ...changed,
       handle: (call, api) => change(call, api, (session) => createKeyTrials(session).stop(call.target)),
     }),
     route.post(`${path}/trial/apply`, {
       operationId: ids.applyTrial,
-      summary: `Make the limits on trial own limits of ${one}, and end the trial`,
+      summary: `Make the limits on trial own limits of ${owner}, and end the trial`,
       ...changed,
       handle: (call, api) => change(call, api, (session) => createKeyTrials(session).apply(call.target)),
     }),
     route.delete(`${path}/day`, {
       operationId: ids.resetDay,
-      summary: `Set the UTC day of ${one} back: its day limit counts from 0 again`,
+      summary: `Set the UTC day of ${owner} back: its day limit counts from 0 again`,
       description: 'The record of use keeps what was served, and a month limit counts it.',
       ...changed,
       handle: (call, api) => change(call, api, (session) => resetDay(session, call.target)),
     }),
     route.get(`${path}/usage`, {
       operationId: ids.usage,
-      summary: `Use of ${one} on each of the last UTC days, oldest first, today included`,
+      summary: `Use of ${owner} on each of the last UTC days, oldest first, today included`,
       input: z.strictObject({ days: countInput(400, 30) }),
       responds: 'Each day, also those without use',
       result: listOf(dayUsageSchema),
@@ -84,7 +86,7 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
     }),
     route.get(`${path}/refusals`, {
       operationId: ids.refusals,
-      summary: `Last refusals of ${one} in the last seven days, newest first`,
+      summary: `Last refusals of ${owner} in the last seven days, newest first`,
       responds: 'Refused requests in a row, some seconds old',
       result: listOf(refusalsSchema),
       handle: async ({ target }, { read }) => {
