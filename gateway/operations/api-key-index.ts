@@ -162,6 +162,7 @@ async function rankAfter(
   return undefined;
 }
 
-function isSettled(createdAtMs: number, now: () => number): boolean {
+/** Whether an entry of that time has its record by now, if it is to have one. */
+export function isSettled(createdAtMs: number, now: () => number): boolean {
   return createdAtMs <= now() - issueTimeoutMs;
 }

@@ -10,8 +10,10 @@ import {
 import {
   addCustomerToIndex,
   addToIndex,
+  customerPages,
   indexPages,
   isListed,
+  isSettled,
   placeOf,
   removeFromIndex,
 } from './api-key-index.ts';
@@ -25,7 +27,7 @@ export interface ReindexResult {
   added: number;
   /** Number of customers that were missing in gw:customers. */
   customers: number;
-  /** Number of ids without a record. */
+  /** Number of ids of keys and customers without a record. */
   removed: number;
   /** Redis keys of records without an id, or with the id of another one: the index can't contain them. */
   unusable: string[];
@@ -68,13 +70,19 @@ export async function reindexKeys(session: Session): Promise<ReindexResult> {
   }
 
   const customers = await findUnlistedCustomers(redis);
-  const counts = { added: missing.size, customers: customers.length, removed: gone.size };
+  const goneCustomers = await findGoneCustomers(session);
+  const counts = {
+    added: missing.size,
+    customers: customers.length,
+    removed: gone.size + goneCustomers.length,
+  };
   const result = { ...counts, unusable: [...unusable] };
   if (result.added + result.customers + result.removed === 0) return result;
   await audit({ action: 'keys.reindex', target: redisKeys.apiKeysByCreation, before: null, after: counts });
   for (const batch of batches(customers)) {
     await Promise.all(batch.map((customer) => addCustomerToIndex(session, customer)));
   }
+  for (const batch of batches(goneCustomers)) await redis.zrem(redisKeys.customers, ...batch);
   for (const batch of batches([...missing.values()])) {
     await Promise.all(
       batch.flatMap(({ place, ...record }) => [
@@ -144,6 +152,19 @@ async function findUnlistedCustomers(redis: RedisClient): Promise<{ id: Customer
     found.push(...unlisted.flat());
   }
   return found;
+}
+
+/** Ids without a record, as an interrupted removal leaves them, except those of customers that are being made. */
+async function findGoneCustomers({ redis, now }: Session): Promise<CustomerId[]> {
+  const gone: CustomerId[] = [];
+  for await (const ids of customerPages(redis, batchSize)) {
+    const records = await Promise.all(ids.map((id) => redis.exists(redisKeys.customer(id))));
+    for (const id of ids.filter((_id, position) => records[position] === 0)) {
+      const createdAtMs = await redis.zscore(redisKeys.customers, id);
+      if (createdAtMs !== null && isSettled(Number(createdAtMs), now)) gone.push(id);
+    }
+  }
+  return gone;
 }
 
 async function* scanHashedIds(

@@ -13,6 +13,7 @@ import {
 import { createKeySelection } from '../../gateway/operations/key-filter.ts';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
 import { createKeyTrials } from '../../gateway/operations/key-trial.ts';
+import { reindexKeys } from '../../gateway/operations/reindex-keys.ts';
 import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
@@ -264,6 +265,20 @@ describe('a customer', () => {
     expect(await importKeys(fileOf(line), session())).toMatchObject({ added: 1 });
     expect(await fleet.redis.pttl(redisKeys.customerKeys(customerId))).toBe(-1);
     expect(await statusOf(key)).toBe(200);
+  });
+
+  test('whose removal was interrupted leaves nothing in the index after a reindex', async () => {
+    const { id, key, customerId, keyHash } = await fleet.issue();
+    await store().revoke(id);
+    const anHourAgo = Date.now() - 3_600_000;
+    await fleet.redis.zadd(redisKeys.customers, anHourAgo, customerId);
+    await fleet.redis.zadd(redisKeys.apiKeysByCreation, anHourAgo, id);
+    await fleet.redis.del(redisKeys.customer(customerId), redisKeys.apiKey({ customerId, keyHash }));
+    await reindexKeys(session());
+    expect(await fleet.redis.zscore(redisKeys.customers, customerId)).toBeNull();
+    expect(await fleet.redis.zscore(redisKeys.apiKeysByCreation, id)).toBeNull();
+    expect(await fleet.redis.exists(redisKeys.keyCustomer(keyHash))).toBe(0);
+    expect(await statusOf(key)).toBe(401);
   });
 
   test('is not removed while the index lacks one of its keys, or another operator changes it', async () => {
