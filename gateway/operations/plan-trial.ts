@@ -141,7 +141,7 @@ function assertHasTrials(name: string): void {
     throw new InvalidOperation('this is an API key and not the name of a plan');
   if (name === enterprisePlan) {
     throw new InvalidOperation(
-      'enterprise has no limits of its own: start a trial on each key, with ops keys trial',
+      'enterprise has no limits of its own: start a trial for each customer, with ops keys trial',
     );
   }
   if (name === anonymousPlan) {

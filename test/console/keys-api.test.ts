@@ -208,7 +208,7 @@ describe('the API of keys', () => {
     expect([winner?.status, loser?.status, loser?.body.code]).toEqual([200, 409, 'conflict']);
     const { minute } = winner?.body.own ?? {};
     expect(loser?.body.message).toBe(
-      `Somebody else has changed the key ${key.id} in the meantime: it is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${winner?.body.rev})`,
+      `Somebody else has changed the key ${key.id}, its customer or another of its keys in the meantime: the key is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${winner?.body.rev})`,
     );
     expect((await record(key))['minute']).toBe(String(minute));
   });

@@ -319,7 +319,7 @@ describe('limits on trial', () => {
       [['plans', 'trial', generateApiKey()], 'this is an API key and not the name of a plan'],
       [
         ['plans', 'trial', 'enterprise', '--minute', '5'],
-        'enterprise has no limits of its own: start a trial on each key, with ops keys trial',
+        'enterprise has no limits of its own: start a trial for each customer, with ops keys trial',
       ],
       [
         ['plans', 'trial', 'anonymous', '--minute', '5'],
