@@ -17,7 +17,9 @@ import {
 
 export function keysTrialCommand(): Command {
   const command = new Command('trial')
-    .description("limits on trial of one key, instead of its plan's: counted, and nothing is refused")
+    .description(
+      "limits on trial of the customer of a key, instead of its plan's: counted, and nothing is refused",
+    )
     .argument('<id>');
   return addTrialOptions(command).action(async (id: string, options: TrialOptions) => {
     const change = requestedChange(id, options);
