@@ -9,7 +9,7 @@ import type { LostKeys } from './lost-keys.ts';
 import { createNewestRecords, describeLostChange } from './newest-records.ts';
 import { readApiKey, type ReadApiKey } from './read-api-key.ts';
 
-/** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
+/** Matches every rev: consume.lua and read-usage-4.lua then do not compare it. */
 export const anyRev = -1;
 
 /** The caller of a request: the record of a valid API key, and the Redis keys that belong to it. */

@@ -25,7 +25,10 @@ export interface InvalidValues {
 
 interface InvalidValuesDependencies {
   log: Logger;
-  /** Sets the metric gateway_bad_settings. All records share the label gw:key, so that it does not grow with them. */
+  /**
+   * Sets the metric gateway_bad_settings. All records of keys share the label gw:key, and those of customers gw:customer, so that
+   * it does not grow with them.
+   */
   setGauge: (label: string, issues: number) => void;
 }
 
@@ -69,7 +72,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   };
 }
 
-/** The Redis key up to its hash tag, which identifies one API key. */
+/** The Redis key up to its hash tag, which identifies one customer. */
 function labelOf(key: string): string {
   return key.replace(/:\{.*$/, '');
 }

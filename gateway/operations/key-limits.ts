@@ -20,7 +20,7 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
   if (plan === enterprisePlan) {
     if (completeLimits(key) === undefined) {
       throw new InvalidOperation(
-        'an enterprise key needs limits of its own, a minute and a day limit (--minute N --day N)',
+        'an enterprise customer needs limits of its own, a minute and a day limit (--minute N --day N)',
       );
     }
     return;

@@ -13,9 +13,12 @@ export class OvertakenChange extends InvalidOperation {
 /** @throws OvertakenChange if the record is not at this rev any more. The keys of a customer have its rev */
 export function assertRev(record: ApiKeyRecord | CustomerRecord, expected: number | undefined): void {
   if (expected === undefined || record.rev === expected) return;
-  const what = isCustomerId(record.id) ? 'the customer' : 'the key';
+  const what = isCustomerId(record.id)
+    ? `the customer ${record.id} or one of its keys`
+    : `the key ${record.id}, its customer or another of its keys`;
+  const subject = isCustomerId(record.id) ? 'the customer' : 'the key';
   throw new OvertakenChange(
-    `somebody else has changed ${what} ${record.id} in the meantime: it is now ${describe(record)} (revision ${record.rev})`,
+    `somebody else has changed ${what} in the meantime: ${subject} is now ${describe(record)} (revision ${record.rev})`,
   );
 }
 

@@ -9,8 +9,8 @@ import type { Session } from './session.ts';
 import { readSettings } from './settings-hash.ts';
 
 /**
- * Whose limits they are: those of each key on the plan; none, since each key has its own; or those of an address that sends
- * requests without a valid key.
+ * Whose limits they are: those of each customer on the plan; none, since each customer has its own; or those of an address
+ * that sends requests without a valid key.
  */
 export const planKinds = ['plan', 'own_limits', 'address'] as const;
 

@@ -158,7 +158,7 @@ function decide(name: string, limits: LimitChange, fields: ByWindow<string>): Pl
 function assertPlan(name: string, limits: LimitChange): void {
   if (name === enterprisePlan) {
     throw new InvalidOperation(
-      'enterprise has no limits of its own: set them on each key, with ops keys set',
+      'enterprise has no limits of its own: set them for each customer, with ops customers set',
     );
   }
   if (!planNamePattern.test(name)) {

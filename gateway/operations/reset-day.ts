@@ -24,6 +24,6 @@ export async function resetDay({ redis, audit, now }: Session, id: string): Prom
     keys: [redisKeys.dayPrefix(customerId)],
     args: [await readRetentionDays(redis)],
   });
-  if (!units) throw new InvalidOperation(`the key ${id} has used nothing today (UTC)`);
+  if (!units) throw new InvalidOperation(`the customer ${customerId} has used nothing today (UTC)`);
   return units;
 }

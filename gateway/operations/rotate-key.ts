@@ -83,7 +83,13 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
 }
 
 function assertValid(record: ApiKeyRecord, nowMs: number): void {
+  const { customerId } = record;
   const state = apiKeyState(record, nowMs);
+  if (state === 'suspended') {
+    throw new InvalidOperation(
+      `the customer of the key ${record.id} is suspended: resume it first (ops customers resume ${customerId})`,
+    );
+  }
   if (state !== 'valid') throw new InvalidOperation(`the key ${record.id} is ${state}: issue a new one`);
 }
 

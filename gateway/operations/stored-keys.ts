@@ -3,7 +3,7 @@ import { formatCustomerLimits, type CustomerRecord } from '../api-keys/customer-
 import { notHash, readApiKey } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexSizes, isListed, placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { recordChangeCall } from './record-change-call.ts';
@@ -31,8 +31,10 @@ export type StoredApiKey =
 /** Maximum number of attempts at a change while others change the same key. */
 export const maxAttempts = 5;
 
+/** @param id of a key or of a customer */
 export function tooManyChanges(id: string): Error {
-  return new Error(`the key ${id} keeps being changed by others; try again`);
+  const what = isCustomerId(id) ? 'customer' : 'key';
+  return new Error(`the ${what} ${id} keeps being changed by others; try again`);
 }
 
 /**

@@ -39,14 +39,14 @@ export function plansTrialCommand(): Command {
     .description('limits on trial of a plan: what they would refuse is counted, and nothing is refused')
     .argument('<name>', 'name of the plan');
   return addTrialOptions(command)
-    .option('--count <n>', 'maximum number of keys to show', countArgument(10_000), 10)
-    .addOption(outputOption('format of the report: table, json, or csv with the keys hit hardest'))
+    .option('--count <n>', 'maximum number of customers to show', countArgument(10_000), 10)
+    .addOption(outputOption('format of the report: table, json, or csv with the customers hit hardest'))
     .action(async (name: string, options: PlansTrialOptions) => {
       const format = outputFormat(options);
       const change = requestedChange(name, options);
       if (change === undefined) return showTrial(name, options.count, format);
       if (format === 'csv')
-        throw new InvalidOperation('--output csv prints the keys hit hardest: give no change with it');
+        throw new InvalidOperation('--output csv prints the customers hit hardest: give no change with it');
       const changed = await withChanges(options.as, (session) => change(createPlanTrials(session)));
       printChange(changed, format === 'json');
     });

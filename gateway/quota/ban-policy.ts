@@ -24,7 +24,7 @@ const strikesPerLimitError = missingOr(
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
- * request that arrives more than the grace period after the first refusal since the key's last allowed request.
+ * request that arrives more than the grace period after the first refusal since the customer's last allowed request.
  * By default, no client that waits for Retry-After or backs off is banned, even if 16 of them share a key.
  */
 export const banPolicySetting = defineSetting({
@@ -47,7 +47,10 @@ export const banPolicySetting = defineSetting({
           .min(strikesPerLimit.min, { error: strikesPerLimitError })
           .max(strikesPerLimit.max, { error: strikesPerLimitError })
           .refine((value) => /^\d+(\.\d{1,3})?$/.test(String(value)), { error: strikesPerLimitError })
-          .meta({ description: "strikes for each request of the key's minute limit, if that is more" }),
+          .meta({
+            description:
+              "strikes for each request of the minute limit of the key's customer, if that is more",
+          }),
         windowSeconds: wholeNumber(
           banPolicyBounds.windowSeconds,
           'seconds within which the strikes lead to a ban',

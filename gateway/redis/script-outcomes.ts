@@ -1,5 +1,5 @@
 /**
- * First element of what consume.lua and read-usage-5.lua return for a request. The scripts get this table as the Lua
+ * First element of what consume.lua and read-usage-4.lua return for a request. The scripts get this table as the Lua
  * table `outcome` (redis-client.ts).
  */
 export const scriptOutcome = {

@@ -113,7 +113,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const key = await kit.kit.issue();
     const { page } = await open(key);
     await page.locator('limits-form select').selectOption('enterprise');
-    await page.locator('limits-form').getByText('An enterprise key needs limits of its own').waitFor();
+    await page.locator('limits-form').getByText('An enterprise customer needs limits of its own').waitFor();
     expect((await record(key))['plan']).toBe('free');
   });
 

@@ -95,7 +95,7 @@ describe('the API of keys', () => {
     [{ name: `pets_${'a'.repeat(38)}`, plan: 'free' }, 400, 'name: must not contain an API key'],
     [{ name: 'x', plan: 'free', minute: 0 }, 400, 'minute: has to be a whole number from 1 to 1000000000'],
     [{ name: 'x', plan: 'fre' }, 422, 'There is no plan named "fre"; did you mean "free"?'],
-    [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise key needs limits of its own'],
+    [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise customer needs limits of its own'],
     [{ name: 'x', plan: 'free', expiresAt: '2020-01-01' }, 422, 'The expiry is in the past'],
     [{ name: 'x', plan: 'free', expiresAt: 'soon' }, 400, 'expiresAt: has to be an ISO 8601 time'],
   ])('a key that cannot be issued is refused and nothing is stored: %j', async (wanted, status, message) => {
@@ -208,7 +208,7 @@ describe('the API of keys', () => {
     expect([winner?.status, loser?.status, loser?.body.code]).toEqual([200, 409, 'conflict']);
     const { minute } = winner?.body.own ?? {};
     expect(loser?.body.message).toBe(
-      `Somebody else has changed the key ${key.id} in the meantime: it is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${winner?.body.rev})`,
+      `Somebody else has changed the key ${key.id}, its customer or another of its keys in the meantime: the key is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${winner?.body.rev})`,
     );
     expect((await record(key))['minute']).toBe(String(minute));
   });

@@ -96,7 +96,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await page
       .getByText('The only key on this plan would be refused at once: 1 by the minute limit')
       .waitFor();
-    const refused = page.getByRole('region', { name: 'Keys that would be refused at once' });
+    const refused = page.getByRole('region', { name: 'Customers that would be refused at once' });
     expect(await refused.getByRole('row').nth(1).innerText()).toMatch(
       new RegExp(`^Acme\\s+${customerId}\\s+edited\\s+3 of 3 this minute$`),
     );
@@ -104,7 +104,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
       `/console/customers/${customerId}`,
     );
     await page.getByText('On 1 of the last 4 recorded days, 1 key would have gone over 500 a day.').waitFor();
-    const over = page.getByRole('region', { name: 'Keys that would have gone over the day limit' });
+    const over = page.getByRole('region', { name: 'Customers that would have gone over the day limit' });
     expect(await over.getByRole('row').nth(1).innerText()).toMatch(/^Acme\s+cus_\w+\s+1 of 4\s+600$/);
     await page.getByText('a trial answers that').waitFor();
     await expectAccessible(page, 'plan-effect');

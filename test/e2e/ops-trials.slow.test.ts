@@ -55,7 +55,7 @@ describe('limits on trial', () => {
     for (let index = 0; index < requests; index += 1) expect((await kit.pets(key)).status).toBe(200);
   }
 
-  test('of a plan are started, shown with the keys hit hardest, changed and stopped, all of it audited', async () => {
+  test('of a plan are started, shown with the customers hit hardest, changed and stopped, all of it audited', async () => {
     await makePlan('gold');
     const started = await kit.json<Changed>('plans', 'trial', 'gold', '--minute', '3', '--day', '9');
     const enforced = { minute: 60, day: 1000 };

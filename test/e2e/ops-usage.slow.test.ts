@@ -195,7 +195,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
     const unused = await kit.issue();
     expect(await kit.run('usage', 'reset', unused.id)).toMatchObject({
       code: 2,
-      stderr: `ops: the key ${unused.id} has used nothing today (UTC)\n`,
+      stderr: `ops: the customer ${unused.customerId} has used nothing today (UTC)\n`,
     });
   });
 

@@ -168,7 +168,7 @@ describe('the ops command', () => {
       code: 2,
       stdout: '',
       stderr:
-        'ops: an enterprise key needs limits of its own, a minute and a day limit (--minute N --day N)\n',
+        'ops: an enterprise customer needs limits of its own, a minute and a day limit (--minute N --day N)\n',
     });
   });
 
@@ -199,10 +199,10 @@ describe('the ops command', () => {
           /there is no plan named "por"; did you mean "pro"\?/,
         ],
         [['keys', 'issue', '--plan', 'anonymous', '--name', 'x'], /there is no plan named "anonymous"/],
-        [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise key needs limits/],
+        [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise customer needs limits/],
         [
           ['keys', 'issue', '--plan', 'enterprise', '--name', 'x', '--minute', '5'],
-          /an enterprise key needs limits/,
+          /an enterprise customer needs limits/,
         ],
         [['keys', 'issue', '--plan', 'free'], /required option '--name <name>' not specified/],
         [['keys', 'issue', '--plan', 'free', '--name', ' '], /'--name <name>' argument ' ' is invalid/],
@@ -217,7 +217,7 @@ describe('the ops command', () => {
         [['keys', 'set', 'key_none', '--plan', 'pro'], /there is no API key/],
         [['keys', 'set', String(id)], /nothing to set/],
         [['keys', 'set', String(id), '--plan', 'nope'], /there is no plan named "nope"/],
-        [['keys', 'set', String(id), '--plan', 'enterprise'], /an enterprise key needs limits/],
+        [['keys', 'set', String(id), '--plan', 'enterprise'], /an enterprise customer needs limits/],
         [['keys', 'set', String(revoked['id']), '--plan', 'pro'], /is revoked/],
         [
           ['plans', 'set', 'enterprise', '--minute', '1', '--day', '1'],

@@ -155,7 +155,7 @@ describe('the keys of a customer', () => {
 
 describe('a customer', () => {
   test('is suspended and resumed on every gateway from the next request on', async () => {
-    const { key, customerId } = await fleet.issue();
+    const { id, key, customerId } = await fleet.issue();
     const sibling = await store().issueFor(customerId, {});
     const all = () =>
       Promise.all([key, sibling.key].flatMap((each) => [0, 1].map((turn) => statusOf(each, turn))));
@@ -163,6 +163,9 @@ describe('a customer', () => {
     expect(await suspendCustomer(session(), customerId)).toMatchObject({ state: 'suspended' });
     expect(await all()).toEqual([401, 401, 401, 401]);
     expect((await fleet.pets(key)).json).toMatchObject({ code: 'account_suspended' });
+    await expect(store().rotate(id, 0)).rejects.toThrow(
+      `the customer of the key ${id} is suspended: resume it first (ops customers resume ${customerId})`,
+    );
     // Doing it twice changes nothing.
     const { rev } = await suspendCustomer(session(), customerId);
     expect((await suspendCustomer(session(), customerId)).rev).toBe(rev);

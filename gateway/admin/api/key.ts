@@ -72,7 +72,7 @@ export const keyRoutes = [
     operationId: 'changeKey',
     summary: 'Change a key, from its next request on',
     description:
-      'Fields that are absent stay as they are. 409 if somebody else has changed the key since `rev`.',
+      'Fields that are absent stay as they are. 409 if somebody else has changed the key, its customer or another of its keys since `rev`.',
     input: keyChangeInput,
     ...changedKey,
     handle: (call, api) =>

@@ -33,7 +33,7 @@ export const planSchema = z
     name: z.string(),
     kind: z
       .enum(planKinds)
-      .describe('`own_limits`: each key has its own; `address`: requests without a valid key'),
+      .describe('`own_limits`: each customer has its own; `address`: requests without a valid key'),
     ...storedLimitsSchema.shape,
     gateways: z.int().describe('Gateway processes that enforce what is stored'),
     enforced: z

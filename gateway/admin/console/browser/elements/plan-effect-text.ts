@@ -23,11 +23,11 @@ const countingText = (isFirst: boolean, counting: PlanEffect['counting']) =>
         ${formatNumber(counting.total)}…
       </p>`;
 
-/** @param total number of keys, of which the table has those hit hardest */
+/** @param total number of keys over a limit; the table has the customers hit hardest */
 const hitTable = (keys: PlanEffect['hardestHit'], total: number) =>
   html`${table({
-    label: 'Keys that would be refused at once',
-    headings: ['Refused at once', 'Key', 'Plan', numeric('Used of its limit')],
+    label: 'Customers that would be refused at once',
+    headings: ['Refused at once', 'Customer', 'Plan', numeric('Used of its limit')],
     rows: keys.map(
       ({ id, name, plan, window, used, limit }) =>
         html`<tr>
@@ -83,10 +83,10 @@ const pastWords = (window: PastImpact['window'], limit: number, periods: number)
 
 const pastTable = ({ window, periods, keys, most }: PastImpact) =>
   html`${table({
-    label: `Keys that would have gone over the ${window} limit`,
+    label: `Customers that would have gone over the ${window} limit`,
     headings: [
       `Over the ${window} limit`,
-      'Key',
+      'Customer',
       numeric(`${window === 'day' ? 'Days' : 'Months'} over it`),
       numeric('Most used'),
     ],

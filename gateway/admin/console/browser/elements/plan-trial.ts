@@ -152,7 +152,7 @@ function hitTable(keys: PlanTrialReport['hardestHit']) {
     ({ name, required }) => required || keys.some((key) => key[fieldOf('refused', name)] !== undefined),
   );
   return table({
-    label: 'Keys that would be hit hardest',
+    label: 'Customers that would be hit hardest',
     headings: [
       'Would be hit hardest',
       numeric('Requests'),

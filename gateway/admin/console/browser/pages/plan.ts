@@ -74,7 +74,7 @@ class PagePlan extends LightElement {
       ${viewerNote()} ${inlineFailure(this.refresher.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
       ${
         plan.kind === 'plan'
-          ? html`<h2>Limits of each key</h2>
+          ? html`<h2>Limits of each customer</h2>
               <plan-limits-form
                 .subject=${plan}
                 @changed=${this.reload}

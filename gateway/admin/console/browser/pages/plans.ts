@@ -65,7 +65,7 @@ class PagePlans extends LightElement {
 function row(plan: Plan, shown: typeof windows, gateways: number) {
   return html`<tr>
     <th scope="row">${nameLink(plan)}</th>
-    ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each key has its own limits</td>` : limitCells(plan, shown, gateways)}
+    ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each customer has its own limits</td>` : limitCells(plan, shown, gateways)}
     <td class="number">${keysCell(plan)}</td>
     <td class="number">${refusedText(plan.lastHour)}</td>
     <td>
