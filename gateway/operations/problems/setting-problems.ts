@@ -84,7 +84,7 @@ const fieldsText = (fields: Record<string, string>) =>
     .join(', ');
 
 /** The hash of an API key identifies it, but says nothing to people. */
-const settingName = (key: string) => (key.startsWith('gw:key:') ? `${key.slice(0, 20)}…}` : key);
+const settingName = (key: string) => key.replace(/:[\da-f]{64}$/, ':…');
 
 function pageOf(key: string): ProblemLink | undefined {
   const plan = /^gw:plan:(.+)$/.exec(key)?.[1];

@@ -10,7 +10,7 @@ type Report = NonNullable<PlanTrial['report']>;
 /** What limits would do if they were saved now. */
 export const effectText = ({ now, hardestHit, asOf, counting, past, trial }: PlanEffect) =>
   html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
-  ${now === null || hardestHit.length === 0 ? nothing : hitTable(hardestHit, now.over)}
+  ${now === null || hardestHit.length === 0 ? nothing : hitTable(hardestHit)}
   ${countingText(now === null, counting)}
   ${now === null || now.keys === 0 ? nothing : html`${pastText(past.impacts ?? [])} ${countingText(past.impacts === null, past.counting)}`}
   ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
@@ -23,12 +23,11 @@ const countingText = (isFirst: boolean, counting: PlanEffect['counting']) =>
         ${formatNumber(counting.total)}…
       </p>`;
 
-/** @param total number of keys over a limit; the table has the customers hit hardest */
-const hitTable = (keys: PlanEffect['hardestHit'], total: number) =>
+const hitTable = (customers: PlanEffect['hardestHit']) =>
   html`${table({
     label: 'Customers that would be refused at once',
     headings: ['Refused at once', 'Customer', 'Plan', numeric('Used of its limit')],
-    rows: keys.map(
+    rows: customers.map(
       ({ id, name, plan, window, used, limit }) =>
         html`<tr>
           <td>${keyLink(id, name)}</td>
@@ -38,12 +37,15 @@ const hitTable = (keys: PlanEffect['hardestHit'], total: number) =>
         </tr>`,
     ),
   })}
-  ${moreText(total - keys.length)}`;
+  ${onlyText(customers)}`;
 
 const keyLink = (id: string, name: string) => html`<a href=${keyPath(id)}>${name || id}</a>`;
 
-const moreText = (more: number) =>
-  more <= 0 ? nothing : html`<p class="quiet">and ${formatNumber(more)} more</p>`;
+/** Customers that an effect names at most. */
+const maxNamed = 10;
+
+const onlyText = ({ length }: readonly unknown[]) =>
+  length < maxNamed ? nothing : html`<p class="quiet">These ${maxNamed} are hit hardest.</p>`;
 
 /** What limits would have done on the recorded days, with who would have gone over them. */
 const pastText = (impacts: readonly PastImpact[]) =>
@@ -81,7 +83,7 @@ const pastWords = (window: PastImpact['window'], limit: number, periods: number)
     periods === 1 ? `the last recorded ${window}` : `the last ${formatNumber(periods)} recorded ${window}s`,
 });
 
-const pastTable = ({ window, periods, keys, most }: PastImpact) =>
+const pastTable = ({ window, periods, most }: PastImpact) =>
   html`${table({
     label: `Customers that would have gone over the ${window} limit`,
     headings: [
@@ -100,7 +102,7 @@ const pastTable = ({ window, periods, keys, most }: PastImpact) =>
         </tr>`,
     ),
   })}
-  ${moreText(keys - most.length)}`;
+  ${onlyText(most)}`;
 
 function nowText(now: NonNullable<PlanEffect['now']>) {
   const { keys, over } = now;
