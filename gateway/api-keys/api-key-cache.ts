@@ -64,57 +64,102 @@ interface CacheEntry {
   readAtMs: number;
 }
 
+interface FoundKey {
+  place: KeyPlace;
+  read: ReadApiKey;
+}
+
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
   const { redis, gate, invalidValues, plans, lostKeys, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
-  /** @returns undefined for an unknown key. The customer of a key never changes. */
-  async function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
+  /** @returns undefined for an unknown key */
+  async function findKey(keyHash: string): Promise<FoundKey | undefined> {
     const known = cache.get(keyHash)?.caller.customerId;
-    if (known !== undefined) return { customerId: known, keyHash };
-    const customerId = await gate.send(() => redis.get(redisKeys.keyCustomer(keyHash)));
-    if (customerId === null) return undefined;
-    if (isCustomerId(customerId)) return { customerId, keyHash };
-    throw new Error('is no id of a customer');
+    if (known === undefined) {
+      const place = await findPlace(keyHash);
+      return place && readAt(place);
+    }
+    const found = await readAt({ customerId: known, keyHash });
+    if (found.read.outcome !== 'absent') return found;
+    // Without an answer, the key is absent: a deleted one is not served for longer.
+    const elsewhere = await findElsewhere(found.place).catch(() => undefined);
+    if (elsewhere === undefined) return found;
+    report(found.place, [], []);
+    cache.delete(keyHash);
+    return elsewhere;
+  }
+
+  /** Finds a key that was issued again for another customer, such as after a loss. */
+  async function findElsewhere({ customerId, keyHash }: KeyPlace): Promise<FoundKey | undefined> {
+    const place = await findPlace(keyHash);
+    if (place === undefined || place.customerId === customerId) return undefined;
+    const found = await readAt(place);
+    return found.read.outcome === 'absent' ? undefined : found;
+  }
+
+  function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
+    const pointer = redisKeys.keyCustomer(keyHash);
+    return reportingErrors(pointer, async () => {
+      const customerId = await gate.send(() => redis.get(pointer));
+      if (customerId !== null && !isCustomerId(customerId)) throw new Error('is no id of a customer');
+      invalidValues.report(pointer, []);
+      return customerId === null ? undefined : { customerId, keyHash };
+    });
+  }
+
+  function readAt(place: KeyPlace): Promise<FoundKey> {
+    return reportingErrors(redisKeys.apiKey(place), async () => ({
+      place,
+      read: await gate.send(() => readApiKey(redis, place)),
+    }));
+  }
+
+  async function reportingErrors<T>(key: string, read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof RedisUnavailable)) invalidValues.report(key, [String(error)]);
+      throw error;
+    }
   }
 
   async function read(keyHash: string): Promise<ApiKeyLookup> {
-    let place: KeyPlace | undefined;
-    let read: ReadApiKey;
+    let found: FoundKey | undefined;
     try {
-      place = await findPlace(keyHash);
-      if (place === undefined) return await findAbsent(keyHash);
-      const found = place;
-      read = await gate.send(() => readApiKey(redis, found));
-    } catch (error) {
-      const key = place === undefined ? redisKeys.keyCustomer(keyHash) : redisKeys.apiKey(place);
-      if (!(error instanceof RedisUnavailable)) invalidValues.report(key, [String(error)]);
+      found = await findKey(keyHash);
+    } catch {
       return findWithoutRedis(keyHash);
     }
-    return take(place, read);
+    return found === undefined ? findAbsent(keyHash) : take(found);
   }
 
-  function take(place: KeyPlace, read: ReadApiKey): Promise<ApiKeyLookup> | ApiKeyLookup {
+  function report(
+    { customerId, keyHash }: KeyPlace,
+    issues: readonly string[],
+    ofCustomer: readonly string[],
+  ) {
+    invalidValues.report(redisKeys.apiKey({ customerId, keyHash }), issues);
+    invalidValues.report(redisKeys.customer(customerId), ofCustomer);
+  }
+
+  function take({ place, read }: FoundKey): Promise<ApiKeyLookup> | ApiKeyLookup {
     const { keyHash } = place;
-    const report = (issues: readonly string[], customerIssues: readonly string[]) => {
-      invalidValues.report(redisKeys.apiKey(place), issues);
-      invalidValues.report(redisKeys.customer(place.customerId), customerIssues);
-    };
     switch (read.outcome) {
       case 'absent':
-        report([], []);
+        report(place, [], []);
         return findAbsent(keyHash);
       case 'invalid':
-        report(read.issues, read.customerIssues);
+        report(place, read.issues, read.customerIssues);
         return read.revoked
           ? revokeLast({ ...place, id: read.id }, read.revokedAt)
           : keepLastValid(place, read);
       case 'record': {
         const caller = createCaller(read.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
-        report(newest === caller ? [] : [describeLostChange(newest, caller)], read.issues ?? []);
+        report(place, newest === caller ? [] : [describeLostChange(newest, caller)], read.issues ?? []);
         // The scripts compare the rev with the one in Redis.
         return store(newest === caller ? caller : { ...newest, rev: caller.rev });
       }

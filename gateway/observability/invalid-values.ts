@@ -72,7 +72,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   };
 }
 
-/** The Redis key up to its hash tag, which identifies one customer. */
+/** The Redis key without what identifies one customer or API key: its hash tag and what follows, or its hash. */
 function labelOf(key: string): string {
-  return key.replace(/:\{.*$/, '');
+  return key.startsWith('gw:key-customer:') ? 'gw:key' : key.replace(/:\{.*$/, '');
 }

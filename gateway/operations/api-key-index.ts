@@ -129,24 +129,36 @@ export async function* customerPages(redis: RedisClient, size: number): AsyncGen
   }
 }
 
-/** Removes ids, except those of keys that are being issued. */
+/**
+ * Removes ids, except those of keys that are being issued. They stay among the ids of their customers' keys: gateways tell by
+ * it that a key was not lost (lost-keys.ts).
+ */
 export async function removeFromIndex({ redis, now }: Reading, ids: readonly string[]): Promise<void> {
   const scores = await Promise.all(ids.map((id) => redis.zscore(apiKeysByCreation, id)));
   const settled = ids.filter((_id, index) => isSettled(Number(scores[index]), now));
   if (settled.length === 0) return;
   const places = await placesOf(redis, settled);
+  const deserted = await Promise.all(places.map((place) => findDeserted(redis, place)));
+  const pointers = deserted.filter((pointer) => pointer !== undefined);
   await Promise.all([
     redis.zrem(apiKeysByCreation, ...settled),
     redis.hdel(apiKeyIds, ...settled),
-    ...places.flatMap((place, index) =>
-      place === undefined
-        ? []
-        : [
-            redis.del(redisKeys.keyCustomer(place.keyHash)),
-            redis.srem(redisKeys.customerKeys(place.customerId), settled[index] ?? ''),
-          ],
-    ),
+    ...pointers.map((pointer) => redis.del(pointer)),
   ]);
+}
+
+/**
+ * Finds what still leads to a place without a record.
+ * @returns undefined if nothing does, such as for a key that was issued again for another customer
+ */
+async function findDeserted(redis: RedisClient, place: KeyPlace | undefined): Promise<string | undefined> {
+  if (place === undefined) return undefined;
+  const [said, exists] = await Promise.all([
+    placeOfHash(redis, place.keyHash),
+    redis.exists(redisKeys.apiKey(place)),
+  ]);
+  const isDeserted = said?.customerId === place.customerId && exists === 0;
+  return isDeserted ? redisKeys.keyCustomer(place.keyHash) : undefined;
 }
 
 /** Rank after the last of the ids that is still in the index: later ones move up when some are removed. */

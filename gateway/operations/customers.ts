@@ -379,8 +379,10 @@ async function readKeys({ redis }: Session, id: CustomerId) {
 }
 
 async function view(session: Session, record: CustomerRecord): Promise<CustomerView> {
-  const keys = await session.redis.scard(redisKeys.customerKeys(record.id));
-  return viewOf(record, keys, session.now());
+  const ids = await session.redis.smembers(redisKeys.customerKeys(record.id));
+  // The set has those of deleted keys, too.
+  const places = await placesOf(session.redis, ids);
+  return viewOf(record, places.filter((place) => place !== undefined).length, session.now());
 }
 
 function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerView {

@@ -87,7 +87,10 @@ const customerSchema = z.strictObject({
 /** The same for a key. */
 const keySchema = customerSchema.extend({
   sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
-  id: z.string().regex(keyIdPattern, 'is not 1 to 100 letters, digits, _ and -'),
+  id: z
+    .string()
+    .regex(keyIdPattern, 'is not 1 to 100 letters, digits, _ and -')
+    .refine((id) => !isCustomerId(id), 'is the id of a customer'),
   customerId: customerId.optional(),
   customer: customer.optional(),
   name: z.string(),

@@ -148,4 +148,37 @@ describe('the API of customers', () => {
       expect(await operator.send('POST', `/api/customers/${id}/keys`, {})).toMatchObject({ status: 404 });
     }
   });
+
+  test('an id of the other kind is not found, and nothing is changed or audited', async () => {
+    const { redis } = started.kit;
+    const { id, key, customerId } = await started.kit.issue();
+    expect(await pets(key)).toBe(200);
+    // An own trial, so that none of the operations has nothing to do.
+    await call('PUT', `/api/customers/${customerId}/trial`, { minute: 5 });
+    const state = async () => ({
+      record: await redis.hgetall(redisKeys.customer(customerId)),
+      days: await redis.keys(`${redisKeys.dayPrefix(customerId)}*`),
+      audited: await redis.xlen(redisKeys.audit),
+    });
+    const before = await state();
+    for (const path of [`/api/keys/${customerId}`, `/api/customers/${id}`]) {
+      for (const [method, of, body] of [
+        ['PUT', '/trial', { minute: 1 }],
+        ['POST', '/trial/apply'],
+        ['DELETE', '/trial'],
+        ['DELETE', '/day'],
+        ['POST', '/effect', { minute: 1 }],
+        ['GET', '/usage'],
+        ['GET', '/refusals'],
+        ['GET', ''],
+      ] as const) {
+        const response = await operator.send(method, path + of, body);
+        expect(response, `${method} ${path}${of}`).toMatchObject({
+          status: 404,
+          body: { code: 'not_found' },
+        });
+      }
+    }
+    expect(await state()).toEqual(before);
+  });
 });

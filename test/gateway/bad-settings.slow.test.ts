@@ -164,6 +164,17 @@ describe('invalid values in Redis', () => {
     expect(await metric('gw:customer')).toBe('0');
   });
 
+  test('the metric counts an invalid customer of a key, without its hash, until it is restored', async () => {
+    const { key, keyHash, customerId } = await kit.issue();
+    await redis.set(redisKeys.keyCustomer(keyHash), 'nobody');
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
+    expect(await metric('gw:key')).toBe('1');
+    expect((await send(`${gateway.adminUrl}/metrics`)).text).not.toContain(keyHash);
+    await redis.set(redisKeys.keyCustomer(keyHash), customerId);
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    expect(await metric('gw:key')).toBe('0');
+  });
+
   test.each([
     ['a time', new Date().toISOString()],
     ['a word', 'yes'],

@@ -1,5 +1,6 @@
 import express, { Router, type RequestHandler } from 'express';
 import { keyIdPattern } from '../../operations/key-input.ts';
+import { isCustomerId } from '../../redis/redis-keys.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import { sessionOf } from '../access/console-session.ts';
 import type { LiveFeed } from '../live/live-feed.ts';
@@ -85,7 +86,14 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   }
   router.use(access.guard, express.json({ limit: maxBody }));
   router.param('id', (_req, _res, next, id: string) => {
-    if (!keyIdPattern.test(id)) throw new ApiError('not_found', { message: 'No key has such an id.' });
+    // An operation that takes either would change the customer, and then there is no key to show.
+    if (!keyIdPattern.test(id) || isCustomerId(id)) {
+      throw new ApiError('not_found', { message: 'No key has such an id.' });
+    }
+    next();
+  });
+  router.param('customer', (_req, _res, next, id: string) => {
+    if (!isCustomerId(id)) throw new ApiError('not_found', { message: 'No customer has such an id.' });
     next();
   });
   for (const route of guardedRoutes) router[route.method](route.path, serve(route));

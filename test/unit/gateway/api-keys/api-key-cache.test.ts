@@ -6,6 +6,7 @@ import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redi
 const keyHash = 'a'.repeat(64);
 const key = `gw:key:{cus_1}:${keyHash}`;
 const customerKey = 'gw:customer:{cus_1}';
+const pointer = `gw:key-customer:${keyHash}`;
 const valid = { id: 'key_1', plan: 'free', rev: '1' };
 
 let record: Record<string, string>;
@@ -75,6 +76,7 @@ test('an absent record withdraws what was reported of it', async () => {
   record = {};
   expect(await cache().find(keyHash)).toEqual({ outcome: 'unknown' });
   expect(reports).toEqual([
+    [pointer, []],
     [key, []],
     [customerKey, []],
   ]);
@@ -103,6 +105,7 @@ test('a lost change is reported of the key, and an invalid trial of its customer
   record = { ...valid, rev: '2', trialMinute: 'lots', trialSince: '1' };
   await keys.find(keyHash);
   expect(reports).toEqual([
+    [pointer, []],
     [key, []],
     [customerKey, [expect.stringContaining('trialMinute')]],
   ]);

@@ -95,3 +95,15 @@ test('the same issue of two values is reported for both', () => {
   ]);
   expect(lines).toHaveLength(2);
 });
+
+test('where keys are shares a label with their records, which tells no hash of a key', () => {
+  invalidValues.report(`gw:key-customer:${'a'.repeat(64)}`, ['is no id of a customer']);
+  invalidValues.report(`gw:key-customer:${'b'.repeat(64)}`, ['is no id of a customer']);
+  invalidValues.report(`gw:key-customer:${'a'.repeat(64)}`, []);
+  expect(gauge).toEqual([
+    ['gw:key', 0],
+    ['gw:key', 1],
+    ['gw:key', 2],
+    ['gw:key', 1],
+  ]);
+});
