@@ -13,13 +13,21 @@ import {
 
 const folder = new URL('../../gateway/admin/api/', import.meta.url).pathname;
 
-/** The routes of all routers, as the sources declare them. */
+/** The routes of all routers, as the sources declare them. Those of limits are declared once, for keys and customers. */
 function routes(): string[] {
-  const declaration = /\.(get|put|post|patch|delete)\(\s*'(\/[^']+)'/g;
-  return readdirSync(folder)
+  const declaration = /\.(get|put|post|patch|delete)\(\s*(?:'(\/[^']+)'|`\$\{path\}(\/[^`]+)`)/g;
+  const source = readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
-    .flatMap((source) => Array.from(source.matchAll(declaration)))
-    .map(([, method = '', path = '']) => `${method.toUpperCase()} /api${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    .join('');
+  const limited = Array.from(
+    source.matchAll(/limitedRoutes\(\{\s*path: '([^']+)'/g),
+    ([, path = '']) => path,
+  );
+  return Array.from(source.matchAll(declaration)).flatMap(([, method = '', path, below = '']) =>
+    (path === undefined ? limited.map((one) => one + below) : [path]).map(
+      (full) => `${method.toUpperCase()} /api${full.replaceAll(/:(\w+)/g, '{$1}')}`,
+    ),
+  );
 }
 
 describe('the description of the operators’ API', () => {
