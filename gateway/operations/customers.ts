@@ -214,7 +214,8 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
 async function findEndedKeys(session: Session, id: CustomerId) {
   const { redis } = session;
   const keys = await readKeys(session, id);
-  if (keys.length < (await redis.scard(redisKeys.customerKeys(id)))) await assertIndexed(redis, id, keys);
+  const ids = await redis.smembers(redisKeys.customerKeys(id));
+  if (keys.length < ids.length) await assertIndexed(redis, id, keys);
   const rows = await Promise.all(keys.map(({ key }) => createKeyRows(session)(key, undefined)));
   const ended = new Set(['revoked', 'expired']);
   const working = rows.find(({ state }) => !ended.has(state));

@@ -52,6 +52,9 @@ async function exportAll(session: Session): Promise<number> {
     }
     await print(lines.join(''));
   }
+  // An incomplete export must fail, so that nobody keeps it instead of the last complete one.
+  const missing = await detectMissingKeys(store, true);
+  if (missing !== undefined) throw new OperationFailure(`keys may be missing in the export: ${missing}`);
   for await (const page of storedCustomerPages(session.redis)) {
     const lines: string[] = [];
     for (const { id, customer } of page) {
@@ -64,9 +67,6 @@ async function exportAll(session: Session): Promise<number> {
     }
     await print(lines.join(''));
   }
-  // An incomplete export must fail, so that nobody keeps it instead of the last complete one.
-  const missing = await detectMissingKeys(store, true);
-  if (missing !== undefined) throw new OperationFailure(`keys may be missing in the export: ${missing}`);
   const unlisted = await findUnlistedCustomer(session.redis, withKey);
   if (unlisted !== undefined) {
     throw new OperationFailure(
