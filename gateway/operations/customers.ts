@@ -1,25 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import {
-  formatCustomerRecord,
-  parseCustomerRecord,
-  type CustomerRecord,
-} from '../api-keys/customer-record.ts';
+import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
-import { temporaryAt } from '../limits/temporary-limits.ts';
 import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { ByWindow } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
-import { addCustomerToIndex, customerPages, placesOf } from './api-key-index.ts';
+import { addCustomerToIndex, placesOf } from './api-key-index.ts';
 import { changed, changedTemporary, noOwnLimits, type ApiKeyChange } from './api-key-store.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { describeTrial, keyDetailSchema } from './key-detail.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
 import { createKeyTrials } from './key-trial.ts';
-import { limitsView } from './key-view.ts';
+import { keyView, keyViewSchema, limitsView, temporaryView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { assertAccess } from './known-access.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
@@ -29,7 +24,7 @@ import { recordChangeCall } from './record-change-call.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { Session } from './session.ts';
-import { showCustomer, updateCustomer } from './stored-customers.ts';
+import { readStoredCustomer, showCustomer, storedCustomerPages, updateCustomer } from './stored-customers.ts';
 import { maxAttempts, readStoredKey, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
@@ -42,10 +37,7 @@ export const customerViewSchema = z
     name: z.string(),
     plan: z.string(),
     ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
-    temporary: z
-      .object({ ...windowFields(() => z.int().nullable()), until: z.iso.datetime() })
-      .nullable()
-      .describe('Limits in place of these until a time; null if there are none now'),
+    temporary: keyViewSchema.shape.temporary,
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,
     contact: textOrNull,
@@ -62,9 +54,7 @@ export type CustomerView = z.infer<typeof customerViewSchema>;
 /** A customer with its keys, which share its limits and what is used of them. */
 export const customerDetailSchema = customerViewSchema
   .extend({
-    own: z
-      .object(windowFields(() => z.int().nullable()))
-      .describe('Its own limits; null for those of its plan'),
+    own: keyDetailSchema.shape.own,
     limits: limitsInForceSchema,
     windows: windowViewsSchema,
     trial: keyDetailSchema.shape.trial,
@@ -213,12 +203,10 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
 /** @throws InvalidOperation if a key of the customer has not ended, or the index lacks one */
 async function findEndedKeys(session: Session, id: CustomerId) {
   const { redis } = session;
-  const keys = await readKeys(session, id);
-  const ids = await redis.smembers(redisKeys.customerKeys(id));
-  if (keys.length < ids.length) await assertIndexed(redis, id, keys);
-  const rows = await Promise.all(keys.map(({ key }) => createKeyRows(session)(key, undefined)));
+  const { keys, isComplete } = await readKeys(session, id);
+  if (!isComplete) await assertIndexed(redis, id, keys);
   const ended = new Set(['revoked', 'expired']);
-  const working = rows.find(({ state }) => !ended.has(state));
+  const working = keys.map(({ key }) => keyView(key, session.now())).find(({ state }) => !ended.has(state));
   if (working !== undefined) {
     throw new InvalidOperation(
       `the customer ${id} has the key ${working.id}, which is ${working.state}: revoke it`,
@@ -291,7 +279,7 @@ export async function readCustomerPage(
   let read = 0;
   let next: string | null = null;
   for await (const positions of pages) {
-    const records = await Promise.all(positions.map(({ member }) => readCustomer(session, member)));
+    const records = await Promise.all(positions.map(({ member }) => readCustomer(redis, member)));
     for (const [index, position] of positions.entries()) {
       const record = records[index];
       if (record !== undefined && matches(record)) found.push({ record, position });
@@ -315,31 +303,30 @@ function customerMatcher({ search = '', plan }: Pick<CustomerPageOptions, 'searc
     );
 }
 
-const pageSize = 500;
-
 /** All customers by time of creation, in pages. One without a valid record is left out. */
 export async function* listCustomers(
   session: Session,
   options: Pick<CustomerPageOptions, 'search' | 'plan'> = {},
 ): AsyncGenerator<CustomerView[]> {
   const matches = customerMatcher(options);
-  for await (const ids of customerPages(session.redis, pageSize)) {
-    const records = await Promise.all(ids.map((id) => readCustomer(session, id)));
-    const wanted = records.filter((record) => record !== undefined).filter(matches);
+  for await (const page of storedCustomerPages(session.redis)) {
+    const records = page.flatMap(({ customer }) => (customer.outcome === 'record' ? [customer.record] : []));
+    const wanted = records.filter(matches);
     yield Promise.all(wanted.map((record) => view(session, record)));
   }
 }
 
-async function readCustomer({ redis }: Session, id: string): Promise<CustomerRecord | undefined> {
+/** @returns undefined for one without a valid record */
+async function readCustomer(redis: RedisClient, id: string): Promise<CustomerRecord | undefined> {
   if (!isCustomerId(id)) return undefined;
-  const parsed = parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id)).catch(() => ({})));
+  const parsed = await readStoredCustomer(redis, id);
   return parsed.outcome === 'record' ? parsed.record : undefined;
 }
 
 /** @throws InvalidOperation if there is no such customer, or its record is invalid */
 export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
   const record = await showCustomer(session.redis, id);
-  const keys = await readKeys(session, record.id);
+  const { keys } = await readKeys(session, record.id);
   const rowOf = createKeyRows(session);
   const [items, limits, trial] = await Promise.all([
     Promise.all(keys.map(({ key, place }) => rowOf(key, place))),
@@ -365,7 +352,7 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
 
 const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompare(one.createdAt);
 
-/** The keys of a customer that have a record. */
+/** The keys of a customer that have a record, and whether all of its ids lead to one. */
 async function readKeys({ redis }: Session, id: CustomerId) {
   const ids = await redis.smembers(redisKeys.customerKeys(id));
   const places = await placesOf(redis, ids);
@@ -376,7 +363,7 @@ async function readKeys({ redis }: Session, id: CustomerId) {
       return place && key ? [{ id: keyId, place, key }] : [];
     }),
   );
-  return keys.flat();
+  return { keys: keys.flat(), isComplete: keys.every((found) => found.length > 0) };
 }
 
 async function view(session: Session, record: CustomerRecord): Promise<CustomerView> {
@@ -388,13 +375,12 @@ async function view(session: Session, record: CustomerRecord): Promise<CustomerV
 
 function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerView {
   const { id, name, plan, suspendedAt, contact, notes, reference, createdAt, rev } = record;
-  const temporary = temporaryAt(record, nowMs);
   return {
     id,
     name,
     plan,
     ...limitsView(record),
-    temporary: temporary === undefined ? null : { ...limitsView(temporary), until: temporary.until },
+    temporary: temporaryView(record, nowMs),
     state: suspendedAt === undefined ? 'active' : 'suspended',
     suspendedAt: suspendedAt ?? null,
     contact: contact ?? null,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
-import { temporaryAt } from '../limits/temporary-limits.ts';
+import { temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
 import type { StoredApiKey } from './stored-keys.ts';
@@ -11,6 +11,12 @@ export const keyStates = ['valid', 'suspended', 'expired', 'revoked', 'unusable'
 /** Limits as JSON shows them: null for a required window without one, and nothing for another. */
 export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
   return { ...forRequired(null), ...limitsIn(limits) };
+}
+
+/** Temporary limits that are in force; null if there are none. @param nowMs milliseconds since the Unix epoch */
+export function temporaryView(record: OwnLimits, nowMs: number) {
+  const temporary = temporaryAt(record, nowMs);
+  return temporary === undefined ? null : { ...limitsView(temporary), until: temporary.until };
 }
 
 const textOrNull = z.string().nullable();
@@ -55,7 +61,6 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     replacedBy,
     rev,
   } = record;
-  const temporary = temporaryAt(record, nowMs);
   return {
     id,
     customerId,
@@ -63,7 +68,7 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     name,
     hint,
     ...limitsView(record),
-    temporary: temporary === undefined ? null : { ...limitsView(temporary), until: temporary.until },
+    temporary: temporaryView(record, nowMs),
     state: apiKeyState(record, nowMs),
     createdAt,
     expiresAt: expiresAt ?? null,
