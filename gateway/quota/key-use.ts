@@ -3,6 +3,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { addToSlot, slotMs } from './hot-keys.ts';
+import { createWaitingCounts } from './waiting-counts.ts';
 
 /** Requests of one address with a key that was revoked or has expired, or whose customer is suspended. */
 export const refusedUseSchema = z.object({
@@ -86,14 +87,7 @@ interface ReportsOptions extends KeyUseDependencies {
 
 function createReports(options: ReportsOptions): KeyUseReports {
   const { redis, now, redisKey, maxKeys, maxReported, describe, onReport } = options;
-  const keys = new Map<string, CountedKey>();
-
-  /** Those that wait longest. */
-  function take(): CountedKey[] {
-    const taken = keys.entries().take(maxReported).toArray();
-    for (const [keyHash] of taken) keys.delete(keyHash);
-    return taken.map(([, key]) => key);
-  }
+  const keys = createWaitingCounts<CountedKey>({ max: maxKeys, maxReported, send });
 
   async function send(reported: readonly CountedKey[]): Promise<void> {
     const reports = reported.map(({ place, served, refused, addresses }) =>
@@ -119,12 +113,14 @@ function createReports(options: ReportsOptions): KeyUseReports {
 
   return {
     count({ id, customerId, keyHash }, { address, userAgent, refused = false }) {
-      let key = keys.get(keyHash);
-      if (key === undefined) {
-        if (keys.size >= maxKeys) return;
-        key = { id, place: { customerId, keyHash }, served: 0, refused: 0, addresses: new Map() };
-        keys.set(keyHash, key);
-      }
+      const key = keys.get(keyHash, () => ({
+        id,
+        place: { customerId, keyHash },
+        served: 0,
+        refused: 0,
+        addresses: new Map(),
+      }));
+      if (key === undefined) return;
       if (refused) key.refused += 1;
       else key.served += 1;
       const nowMs = Math.floor(now());
@@ -138,10 +134,7 @@ function createReports(options: ReportsOptions): KeyUseReports {
       use.requests += 1;
       use.agent = agentOf(userAgent);
     },
-    async report(all = false) {
-      await send(take());
-      if (all && keys.size > 0) await this.report(all);
-    },
+    report: keys.report,
   };
 }
 

@@ -2,6 +2,7 @@ import { dayNumberOf } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
+import { createWaitingCounts } from './waiting-counts.ts';
 
 export interface ServiceUseReports {
   /** Counts a request that counted towards the quotas, for an operation of a service. */
@@ -34,24 +35,30 @@ export function createServiceUseReports({
   usagePolicy,
   now,
 }: ServiceUseDependencies): ServiceUseReports {
-  const days = new Map<string, CountedDay>();
-
   async function send({ customerId, dayNumber, services }: CountedDay): Promise<void> {
     const counts = Array.from(services, ([service, { served, units }]) => [service, served, units]);
     const { retentionDays } = usagePolicy.current();
     await redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, retentionDays, ...counts.flat());
   }
 
+  const days = createWaitingCounts<CountedDay>({
+    max: maxCustomers,
+    maxReported,
+    async send(counted) {
+      // Redis is unavailable, which the gate reports.
+      await Promise.allSettled(counted.map(send));
+    },
+  });
+
   return {
     count(customerId, service, units) {
       const dayNumber = dayNumberOf(now());
-      const key = `${customerId}:${dayNumber}`;
-      let day = days.get(key);
-      if (day === undefined) {
-        if (days.size >= maxCustomers) return;
-        day = { customerId, dayNumber, services: new Map() };
-        days.set(key, day);
-      }
+      const day = days.get(`${customerId}:${dayNumber}`, () => ({
+        customerId,
+        dayNumber,
+        services: new Map(),
+      }));
+      if (day === undefined) return;
       const use = day.services.get(service);
       if (use === undefined) day.services.set(service, { served: 1, units });
       else {
@@ -59,14 +66,6 @@ export function createServiceUseReports({
         use.units += units;
       }
     },
-    async report(all = false) {
-      const reported = days
-        .entries()
-        .take(all ? maxCustomers : maxReported)
-        .toArray();
-      for (const [key] of reported) days.delete(key);
-      // Redis is unavailable, which the gate reports.
-      await Promise.allSettled(reported.map(([, day]) => send(day)));
-    },
+    report: days.report,
   };
 }
