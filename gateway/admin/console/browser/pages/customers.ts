@@ -7,6 +7,7 @@ import { LightElement } from '../elements/light-element.ts';
 import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
 import { pagingLinks } from '../elements/paging-links.ts';
 import { numeric, table } from '../elements/table.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
 import type { CustomerList, CustomerRow } from '../responses.ts';
@@ -83,7 +84,7 @@ class PageCustomers extends LightElement {
             ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
                 New customer with a key
               </button>`
-            : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`
+            : viewerNote()
         }
       </div>
       <form role="search" class="search-box" @submit=${(event: Event) => event.preventDefault()}>

@@ -9,76 +9,23 @@ import '../elements/rotate-dialog.ts';
 import { html, nothing } from 'lit';
 import { isWindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { ActingElement } from '../elements/acting-element.ts';
+import { DetailPage, factList } from '../elements/detail-page.ts';
 import { showDialog } from '../elements/dialog-element.ts';
 import { KeyFactsForm } from '../elements/key-facts-form.ts';
-import { KeyHistory } from '../elements/key-history.ts';
 import { KeyLimitsForm } from '../elements/key-limits-form.ts';
 import { limitMeters } from '../elements/limit-meter.ts';
-import { notify } from '../elements/notice.ts';
-import { failureText, inlineFailure } from '../elements/page-state.ts';
+import { inlineFailure } from '../elements/page-state.ts';
 import { numeric, table } from '../elements/table.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber, formatRelative, formatTime } from '../format.ts';
-import { fetchPlanNames } from '../key-search.ts';
 import { keyPath, keyTitle } from '../key.ts';
-import { limitsText } from '../plan-text.ts';
-import { Refresher } from '../refresher.ts';
-import type { ChangedKey, KeyDetail } from '../responses.ts';
+import type { KeyDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 
-/** While the page is visible, the key is read again this long after the last time. */
-const refreshMs = 2000;
-const failedMs = 5000;
-
 /** One API key: its state, what it uses, and everything that can be done about it. */
-class PageKey extends ActingElement {
-  static override properties = {
-    item: {},
-    key: { state: true },
-    plans: { state: true },
-  };
-
-  /** Id of the key. */
-  item = '';
-  key: KeyDetail | undefined;
-  plans: string[] = [];
-  /** Changes made on this page. */
-  changes = 0;
-  refresher = new Refresher(
-    this,
-    () => this.read(),
-    () => (this.refresher.failure === undefined ? refreshMs : failedMs),
-  );
-
-  constructor() {
-    super();
-    void fetchPlanNames().then((plans) => (this.plans = plans));
-  }
-
-  get path() {
-    return url`/api/keys/${this.item}`;
-  }
-
-  /** Reads the key. What a change has overtaken is dropped. */
-  async read() {
-    const { changes } = this;
-    const key = await api.get<KeyDetail>(this.path);
-    if (changes !== this.changes) return;
-    this.key = key;
-    document.title = document.title.replace(/^.*? – /, `${keyTitle(key)} – `);
-  }
-
-  /** @param key after a change */
-  changed(key: KeyDetail) {
-    this.changes += 1;
-    this.key = key;
-    this.failure = undefined;
-    const history = this.querySelector('key-history');
-    if (history instanceof KeyHistory) void history.load();
-  }
-
+class PageKey extends DetailPage<KeyDetail> {
   /** @param action of key-status */
   help(action: string) {
     const limits = this.querySelector('limits-form');
@@ -92,38 +39,20 @@ class PageKey extends ActingElement {
     }
   }
 
-  async lift() {
-    await this.act(async () => {
-      const key = await api.delete<ChangedKey>(`${this.path}/ban`);
-      this.changed(key);
-      notify(`The ban of ${keyTitle(key)} is lifted`, key.warnings);
-    });
+  lift() {
+    const title = this.detail === undefined ? '' : ` of ${keyTitle(this.detail)}`;
+    return this.make(() => api.delete(`${this.path}/ban`), `The ban${title} is lifted`);
   }
 
-  async resetDay() {
-    await this.act(async () => {
-      const key = await api.delete<ChangedKey>(`${this.path}/day`);
-      this.changed(key);
-      notify(`The day of ${keyTitle(key)} counts from 0 again`, key.warnings);
-    });
-  }
-
-  async endTemporary() {
-    await this.act(async () => {
-      const key = await api.patch<ChangedKey>(this.path, { rev: this.key?.rev, temporary: null });
-      this.changed(key);
-      notify('The temporary limits have ended', key.warnings);
-    });
-  }
-
-  async revoke() {
-    const key = await api.post<ChangedKey>(`${this.path}/revoke`);
-    this.changed(key);
-    notify('The key is revoked: its requests are refused from now on', key.warnings);
+  revoke() {
+    return this.apply(
+      () => api.post(`${this.path}/revoke`),
+      'The key is revoked: its requests are refused from now on',
+    );
   }
 
   override render() {
-    const { key } = this;
+    const key = this.detail;
     if (key === undefined) {
       if (this.refresher.failure === undefined) return this.refresher.placeholder();
       return html`<h1>Key</h1>
@@ -135,8 +64,7 @@ class PageKey extends ActingElement {
     return html`
       <p><a href="/console/keys">Keys</a></p>
       <h1>${keyTitle(key)}</h1>
-      ${this.refresher.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.refresher.failure)}</p>`}
-      ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
+      ${this.renderStale()} ${viewerNote()}
       <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
       ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)} ${renderMeters(key)}
       ${renderUse(key)}
@@ -160,18 +88,6 @@ class PageKey extends ActingElement {
     `;
   }
 
-  onChanged({ detail }: CustomEvent<KeyDetail>) {
-    this.changed(detail);
-  }
-
-  renderTemporary({ temporary }: KeyDetail) {
-    if (temporary === null) return nothing;
-    return html`<p>
-      Until ${formatTime(temporary.until)}: ${limitsText(temporary)}.
-      <button type="button" @click=${this.endTemporary}>End them now</button>
-    </p>`;
-  }
-
   renderActions(key: KeyDetail, canChange: boolean) {
     const canRevoke = session.isOperator && (canChange || key.state === 'unusable');
     if (!canRevoke) return nothing;
@@ -190,14 +106,7 @@ class PageKey extends ActingElement {
                           Ban for another time…
                         </button>`
                 }
-                <button
-                  type="button"
-                  ?disabled=${(key.windows?.day.used ?? 0) === 0}
-                  title="Its day limit counts from 0 again; the record of use keeps what was served"
-                  @click=${this.resetDay}
-                >
-                  Set the day back
-                </button>`
+                ${this.renderResetDay(key.windows?.day)}`
             : nothing
         }
         <button type="button" class="wa-danger" @click=${() => showDialog(this, 'confirm-dialog')}>
@@ -258,15 +167,7 @@ function renderFacts(key: KeyDetail) {
   if (replaces !== null) facts.push(['Replaces', html`<a href=${keyPath(replaces)}>${replaces}</a>`]);
   if (replacedBy !== null)
     facts.push(['Replaced by', html`<a href=${keyPath(replacedBy)}>${replacedBy}</a>`]);
-  return html`<dl class="key-facts">
-    ${facts.map(
-      ([name, value]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${value}</dd>
-        </div>`,
-    )}
-  </dl>`;
+  return factList(facts);
 }
 
 /** Who uses the key. */

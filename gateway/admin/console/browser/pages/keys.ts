@@ -10,6 +10,7 @@ import { notify } from '../elements/notice.ts';
 import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
 import { pagingLinks } from '../elements/paging-links.ts';
 import { numeric, table } from '../elements/table.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
 import { searchKeys } from '../key-search.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
@@ -96,7 +97,7 @@ class PageKeys extends LightElement {
             ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
                 Issue a key
               </button>`
-            : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`
+            : viewerNote()
         }
       </div>
       <key-search-box></key-search-box>
