@@ -37,7 +37,7 @@ import { showKnownSeries } from './known-series.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
-import { anonymousPlan, anonymousWindow } from './plans/plans.ts';
+import { anonymousPlan, anonymousWindow } from './plans/plan-settings.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {

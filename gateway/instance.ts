@@ -12,7 +12,7 @@ import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity, ReloadState } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
-import { defaultPlans } from './plans/plans.ts';
+import { defaultPlans } from './plans/plan-settings.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 import { assertLayout } from './redis/assert-layout.ts';

@@ -4,7 +4,7 @@ import { errorCodes } from './errors.ts';
 import type { SomeLimits } from './limits/limits.ts';
 import { windowNames, windows } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { anonymousPlan, anonymousWindow, enterprisePlan } from './plans/plans.ts';
+import { anonymousPlan, anonymousWindow, enterprisePlan } from './plans/plan-settings.ts';
 
 /** Plan in the labels of requests without a valid key. */
 const noPlan = 'none';

@@ -4,7 +4,7 @@ import { readVersion } from '#runtime/version.ts';
 import type { ApiDescription } from './api-description.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity, ProcessStatus, ReloadState } from './observability/process-status.ts';
-import { anonymousPlan } from './plans/plans.ts';
+import { anonymousPlan } from './plans/plan-settings.ts';
 import type { RedisState } from './redis-state.ts';
 import type { Health } from './service.ts';
 import { createRecentMeasures } from './traffic/recent-measures.ts';

@@ -5,6 +5,7 @@ import { createLostKeys, type LostKeys } from './api-keys/lost-keys.ts';
 import { withoutCredentials } from './config/redis-url.ts';
 import { createKeptUsage } from './kept-usage.ts';
 import { showPlanLimits } from './known-series.ts';
+import type { SomeLimits } from './limits/limits.ts';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
@@ -22,7 +23,7 @@ import { createServiceUseReports, type ServiceUseReports } from './quota/service
 import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
-import type { EnforcedSettings } from './redis/enforced-settings.ts';
+import { createOthersReader, mergeEnforced } from './redis/enforced-settings.ts';
 import { createHashReader } from './redis/hash-reader.ts';
 import { createLiveSetting } from './redis/live-setting.ts';
 import { countLocalModeSeconds } from './redis/local-mode-seconds.ts';
@@ -83,15 +84,11 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   const clock = createRedisClock({ redis, now });
   const local = createLocalQuota({ now: clock.now });
   const hashes = createHashReader(redis);
-  const plans = createPlans({
-    redis,
-    hashes,
-    invalidValues,
-    now,
-    onLimits: (plan, limits) => showPlanLimits(metrics, plan, limits),
-  });
-  const banPolicy = createLiveSetting({ redis, hashes, invalidValues, setting: banPolicySetting });
-  const usagePolicy = createLiveSetting({ redis, hashes, invalidValues, setting: usageSetting });
+  const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
+  const onLimits = (plan: string, limits: SomeLimits) => showPlanLimits(metrics, plan, limits);
+  const plans = createPlans({ ...live, now, onLimits });
+  const banPolicy = createLiveSetting({ ...live, setting: banPolicySetting });
+  const usagePolicy = createLiveSetting({ ...live, setting: usageSetting });
   const addressBlocks = createAddressBlocks({ hashes, invalidValues, now: clock.now });
   const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
   // Gateways on other Redis servers may have the same directory. The port of a private one changes.
@@ -126,15 +123,9 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   const keyUse = createKeyUseReports({ redis, now: clock.now, gateway: hostname() });
   const refusedUse = createRefusedUseReports({ redis, now: clock.now });
   const serviceUse = createServiceUseReports({ redis, usagePolicy, now: clock.now });
+  const enforced = () =>
+    mergeEnforced([plans, banPolicy, usagePolicy].map((settings) => settings.enforced()));
   const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
-
-  function enforced(): EnforcedSettings {
-    const settings = [plans.enforced(), banPolicy.enforced(), usagePolicy.enforced()];
-    return {
-      known: Object.assign({}, ...settings.map(({ known }) => known)),
-      defaults: Object.assign({}, ...settings.map(({ defaults }) => defaults)),
-    };
-  }
 
   metrics.localMode.set(1);
   const localMode = createLocalModeTimes(clock.now);

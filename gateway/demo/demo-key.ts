@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { createApiKeyStore, type ApiKeyStore } from '../operations/api-key-store.ts';
+import { issueKey } from '../operations/keys.ts';
+import type { Session } from '../operations/session.ts';
+import { readKeyOfHash } from '../operations/stored-keys.ts';
 import { withDemoRedis, type DemoRedis } from './demo-redis.ts';
 
 interface DemoKeyDependencies extends Omit<DemoRedis, 'who'> {
@@ -13,7 +15,7 @@ interface DemoKeyDependencies extends Omit<DemoRedis, 'who'> {
 export function provideDemoKey(dependencies: DemoKeyDependencies): Promise<string | undefined> {
   const { dataDirectory, redisUrl, log } = dependencies;
   return withDemoRedis({ redisUrl, log, who: 'npm start' }, 'no demo key can be issued', (session) =>
-    ensureDemoKey(createApiKeyStore(session), dataDirectory),
+    ensureDemoKey(session, dataDirectory),
   );
 }
 
@@ -21,13 +23,15 @@ export function provideDemoKey(dependencies: DemoKeyDependencies): Promise<strin
  * Reuses the key of the last start while it is valid, so that a pasted command goes on working. It is the only key that
  * is kept as text, in a file that only its owner can read.
  */
-async function ensureDemoKey(store: ApiKeyStore, dataDirectory: string): Promise<string> {
+async function ensureDemoKey(session: Session, dataDirectory: string): Promise<string> {
   const file = join(dataDirectory, 'demo-api-key');
   const kept = readKey(file);
-  const record = kept === undefined ? undefined : await store.findByKey(kept);
+  const found = kept === undefined ? undefined : await readKeyOfHash(session.redis, hashApiKey(kept));
+  const record = found?.outcome === 'record' ? found.record : undefined;
   if (kept !== undefined && record !== undefined && apiKeyState(record, Date.now()) === 'valid') return kept;
   // A key without a record was lost with a Redis that keeps its data in memory: it is issued again. A revoked key is not.
-  const { key } = await store.issue({ name: 'demo', plan: 'free' }, record === undefined ? kept : undefined);
+  const reissued = record === undefined ? kept : undefined;
+  const { key } = await issueKey(session, { name: 'demo', plan: 'free' }, reissued);
   writeFileSync(file, `${key}\n`, { mode: 0o600 });
   return key;
 }

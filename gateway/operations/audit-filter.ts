@@ -1,7 +1,7 @@
-import { createApiKeyStore } from './api-key-store.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
+import { findStoredKey } from './stored-keys.ts';
 import { isSameText } from './text-matcher.ts';
 
 /** What entries of the audit log have to match, all of it. A field that is undefined matches every entry. */
@@ -47,9 +47,9 @@ export function auditRange({ since, until }: AuditFilter): { start: string; end:
  * that issued it.
  * @throws InvalidOperation for an API key
  */
-export async function auditTargets(target: string, session: Session): Promise<string[]> {
+export async function auditTargets(target: string, session: Pick<Session, 'redis'>): Promise<string[]> {
   assertNotApiKey(target);
-  const key = await ignoreInvalid(createApiKeyStore(session).find(target));
+  const key = (await ignoreInvalid(findStoredKey(session.redis, target)))?.key;
   const batch = key?.outcome === 'record' ? key.record.batch : undefined;
   return batch === undefined ? [target] : [target, batch];
 }

@@ -13,8 +13,8 @@ import {
   type ScanProgress,
 } from './scan-redis-keys.ts';
 import type { Session } from './session.ts';
+import { readRetentionDays } from './settings.ts';
 import { showStoredKey } from './stored-keys.ts';
-import { readRetentionDays } from './usage-retention-store.ts';
 
 export interface ActiveBan {
   /** Id of the API key. */

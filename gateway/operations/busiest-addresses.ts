@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addressRefusals } from '../quota/busy-addresses.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
-import { activeBlocks, readAddressBlocks } from './address-block-store.ts';
+import { readActiveBlocks } from './address-blocks.ts';
 import { newestSlots } from './busiest-keys.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
@@ -29,16 +29,15 @@ export const presentSlots = 2;
  * @param slotCount presentSlots for those of the last 10 to 20 seconds
  */
 export async function readBusiestAddresses(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  session: Pick<Session, 'redis' | 'now'>,
   count: number,
   slotCount?: number,
 ): Promise<BusyAddress[]> {
-  const slots = newestSlots(now(), slotCount);
-  const [members, stored] = await Promise.all([
-    redis.zunion(slots.length, slots.map(redisKeys.busyAddresses), 'WITHSCORES'),
-    ignoreInvalid(readAddressBlocks(redis)),
+  const slots = newestSlots(session.now(), slotCount);
+  const [members, blocks = []] = await Promise.all([
+    session.redis.zunion(slots.length, slots.map(redisKeys.busyAddresses), 'WITHSCORES'),
+    ignoreInvalid(readActiveBlocks(session)),
   ]);
-  const blocks = activeBlocks(stored?.blocks ?? [], now());
   const byAddress = new Map<string, BusyAddress>();
   for (const [member, refused] of scoredMembers(members)) {
     const [kind, address = ''] = member.split(' ');

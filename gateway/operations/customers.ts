@@ -1,22 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
-import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
+import type { SomeLimits } from '../limits/limits.ts';
 import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
-import type { ByWindow } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, placesOf } from './api-key-index.ts';
-import { changed, changedTemporary, noOwnLimits, type ApiKeyChange } from './api-key-store.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { describeTrial, keyDetailSchema } from './key-detail.ts';
-import { assertLimits, listPlan } from './key-limits.ts';
+import { assertPermitted, changed, changedLimited, listPlan, type LimitedChange } from './key-limits.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
-import { createKeyTrials } from './key-trial.ts';
+import { showTrial } from './key-trial.ts';
 import { keyView, keyViewSchema, limitsView, temporaryView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
-import { assertAccess } from './known-access.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
@@ -24,7 +20,13 @@ import { recordChangeCall } from './record-change-call.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { Session } from './session.ts';
-import { readStoredCustomer, showCustomer, storedCustomerPages, updateCustomer } from './stored-customers.ts';
+import {
+  newCustomer,
+  readStoredCustomer,
+  showCustomer,
+  storedCustomerPages,
+  updateCustomer,
+} from './stored-customers.ts';
 import { maxAttempts, readStoredKey, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
@@ -79,8 +81,7 @@ export interface NewCustomer extends SomeLimits, CustomerTexts {
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface CustomerChange
-  extends CustomerTexts, ByWindow<number | null>, Pick<ApiKeyChange, 'rev' | 'name' | 'plan' | 'temporary'> {}
+export interface CustomerChange extends CustomerTexts, LimitedChange {}
 
 /**
  * Makes a customer without a key.
@@ -91,19 +92,13 @@ export async function createCustomer(
   { contact, notes, reference, ...wanted }: NewCustomer,
 ): Promise<CustomerView> {
   const { redis, audit, now } = session;
-  await assertLimits(redis, wanted);
-  await assertAccess(redis, { ...wanted, scopes: undefined });
-  const record: CustomerRecord = {
-    id: `cus_${randomBytes(9).toString('hex')}`,
-    name: wanted.name,
-    plan: wanted.plan,
-    createdAt: new Date(now()).toISOString(),
-    ...limitsIn(wanted),
+  await assertPermitted(redis, wanted);
+  const texts = {
     contact: contact ?? undefined,
     notes: notes ?? undefined,
     reference: reference ?? undefined,
-    rev: 0,
   };
+  const record = newCustomer({ ...wanted, ...texts }, now());
   await listPlan(redis, record);
   await addCustomerToIndex(session, record);
   const { rev: _unknownYet, ...after } = record;
@@ -128,17 +123,12 @@ export async function changeCustomer(
     assertRev(before, change.rev);
     const edited: CustomerRecord = {
       ...before,
-      name: change.name ?? before.name,
-      plan: change.plan ?? before.plan,
+      ...changedLimited(before, change, now()),
       contact: changed(before.contact, change.contact),
       notes: changed(before.notes, change.notes),
       reference: changed(before.reference, change.reference),
-      ...noOwnLimits,
-      ...changedLimits(before, change),
-      temporary: changedTemporary(before, change, now()),
     };
-    await assertLimits(redis, edited);
-    await assertAccess(redis, { ...edited, scopes: undefined });
+    await assertPermitted(redis, edited);
     await listPlan(redis, edited);
     return edited;
   });
@@ -331,7 +321,7 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
   const [items, limits, trial] = await Promise.all([
     Promise.all(keys.map(({ key, place }) => rowOf(key, place))),
     createLimitsReader(session)(record),
-    ignoreInvalid(createKeyTrials(session).show(id)),
+    ignoreInvalid(showTrial(session, id)),
   ]);
   const place = { customerId: record.id, keyHash: '' };
   const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));

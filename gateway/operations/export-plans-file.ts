@@ -1,22 +1,12 @@
-import type { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
-import { banPolicySetting } from '../quota/ban-policy.ts';
+import { planNamePattern, planSetting } from '../plans/plan-settings.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
-import { fieldsOf } from '../redis/define-setting.ts';
+import type { Fields, Setting } from '../redis/define-setting.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
-import {
-  anonymousInFile,
-  banPolicyInFile,
-  planInFile,
-  readStored,
-  usageInFile,
-  type Fields,
-  type FileSetting,
-} from './file-settings.ts';
-import { planNamePattern } from './plan-name.ts';
 import { comparePlanNames } from './plan-names.ts';
-import { anonymousFileSchema, planFileSchema, plansFileSchema, type PlansFile } from './plans-file-schema.ts';
+import { plansFileSchema, sectionsOf, type PlansFile } from './plans-file-schema.ts';
 import type { Session } from './session.ts';
+import { readStored } from './settings-diff.ts';
 
 export type PlansFileExport =
   | {
@@ -37,8 +27,8 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   const enforced = await readEnforcedValues(session);
   const { listed, enforcedOnly, lost } = await comparePlanNames(session.redis, enforced);
   // In a Redis that has not lost its plans, the others were removed.
-  const plans = [...listed, ...(lost ? enforcedOnly : [])].map(planInFile);
-  const settings = [...plans, anonymousInFile, banPolicyInFile, usageInFile];
+  const plans = [...listed, ...(lost ? enforcedOnly : [])].map(planSetting);
+  const settings: Setting[] = [...plans, ...sectionsOf().map(([setting]) => setting)];
   const stored = await readStored(session.redis, settings);
   const values = new Map<string, object>();
   const warnings: string[] = [];
@@ -46,7 +36,7 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   for (const setting of settings) {
     const fields = stored.get(setting.key) ?? {};
     // A retention that nobody has set or enforces has a default, which the file needs not name.
-    if (setting === usageInFile && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
+    if (setting === usageSetting && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
     const own = parse(setting, fields);
     const other = own.value === undefined ? valueInForce(setting, enforced) : undefined;
     const value = own.value ?? other;
@@ -66,24 +56,15 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   if (issues.length > 0) return { outcome: 'incomplete', issues };
   const file = plansFileSchema.parse({
     plans: Object.fromEntries(plans.map(({ name, target }) => [target, values.get(name)])),
-    anonymous: values.get(anonymousInFile.name),
-    banPolicy: values.get(banPolicyInFile.name),
-    usage: values.get(usageInFile.name),
+    ...Object.fromEntries(sectionsOf().map(([{ name }]) => [name, values.get(name)])),
   });
   return { outcome: 'complete', file, warnings };
 }
 
-const planFields = fieldsOf(planFileSchema);
-const fieldSchemas = new Map<string, z.ZodType<object>>([
-  [anonymousInFile.key, fieldsOf(anonymousFileSchema)],
-  [banPolicySetting.key, banPolicySetting.fields],
-  [usageSetting.key, usageSetting.fields],
-]);
-
 /** Parses the fields of a hash as gateways do. */
-function parse({ key }: FileSetting, fields: Fields): { value?: object; issue: string } {
+function parse(setting: Setting, fields: Fields): { value?: object; issue: string } {
   if (isEmpty(fields)) return { issue: 'is not set' };
-  const parsed = (fieldSchemas.get(key) ?? planFields).safeParse(fields);
+  const parsed = setting.fields.safeParse(fields);
   return parsed.success
     ? { value: parsed.data, issue: '' }
     : { issue: describeIssues(parsed.error).join('; ') };
@@ -92,7 +73,7 @@ function parse({ key }: FileSetting, fields: Fields): { value?: object; issue: s
 const isEmpty = (fields: Fields) => Object.keys(fields).length === 0;
 
 /** @returns undefined if no gateway runs, or they do not agree */
-function valueInForce(setting: FileSetting, enforced: EnforcedValues): object | undefined {
+function valueInForce(setting: Setting, enforced: EnforcedValues): object | undefined {
   const [fields, ...others] = enforced.of(setting.key);
   return fields === undefined || others.length > 0 ? undefined : parse(setting, fields).value;
 }

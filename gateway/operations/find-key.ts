@@ -1,12 +1,18 @@
 import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { keyPattern, keyPrefix } from '../config/key-prefix.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { readKeyOfHash, type StoredApiKey } from './stored-keys.ts';
 
 /** Characters that may be part of a key. */
 const candidates = keyPattern(/[0-9A-Za-z]+/g);
+/** A SHA-256, such as in the name of a Redis key or in a log. */
+const keyHashes = /(?<![\da-f])[\da-f]{64}(?![\da-f])/gi;
+
+const noRecord =
+  'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago';
 
 /**
  * Finds the record of an API key by the key itself, which never leaves this process: only its hash does.
@@ -22,17 +28,33 @@ export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): 
     );
   }
   if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
-  const place = await placeOfHash(redis, hashApiKey(key));
-  const found = place && (await readStoredKey(redis, '', place))?.key;
-  if (found === undefined) {
-    throw new InvalidOperation(
-      'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',
-    );
-  }
+  const found = await readKeyOfHash(redis, hashApiKey(key));
+  if (found === undefined) throw new InvalidOperation(noRecord);
   if (found.outcome === 'record') return found;
   throw new InvalidOperation(
     `the record ${found.where} is invalid: ${found.issues.join('; ')}; its id is its field id`,
   );
+}
+
+/**
+ * Finds the id of an API key by the key itself, or by its SHA-256, also in the middle of a text. A record that was edited into an
+ * invalid one is found as well.
+ * @throws InvalidOperation as findKey does
+ */
+export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>): Promise<string> {
+  const hashed = Array.from(apiKeysIn(text), hashApiKey);
+  const found = new Set([...hashed, ...(text.match(keyHashes) ?? []).map((hash) => hash.toLowerCase())]);
+  const [keyHash] = found;
+  if (keyHash === undefined) {
+    throw new InvalidOperation(
+      `the text contains no complete API key: a key is ${keyPrefix()} and 38 letters and digits, of which the last six are a checksum`,
+    );
+  }
+  if (found.size > 1) throw new InvalidOperation(`the text contains ${found.size} API keys: give one`);
+  const place = await placeOfHash(redis, keyHash);
+  const id = place && (await redis.hget(redisKeys.apiKey(place), 'id').catch(() => null));
+  if (id) return id;
+  throw new InvalidOperation(noRecord);
 }
 
 /** @returns the API keys in a text, each once */

@@ -1,12 +1,11 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
-import { placeOfHash } from './api-key-index.ts';
-import type { ApiKeyStore } from './api-key-store.ts';
 import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { listKeys } from './keys.ts';
 import { searchText } from './search-keys.ts';
 import type { Session } from './session.ts';
-import { findStoredKey, readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { findStoredKey, readKeyOfHash, type StoredApiKey } from './stored-keys.ts';
 
 /** A line of a list of keys. */
 export interface KeyLine {
@@ -26,10 +25,10 @@ function isHint(text: string): boolean {
  */
 export async function findListedKeys(
   lines: readonly KeyLine[],
-  store: Pick<ApiKeyStore, 'list'>,
-  { redis }: Pick<Session, 'redis'>,
+  session: Pick<Session, 'redis' | 'now'>,
 ): Promise<StoredApiKey[]> {
-  const idsOf = await readHints(lines, store);
+  const { redis } = session;
+  const idsOf = await readHints(lines, session);
   const found = new Map<string, StoredApiKey>();
   for (const { line, text } of lines) {
     const key = await findOne(text).catch((error: unknown) => {
@@ -44,8 +43,7 @@ export async function findListedKeys(
   async function findOne(text: string): Promise<StoredApiKey> {
     const [secret] = apiKeysIn(text);
     if (secret !== undefined) {
-      const place = await placeOfHash(redis, hashApiKey(secret));
-      const key = place && (await readStoredKey(redis, '', place))?.key;
+      const key = await readKeyOfHash(redis, hashApiKey(secret));
       if (key?.outcome === 'record') return key;
       throw new InvalidOperation('this API key has no valid record');
     }
@@ -66,7 +64,7 @@ export async function findListedKeys(
 /** Ids of the keys by hint, as far as the list has hints. */
 async function readHints(
   lines: readonly KeyLine[],
-  store: Pick<ApiKeyStore, 'list'>,
+  session: Pick<Session, 'redis' | 'now'>,
 ): Promise<Map<string, string[]>> {
   const ids = new Map(
     lines
@@ -75,7 +73,7 @@ async function readHints(
       .map((hint): [string, string[]] => [hint, []]),
   );
   if (ids.size === 0) return ids;
-  for await (const page of store.list()) {
+  for await (const page of listKeys(session)) {
     for (const key of page)
       if (key.outcome === 'record') ids.get(searchText(key.record.hint))?.push(key.record.id);
   }

@@ -1,29 +1,21 @@
 import { stringify } from 'yaml';
 import { windowNames } from '../limits/windows.ts';
-import { banPolicySetting } from '../quota/ban-policy.ts';
-import { usageSetting } from '../quota/usage-policy.ts';
-import {
-  anonymousFileSchema,
-  planFileSchema,
-  plansSectionSchema,
-  type PlansFile,
-} from './plans-file-schema.ts';
+import { planValues } from '../plans/plan-settings.ts';
+import type { Setting } from '../redis/define-setting.ts';
+import { plansSectionSchema, sectionsOf, type PlansFile } from './plans-file-schema.ts';
 
 /**
  * Formats a file of plans as YAML, with comments that name the units. parsePlansFile reads it.
  * @param schema URL or path of the JSON Schema, with which editors complete and check the file
  */
-export function formatPlansFile(
-  { plans = {}, anonymous, banPolicy, usage }: PlansFile,
-  schema: string,
-): string {
-  const limits = Object.entries(plans).flatMap(([name, plan]) =>
+export function formatPlansFile(file: PlansFile, schema: string): string {
+  const limits = Object.entries(file.plans ?? {}).flatMap(([name, plan]) =>
     // A name such as "true" or "null" needs quotes.
     [`  ${stringify(name).trim()}:`].concat(
       windowNames.flatMap((window) => (plan[window] === undefined ? [] : `    ${window}: ${plan[window]}`)),
     ),
   );
-  const units = Object.entries(planFileSchema.shape).map(
+  const units = Object.entries(planValues.shape).map(
     ([field, { description }]) => `${field}: ${description}`,
   );
   return [
@@ -34,29 +26,20 @@ export function formatPlansFile(
     `# ${units.join('; ')}.`,
     'plans:',
     ...limits,
-    ...section('anonymous', anonymousFileSchema, anonymous),
-    ...section('banPolicy', banPolicySetting.values, banPolicy),
-    ...section('usage', usageSetting.values, usage),
+    ...sectionsOf(file).flatMap(([setting, values]) => section(setting, values)),
     '',
   ].join('\n');
 }
 
-interface Described {
-  description?: string | undefined;
-}
-
-interface SectionSchema extends Described {
-  shape: Readonly<Record<string, Described>>;
-}
-
-function section(name: string, schema: SectionSchema, values: object | undefined): string[] {
+function section({ name, values: schema }: Setting, values: object | undefined): string[] {
   if (values === undefined) return [];
+  const shape: Readonly<Record<string, { description?: string | undefined }>> = schema.shape;
   const lines = Object.entries(values).map(
-    ([field, value]) => `  ${field}: ${value} # ${schema.shape[field]?.description}`,
+    ([field, value]) => `  ${field}: ${value} # ${shape[field]?.description}`,
   );
   return ['', `# ${sentence(schema)}`, `${name}:`, ...lines];
 }
 
-function sentence({ description = '' }: Described): string {
+function sentence({ description = '' }: { description?: string | undefined }): string {
   return `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
 }

@@ -3,15 +3,14 @@ import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { withLimits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
-import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySetting, strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse, readRefusedUse, refusedUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { isListed, placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
-import { createBanPolicyStore } from './ban-policy-store.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import { createKeyTrials, type KeyOnTrial } from './key-trial.ts';
+import { showTrial, type KeyOnTrial } from './key-trial.ts';
 import { keyStates, keyView, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
 import {
@@ -22,6 +21,7 @@ import {
 } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
+import { showSetting } from './settings.ts';
 import { readStoredKey } from './stored-keys.ts';
 import { readTrialCounts, trialCounts } from './trial-report.ts';
 import { UnknownKey } from './unknown-key.ts';
@@ -127,8 +127,8 @@ async function describeRecord(
   const { redis } = session;
   const [limits, policy, trial] = await Promise.all([
     createLimitsReader(session)(record),
-    ignoreInvalid(createBanPolicyStore(session).show()),
-    ignoreInvalid(createKeyTrials(session).show(record.id)),
+    ignoreInvalid(showSetting(session, banPolicySetting)),
+    ignoreInvalid(showTrial(session, record.id)),
   ]);
   const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
   const [ban, keyUse, refusedUse] = await Promise.all([

@@ -1,23 +1,18 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { changedLimits, doubtfulPairs } from '../limits/limits.ts';
+import { doubtfulPairs } from '../limits/limits.ts';
 import type { OwnLimits } from '../limits/temporary-limits.ts';
-import { windowNames, type WindowName } from '../limits/windows.ts';
+import { windowNames } from '../limits/windows.ts';
 import { isCustomerId } from '../redis/redis-keys.ts';
-import { changedTemporary, type ApiKeyChange } from './api-key-store.ts';
 import { findBan } from './bans.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { assertLimits } from './key-limits.ts';
+import { assertPermitted, changedLimited, type LimitedChange } from './key-limits.ts';
 import { readKeyWindows } from './key-windows.ts';
-import { assertAccess } from './known-access.ts';
 import { showLimited } from './limited.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { findPastImpacts, pastImpactSchema, readPastUseOfKey } from './past-impact.ts';
 import type { Session } from './session.ts';
-
-/** Plan and own limits that a key is to have. Undefined leaves one unchanged; null removes an own limit. */
-export type LimitsChange = Pick<ApiKeyChange, WindowName | 'plan' | 'temporary'>;
 
 /** Limits of a key, and what its next request gets with them. */
 const limitsViewSchema = z
@@ -41,18 +36,12 @@ export type KeyEffect = z.infer<typeof keyEffectSchema>;
  * Tells what other limits would do to the next request of a key, or of a customer. Changes nothing.
  * @throws InvalidOperation as the change itself would
  */
-export async function readKeyEffect(session: Session, id: string, change: LimitsChange): Promise<KeyEffect> {
+export async function readKeyEffect(session: Session, id: string, change: LimitedChange): Promise<KeyEffect> {
   const { redis, now } = session;
   const { place, record } = await showLimited(redis, id);
   if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
-  const edited = {
-    plan: change.plan ?? record.plan,
-    scopes: record.scopes,
-    ...changedLimits(record, change),
-    temporary: changedTemporary(record, change, now()),
-  };
-  await assertLimits(redis, edited);
-  await assertAccess(redis, edited);
+  const edited = { ...changedLimited(record, change, now()), scopes: record.scopes };
+  await assertPermitted(redis, edited);
   const state = apiKeyState(record, now());
   const limitsOf = createLimitsReader(session);
   const found = await findBan(session, place);

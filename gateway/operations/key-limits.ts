@@ -1,15 +1,82 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { completeLimits, issueOf, type SomeLimits } from '../limits/limits.ts';
-import { windowNames } from '../limits/windows.ts';
-import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
+import type { CustomerLimits } from '../api-keys/customer-record.ts';
+import { missingScopes } from '../limits/access.ts';
+import { changedLimits, completeLimits, issueOf, limitsIn, type SomeLimits } from '../limits/limits.ts';
+import {
+  lowestOwnLimits,
+  temporaryAt,
+  type OwnLimits,
+  type TemporaryLimits,
+} from '../limits/temporary-limits.ts';
+import { windowNames, windows, type ByWindow } from '../limits/windows.ts';
+import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plan-settings.ts';
+import { readProcessStatuses } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlanNames } from './plan-names.ts';
-import { readPlanLimits } from './plan-store.ts';
+import { readPlanLimits } from './plans.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
+/** A change of what a customer and its keys have in common. Undefined leaves a field unchanged; null removes it. */
+export interface LimitedChange extends ByWindow<number | null> {
+  /** Rev of the record that the change is based on; any if undefined. */
+  rev?: number | undefined;
+  name?: string | undefined;
+  plan?: string | undefined;
+  temporary?: (SomeLimits & { until: Date }) | null | undefined;
+}
+
+/** What they have in common after a change. @throws InvalidOperation for temporary limits that end in the past */
+export function changedLimited(
+  record: CustomerLimits & { name: string },
+  change: LimitedChange,
+  nowMs: number,
+): CustomerLimits & { name: string } {
+  return {
+    name: change.name ?? record.name,
+    plan: change.plan ?? record.plan,
+    ...noOwnLimits,
+    ...changedLimits(record, change),
+    temporary: changedTemporary(record, change, nowMs),
+  };
+}
+
+/** Before the limits of a record that may have fewer than before. */
+const noOwnLimits: SomeLimits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
+
+function changedTemporary(
+  record: CustomerLimits,
+  { temporary }: LimitedChange,
+  nowMs: number,
+): TemporaryLimits | undefined {
+  assertFuture(temporary?.until, nowMs, 'the end of the temporary limits');
+  return changed(
+    temporaryAt(record, nowMs),
+    temporary && { ...limitsIn(temporary), until: temporary.until.toISOString() },
+  );
+}
+
+/** A field after a change: undefined leaves it as it is, null removes it. */
+export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
+  return change === undefined ? value : (change ?? undefined);
+}
+
+/** @throws InvalidOperation for a time in the past */
+export function assertFuture(time: Date | null | undefined, nowMs: number, what = 'the expiry'): void {
+  if (time instanceof Date && time.getTime() <= nowMs) {
+    throw new InvalidOperation(`${what} is in the past`);
+  }
+}
+
 type KeyLimits = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
+type KeyAccess = OwnLimits & Pick<ApiKeyRecord, 'scopes'>;
+
+/** @throws InvalidOperation as assertLimits and assertAccess do */
+export async function assertPermitted(redis: RedisClient, key: KeyLimits & KeyAccess): Promise<void> {
+  await assertLimits(redis, key);
+  await assertAccess(redis, key);
+}
 
 /**
  * @throws InvalidOperation if the plan does not exist, is not set in Redis, or lacks a limit that the key does not set
@@ -33,6 +100,35 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
       );
     }
     throw unknownPlan(plan, await readPlanNames(redis));
+  }
+}
+
+/**
+ * Compares scopes and own limits of a key with what the operations ask, which the gateways that run say.
+ * @throws InvalidOperation for a scope that no operation needs, and for a limit that is less than one costs that the key may
+ * call
+ */
+export async function assertAccess(redis: RedisClient, { scopes, ...own }: KeyAccess): Promise<void> {
+  const limits = lowestOwnLimits(own);
+  const limited = windows.flatMap(({ name, each }) => {
+    const limit = limits[name];
+    return limit === undefined ? [] : [{ name, each, limit }];
+  });
+  if (scopes === undefined && limited.length === 0) return;
+  const found = (await readProcessStatuses(redis)).flatMap(({ access }) => access ?? []);
+  const known = new Set(found.flatMap((access) => access.scopes));
+  const unknown = known.size === 0 ? undefined : scopes?.find((scope) => !known.has(scope));
+  if (unknown !== undefined) {
+    throw new InvalidOperation(
+      `no operation needs the scope ${unknown}; known are ${[...known].toSorted().join(', ')}`,
+    );
+  }
+  for (const { operation, units, scopes: needed } of found.flatMap(({ costs }) => costs)) {
+    const below = limited.find(({ limit }) => limit < units);
+    if (below === undefined || missingScopes(needed, scopes).length > 0) continue;
+    throw new InvalidOperation(
+      `${operation} costs ${units}, more than the limit of ${below.limit} ${below.each}: give the key a higher one, or scopes without ${needed.join(' and ')}`,
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import type { CustomerLimits } from '../api-keys/customer-record.ts';
 import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { limitedAt } from '../limits/temporary-limits.ts';
 import { byWindow } from '../limits/windows.ts';
-import { enterprisePlan } from '../plans/plans.ts';
+import { enterprisePlan } from '../plans/plan-settings.ts';
 import {
   parseTrial,
   trialFields,
@@ -11,12 +11,13 @@ import {
   type TrialLimits,
 } from '../plans/trial.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { showLimited, updateLimits, type Limited } from './limited.ts';
-import { readPlanLimits } from './plan-store.ts';
 import { newTrial, noTrial, validTrial } from './plan-trial.ts';
+import { readPlanLimits } from './plans.ts';
 import type { Session } from './session.ts';
 
 /** A customer, or a key of one, with the limits in force and those on trial. */
@@ -36,93 +37,89 @@ export interface KeyTrialChange {
   after: Limited;
 }
 
-/**
- * Limits on trial of a customer, which go before those of its plan. Every change is in force from the next request of any of its
- * keys on. Each function takes the id of the customer or of one of its keys, and throws InvalidOperation if there is none, or
- * its record is invalid.
- */
-export interface KeyTrials {
-  show(id: string): Promise<KeyOnTrial>;
-  /**
-   * Starts a trial, or replaces the one that runs; the counts start over. A window that is not named stays as enforced.
-   * @throws InvalidOperation for a revoked key
-   */
-  start(id: string, limits: SomeLimits): Promise<KeyTrialChange>;
-  /** @throws InvalidOperation if the customer has no trial of its own */
-  stop(id: string): Promise<KeyTrialChange>;
-  /** Makes the limits on trial own limits of the customer and ends the trial, in one step. @throws InvalidOperation as stop does */
-  apply(id: string): Promise<KeyTrialChange>;
-}
-
 /** Trial in a hash. */
 interface StoredTrial extends ParsedTrial {
   /** Whether the hash has any of its fields, even invalid ones. */
   present: boolean;
 }
 
-export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
-  async function readTrial(hashKey: string): Promise<StoredTrial> {
-    const texts = await redis.hmget(hashKey, ...trialFields).catch((error: unknown) => {
-      if (isWrongType(error)) return undefined;
-      throw error;
-    });
-    if (texts === undefined) return { trial: undefined, issues: ['is not a hash'], present: false };
-    const parsed = parseTrial(Object.fromEntries(trialFields.map((field, index) => [field, texts[index]])));
-    return { ...parsed, present: texts.some((text) => text !== null) };
-  }
+async function readTrial(redis: RedisClient, hashKey: string): Promise<StoredTrial> {
+  const texts = await unlessWrongType(redis.hmget(hashKey, ...trialFields), undefined);
+  if (texts === undefined) return { trial: undefined, issues: ['is not a hash'], present: false };
+  const parsed = parseTrial(Object.fromEntries(trialFields.map((field, index) => [field, texts[index]])));
+  return { ...parsed, present: texts.some((text) => text !== null) };
+}
 
-  async function change(
-    id: string,
-    action: AuditAction,
-    edit: (record: Limited, own: StoredTrial) => CustomerLimits,
-  ): Promise<KeyTrialChange> {
-    let before: Limited | undefined;
-    const after = await updateLimits({ redis, audit }, id, action, async (record) => {
-      before = record;
-      return edit(record, await readTrial(redisKeys.customer(record.customerId)));
-    });
-    if (before === undefined) throw new Error(`${action} has decided nothing`);
-    return { before, after };
-  }
-
+/**
+ * A customer with its trial, which goes before that of its plan. This function and those that change it take the id of the
+ * customer or of one of its keys, and throw InvalidOperation if there is none, or its record is invalid.
+ */
+export async function showTrial(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  id: string,
+): Promise<KeyOnTrial> {
+  const { place, record } = await showLimited(redis, id);
+  const [texts, own, ofPlan] = await Promise.all([
+    readPlanLimits(redis, record.plan),
+    readTrial(redis, redisKeys.customer(record.customerId)),
+    record.plan === enterprisePlan ? undefined : readTrial(redis, redisKeys.plan(record.plan)),
+  ]);
+  const limited = limitedAt(record, now());
+  const limits = completeLimits(byWindow((name) => limited[name] ?? parseLimit(texts[name])));
+  const trial = limits && trialLimitsOf(limited, ofPlan?.trial, limits);
   return {
-    async show(id) {
-      const { place, record } = await showLimited(redis, id);
-      const [texts, own, ofPlan] = await Promise.all([
-        readPlanLimits(redis, record.plan),
-        readTrial(redisKeys.customer(record.customerId)),
-        record.plan === enterprisePlan ? undefined : readTrial(redisKeys.plan(record.plan)),
-      ]);
-      const limited = limitedAt(record, now());
-      const limits = completeLimits(byWindow((name) => limited[name] ?? parseLimit(texts[name])));
-      const trial = limits && trialLimitsOf(limited, ofPlan?.trial, limits);
-      return {
-        place,
-        record,
-        limits,
-        trial: trial && { from: record.trial === undefined ? 'plan' : 'key', limits: trial },
-        issues: [
-          ...own.issues,
-          ...(ofPlan?.issues ?? []).map((issue) => `${redisKeys.plan(record.plan)}: ${issue}`),
-        ],
-      };
-    },
-    start: (id, limits) =>
-      change(id, 'keys.trial', (record) => {
-        if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
-        return { ...record, trial: newTrial(limits, now(), record.trial) };
-      }),
-    stop: (id) =>
-      change(id, 'keys.trial-stop', (record, { present }) => {
-        if (!present) throw noTrial(itself(id));
-        return { ...record, trial: undefined };
-      }),
-    apply: (id) =>
-      change(id, 'keys.trial-apply', (record, { issues }) => {
-        const trial = validTrial({ trial: record.trial, issues }, itself(id));
-        return { ...record, ...limitsIn(trial), trial: undefined };
-      }),
+    place,
+    record,
+    limits,
+    trial: trial && { from: record.trial === undefined ? 'plan' : 'key', limits: trial },
+    issues: [
+      ...own.issues,
+      ...(ofPlan?.issues ?? []).map((issue) => `${redisKeys.plan(record.plan)}: ${issue}`),
+    ],
   };
+}
+
+/**
+ * Starts a trial, or replaces the one that runs; the counts start over. In force from the next request of any of its keys on, like
+ * all changes. A window that is not named stays as enforced.
+ * @throws InvalidOperation for a revoked key
+ */
+export function startTrial(session: Session, id: string, limits: SomeLimits): Promise<KeyTrialChange> {
+  return changeTrial(session, id, 'keys.trial', (record) => {
+    if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
+    return { ...record, trial: newTrial(limits, session.now(), record.trial) };
+  });
+}
+
+/** @throws InvalidOperation if the customer has no trial of its own */
+export function stopTrial(session: Session, id: string): Promise<KeyTrialChange> {
+  return changeTrial(session, id, 'keys.trial-stop', (record, { present }) => {
+    if (!present) throw noTrial(itself(id));
+    return { ...record, trial: undefined };
+  });
+}
+
+/** Makes the limits on trial own limits of the customer and ends the trial, in one step. @throws InvalidOperation as stopTrial does */
+export function applyTrial(session: Session, id: string): Promise<KeyTrialChange> {
+  return changeTrial(session, id, 'keys.trial-apply', (record, { issues }) => {
+    const trial = validTrial({ trial: record.trial, issues }, itself(id));
+    return { ...record, ...limitsIn(trial), trial: undefined };
+  });
+}
+
+async function changeTrial(
+  session: Session,
+  id: string,
+  action: AuditAction,
+  edit: (record: Limited, own: StoredTrial) => CustomerLimits,
+): Promise<KeyTrialChange> {
+  let before: Limited | undefined;
+  const after = await updateLimits(session, id, action, async (record) => {
+    before = record;
+    return edit(record, await readTrial(session.redis, redisKeys.customer(record.customerId)));
+  });
+  if (before === undefined) throw new Error(`${action} has decided nothing`);
+  return { before, after };
 }
 
 const itself = (id: string) => `the customer ${isCustomerId(id) ? '' : 'of '}${id} itself`;

@@ -1,14 +1,14 @@
 import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { parseLimit } from '../limits/limits.ts';
 import { byWindow } from '../limits/windows.ts';
-import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
-import { createBanPolicyStore } from './ban-policy-store.ts';
+import { banPolicySetting, strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows, type WindowViews } from './key-windows.ts';
 import { showLimited } from './limited.ts';
-import { readPlanLimits } from './plan-store.ts';
+import { readPlanLimits } from './plans.ts';
 import type { Session } from './session.ts';
+import { showSetting } from './settings.ts';
 
 /** Usage of a key, or of a customer without bans and strikes, as operators see it. */
 export interface KeyUsage extends WindowViews {
@@ -35,7 +35,7 @@ export interface UsageReader {
 /** Creates a reader that reads the ban policy once for all keys. */
 export async function createUsageReader(session: Session): Promise<UsageReader> {
   const { redis, now } = session;
-  const policy = await ignoreInvalid(createBanPolicyStore(session).show());
+  const policy = await ignoreInvalid(showSetting(session, banPolicySetting));
 
   return {
     policy,

@@ -11,10 +11,10 @@ import {
   type ByWindow,
   type WindowName,
 } from '../limits/windows.ts';
-import { enterprisePlan } from '../plans/plans.ts';
+import { enterprisePlan } from '../plans/plan-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import { readPlanLimits } from './plan-store.ts';
+import { readPlanLimits } from './plans.ts';
 import type { Session } from './session.ts';
 
 /** Limit of one window of a key, and where it comes from. */

@@ -3,7 +3,7 @@ import { placesOf } from './api-key-index.ts';
 import type { ScoredMember } from './scored-pages.ts';
 import { keyTextMatcher } from './search-keys.ts';
 import type { Session } from './session.ts';
-import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { lostKey, readStoredKey, type StoredApiKey } from './stored-keys.ts';
 
 /** A key with its place in a sorted set of ids. */
 export interface PlacedKey {
@@ -56,14 +56,4 @@ export async function lookUpPlaces(
     }),
   );
   return found.filter((key) => key !== undefined);
-}
-
-function lostKey(id: string): StoredApiKey {
-  return {
-    outcome: 'invalid',
-    id,
-    issues: [`its hash is missing in ${redisKeys.apiKeyIds}`],
-    revoked: false,
-    where: redisKeys.apiKeyIds,
-  };
 }

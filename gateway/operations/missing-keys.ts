@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { ApiKeyStore } from './api-key-store.ts';
-
-export type IndexInspection = Pick<ApiKeyStore, 'indexSizes' | 'findUnindexed'>;
+import { indexSizes } from './api-key-index.ts';
+import { findUnindexed } from './scan-records.ts';
 
 /** Longer than a key that is being issued or imported is in only one part of the index. */
 const issueMs = 250;
@@ -12,16 +12,16 @@ const issueMs = 250;
  * @param sample whether to look at some records even if the index is not empty
  * @returns a description; undefined if nothing is missing
  */
-export async function detectMissingKeys(store: IndexInspection, sample = false): Promise<string | undefined> {
-  if ((await compareIndex(store, sample)) === undefined) return undefined;
+export async function detectMissingKeys(redis: RedisClient, sample = false): Promise<string | undefined> {
+  if ((await compareIndex(redis, sample)) === undefined) return undefined;
   await sleep(issueMs);
-  return compareIndex(store, sample);
+  return compareIndex(redis, sample);
 }
 
-async function compareIndex(store: IndexInspection, sample: boolean): Promise<string | undefined> {
+async function compareIndex(redis: RedisClient, sample: boolean): Promise<string | undefined> {
   const { apiKeysByCreation, apiKeyIds } = redisKeys;
-  const { listed, hashed } = await store.indexSizes();
+  const { listed, hashed } = await indexSizes(redis);
   if (listed !== hashed) return `${apiKeysByCreation} has ${listed} ids and ${apiKeyIds} has ${hashed}`;
-  const unindexed = sample || listed === 0 ? await store.findUnindexed() : undefined;
+  const unindexed = sample || listed === 0 ? await findUnindexed(redis) : undefined;
   return unindexed === undefined ? undefined : `${apiKeyIds} lacks ${unindexed}, whose record exists`;
 }

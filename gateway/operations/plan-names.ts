@@ -1,4 +1,4 @@
-import { builtInLimits, defaultPlans, enterprisePlan, planOfKey } from '../plans/plans.ts';
+import { builtInPlans, defaultPlans, enterprisePlan, planOfKey } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';
@@ -16,8 +16,8 @@ export interface PlanNames {
 export async function comparePlanNames(redis: RedisClient, enforced: EnforcedValues): Promise<PlanNames> {
   const stored = await redis.smembers(redisKeys.planNames);
   const builtIn = Object.keys(defaultPlans);
-  const own = stored.filter((name) => !Object.hasOwn(builtInLimits, name)).toSorted();
-  const known = new Set([...stored, ...Object.keys(builtInLimits)]);
+  const own = stored.filter((name) => !builtInPlans.has(name)).toSorted();
+  const known = new Set([...stored, ...builtInPlans.keys()]);
   const others = new Set(enforced.keys.flatMap(planOfKey).filter((name) => !known.has(name)));
   return {
     listed: [...builtIn, ...own],

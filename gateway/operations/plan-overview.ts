@@ -1,10 +1,10 @@
 import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
+import { anonymousPlan, enterprisePlan } from '../plans/plan-settings.ts';
 import { parseTrial, type Trial } from '../plans/trial.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { createPlanStore, type ListedPlan } from './plan-store.ts';
+import { readPlans, type ListedPlan } from './plans.ts';
 import type { Session } from './session.ts';
 import { readSettings } from './settings-hash.ts';
 
@@ -28,7 +28,7 @@ export type PlanOverview = ListedPlan & {
 export async function readPlanOverviews(
   session: Session,
 ): Promise<{ plans: PlanOverview[]; gateways: number }> {
-  const { plans, gateways } = await createPlanStore(session).list();
+  const { plans, gateways } = await readPlans(session);
   return { plans: await Promise.all(plans.map((plan) => overviewOf(session, plan))), gateways };
 }
 

@@ -1,10 +1,12 @@
 import { keyPrefix } from '../config/key-prefix.ts';
 import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { byWindow, windowNames } from '../limits/windows.ts';
-import { anonymousPlan, builtInLimits, enterprisePlan } from '../plans/plans.ts';
+import { anonymousPlan, builtInPlans, enterprisePlan } from '../plans/plan-settings.ts';
 import { formatTrial, parseTrial, trialFields, type Trial } from '../plans/trial.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
+import type { Fields } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
@@ -26,88 +28,96 @@ export interface PlanTrialChange {
   after: PlanOnTrial;
 }
 
+/** Called before a change; refuses it by throwing. */
+type ApproveTrialChange = (change: PlanTrialChange) => void;
+
 /**
- * Limits on trial of a plan. Every change is in force on all gateways within a second.
- * Each function throws InvalidOperation for enterprise and anonymous, and for a plan that has no valid limits in Redis.
+ * A plan with its trial. This function and those that change it throw InvalidOperation for enterprise and anonymous, and for a
+ * plan that has no valid limits in Redis.
  */
-export interface PlanTrials {
-  show(name: string): Promise<PlanOnTrial>;
-  /** Starts a trial, or replaces the one that runs; the counts start over. A window that is not named stays as enforced. */
-  start(name: string, limits: SomeLimits, approve?: ApproveTrialChange): Promise<PlanTrialChange>;
-  /** @throws InvalidOperation if there is no trial */
-  stop(name: string, approve?: ApproveTrialChange): Promise<PlanTrialChange>;
-  /** Makes the limits on trial the limits of the plan and ends the trial, in one step. @throws InvalidOperation as stop does */
-  apply(name: string, approve?: ApproveTrialChange): Promise<PlanTrialChange>;
+export async function showPlanTrial({ redis }: Pick<Session, 'redis'>, name: string): Promise<PlanOnTrial> {
+  assertHasTrials(name);
+  return parsePlan(redis, name, await readSettings(redis, redisKeys.plan(name)));
 }
 
-/** Called before the change; refuses it by throwing. */
-export type ApproveTrialChange = (change: PlanTrialChange) => void;
+/**
+ * Starts a trial, or replaces the one that runs; the counts start over. In force on all gateways within a second, like all changes.
+ * A window that is not named stays as enforced.
+ */
+export function startPlanTrial(
+  session: Session,
+  name: string,
+  limits: SomeLimits,
+  approve?: ApproveTrialChange,
+): Promise<PlanTrialChange> {
+  return changeTrial(session, name, 'plans.trial', approve, (plan) => {
+    const trial = newTrial(limits, session.now(), plan.trial);
+    return { ...plan, trial, issues: [] };
+  });
+}
 
-export function createPlanTrials(session: Session): PlanTrials {
-  const { redis, now } = session;
+/** @throws InvalidOperation if there is no trial */
+export function stopPlanTrial(
+  session: Session,
+  name: string,
+  approve?: ApproveTrialChange,
+): Promise<PlanTrialChange> {
+  return changeTrial(session, name, 'plans.trial-stop', approve, (plan, fields) => {
+    // Invalid fields are removed, too.
+    if (!trialFields.some((field) => Object.hasOwn(fields, field))) throw noTrial(`the plan ${name}`);
+    return { ...plan, trial: undefined, issues: [] };
+  });
+}
 
-  async function parsePlan(name: string, fields: Record<string, string>): Promise<PlanOnTrial> {
-    const limits = completeLimits(byWindow((window) => parseLimit(fields[window])));
-    if (Object.keys(fields).length === 0) await assertListed(name);
-    if (limits === undefined) {
-      throw new InvalidOperation(
-        `the plan ${name} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
-      );
-    }
-    return { name, limits, ...parseTrial(fields) };
+/** Makes the limits on trial the limits of the plan and ends the trial, in one step. @throws InvalidOperation as stopPlanTrial does */
+export function applyPlanTrial(
+  session: Session,
+  name: string,
+  approve?: ApproveTrialChange,
+): Promise<PlanTrialChange> {
+  return changeTrial(session, name, 'plans.trial-apply', approve, (plan) => {
+    const limits = { ...plan.limits, ...limitsIn(validTrial(plan, `the plan ${name}`)) };
+    return { ...plan, limits, trial: undefined };
+  });
+}
+
+/** @param edit returns the plan as it should be */
+async function changeTrial(
+  session: Session,
+  name: string,
+  action: AuditAction,
+  approve: ApproveTrialChange | undefined,
+  edit: (plan: PlanOnTrial, fields: Fields) => PlanOnTrial,
+): Promise<PlanTrialChange> {
+  assertHasTrials(name);
+  return changeSettings(session, redisKeys.plan(name), async (fields) => {
+    const before = await parsePlan(session.redis, name, fields);
+    const after = edit(before, fields);
+    approve?.({ before, after });
+    return {
+      before,
+      after,
+      fields: { ...textFields(after.limits), ...formatTrial(after.trial) },
+      entry: { action, target: name, before: auditView(before), after: auditView(after) },
+    };
+  });
+}
+
+async function parsePlan(redis: RedisClient, name: string, fields: Fields): Promise<PlanOnTrial> {
+  const limits = completeLimits(byWindow((window) => parseLimit(fields[window])));
+  if (Object.keys(fields).length === 0) await assertListed(redis, name);
+  if (limits === undefined) {
+    throw new InvalidOperation(
+      `the plan ${name} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
+    );
   }
+  return { name, limits, ...parseTrial(fields) };
+}
 
-  /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
-  async function assertListed(name: string): Promise<void> {
-    const names = [...Object.keys(builtInLimits), ...(await redis.smembers(redisKeys.planNames))];
-    if (!names.includes(name)) throw unknownPlan(name, names);
-  }
-
-  /** @param edit returns the plan as it should be */
-  async function change(
-    name: string,
-    action: AuditAction,
-    approve: ApproveTrialChange | undefined,
-    edit: (plan: PlanOnTrial, fields: Record<string, string>) => PlanOnTrial,
-  ): Promise<PlanTrialChange> {
-    assertHasTrials(name);
-    let result: PlanTrialChange | undefined;
-    await changeSettings(session, redisKeys.plan(name), async (fields) => {
-      const before = await parsePlan(name, fields);
-      const after = edit(before, fields);
-      result = { before, after };
-      approve?.(result);
-      return {
-        fields: { ...textFields(after.limits), ...formatTrial(after.trial) },
-        entry: { action, target: name, before: auditView(before), after: auditView(after) },
-      };
-    });
-    if (result === undefined) throw new Error(`${action} has decided nothing`);
-    return result;
-  }
-
-  return {
-    async show(name) {
-      assertHasTrials(name);
-      return parsePlan(name, await readSettings(redis, redisKeys.plan(name)));
-    },
-    start: (name, limits, approve) =>
-      change(name, 'plans.trial', approve, (plan) => {
-        const trial = newTrial(limits, now(), plan.trial);
-        return { ...plan, trial, issues: [] };
-      }),
-    stop: (name, approve) =>
-      change(name, 'plans.trial-stop', approve, (plan, fields) => {
-        // Invalid fields are removed, too.
-        if (!trialFields.some((field) => Object.hasOwn(fields, field))) throw noTrial(`the plan ${name}`);
-        return { ...plan, trial: undefined, issues: [] };
-      }),
-    apply: (name, approve) =>
-      change(name, 'plans.trial-apply', approve, (plan) => {
-        const limits = { ...plan.limits, ...limitsIn(validTrial(plan, `the plan ${name}`)) };
-        return { ...plan, limits, trial: undefined };
-      }),
-  };
+/** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
+async function assertListed(redis: RedisClient, name: string): Promise<void> {
+  const names = [...builtInPlans.keys(), ...(await redis.smembers(redisKeys.planNames))];
+  if (!names.includes(name)) throw unknownPlan(name, names);
 }
 
 /**

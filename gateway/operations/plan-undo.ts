@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis';
 import { z } from 'zod';
 import { describeLimits, equalLimits, knownIn, maxLimit } from '../limits/limits.ts';
 import { byWindow, forAll, forRequired } from '../limits/windows.ts';
-import { anonymousPlan } from '../plans/plans.ts';
+import { anonymousPlan } from '../plans/plan-settings.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -17,7 +17,7 @@ import {
   type PlanChange,
   type PlanRow,
   type StoredLimits,
-} from './plan-store.ts';
+} from './plans.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
@@ -92,20 +92,19 @@ export async function undoPlanChange(
   approve?: (undone: RecordedPlanChange) => void,
 ): Promise<PlanUndo> {
   const { redis } = session;
-  let undo: PlanUndo | undefined;
-  await changeSettings(session, redisKeys.plan(name), async (fields) => {
+  const { undo } = await changeSettings(session, redisKeys.plan(name), async (fields) => {
     const stored = parsePlanRow(name, fields);
     const undone = await requireRecorded(redis, stored);
     approve?.(undone);
-    undo = decide(undone, stored);
+    const undo = decide(undone, stored);
     const { before, after } = undo;
     const restored = byWindow((window) => after[window] ?? (before[window] === undefined ? undefined : ''));
     return {
+      undo,
       fields: textFields(restored),
       entry: { action: 'plans.undo', target: name, before, after },
     };
   });
-  if (undo === undefined) throw new Error('the undo has decided nothing');
   if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
   return undo;
 }

@@ -1,8 +1,7 @@
 import { completeLimits, doubtfulPairs, type Limits } from '../limits/limits.ts';
-import { defaultPlans } from '../plans/plans.ts';
-import { createApiKeyStore } from './api-key-store.ts';
+import { defaultPlans, planSetting } from '../plans/plan-settings.ts';
+import type { Fields } from '../redis/define-setting.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import { planInFile, readStored, settingsOf, type Fields } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { noImpact, planImpacts, type PlanImpact } from './plan-impact.ts';
@@ -10,7 +9,7 @@ import { comparePlanNames, type PlanNames } from './plan-names.ts';
 import type { PlansFile } from './plans-file-schema.ts';
 import { assertNoKeys, assertRemovable } from './remove-plan.ts';
 import type { Session } from './session.ts';
-import { diffSettings, removalOf, type SettingChange } from './settings-diff.ts';
+import { diffSettings, readStored, removalOf, settingsOf, type SettingChange } from './settings-diff.ts';
 
 /** A change, and for a plan its keys and what the new limits would mean for them. */
 export type ImpactOfChange = SettingChange & { impact?: Readonly<PlanImpact> };
@@ -37,7 +36,7 @@ export async function diffPlansFile(
   const wanted = settingsOf(file);
   const names = await comparePlanNames(redis, await readEnforcedValues(session));
   const unlisted = file.plans === undefined ? [] : plansWithout(file.plans, names.listed);
-  const stored = await readStored(redis, [...wanted, ...unlisted.map(planInFile)]);
+  const stored = await readStored(redis, [...wanted, ...unlisted.map(planSetting)]);
   const removed = prune ? removals(file, unlisted, stored) : [];
   const changes = [...diffSettings(stored, wanted), ...removed];
   const warnings = Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits));
@@ -46,7 +45,7 @@ export async function diffPlansFile(
   const impacts = concernsKeys
     ? await planImpacts(session, newLimits(changes, file))
     : new Map<string, PlanImpact>();
-  const missing = concernsKeys ? await detectMissingKeys(createApiKeyStore(session), prune) : undefined;
+  const missing = concernsKeys ? await detectMissingKeys(redis, prune) : undefined;
   if (prune) assertNoKeys(impacts, [...unlisted, ...plansWithout(file.plans ?? {}, names.enforcedOnly)]);
   if (missing !== undefined) {
     const problem = `${missing}, so keys may be missing in the counts; run ops keys reindex`;
@@ -82,7 +81,7 @@ function removals(
   }
   return names.map((name) => {
     assertRemovable(name);
-    const setting = planInFile(name);
+    const setting = planSetting(name);
     return removalOf(setting, stored.get(setting.key) ?? {});
   });
 }

@@ -1,36 +1,14 @@
 import { z } from 'zod';
-import { maxLimit } from '../limits/limits.ts';
 import {
-  byOptionalWindow,
-  byRequiredWindow,
-  eachExactly,
-  requiredWindows,
-  type WindowName,
-} from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
+  anonymousPlan,
+  anonymousSetting,
+  enterprisePlan,
+  planNamePattern,
+  planValues,
+} from '../plans/plan-settings.ts';
 import { banPolicySetting } from '../quota/ban-policy.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
-import { mapping, wholeNumber } from '../redis/define-setting.ts';
-import { planNamePattern } from './plan-name.ts';
-
-const limit = (window: WindowName) =>
-  wholeNumber({ min: 1, max: maxLimit }, `requests ${eachExactly(window)}`);
-const minute = limit('minute');
-const limits = {
-  ...byRequiredWindow(limit),
-  ...byOptionalWindow((name) =>
-    limit(name)
-      .optional()
-      .meta({ description: `requests ${eachExactly(name)}, if they are limited` }),
-  ),
-};
-export const planFileSchema = z
-  .strictObject(limits, mapping(`the fields ${requiredWindows.join(' and ')}`))
-  .meta({ description: 'limits of each API key on the plan that has none of its own' });
-
-export const anonymousFileSchema = z
-  .strictObject({ minute }, mapping('the field minute'))
-  .meta({ description: 'limit of an address for requests without a valid API key' });
+import { mapping, type Setting } from '../redis/define-setting.ts';
 
 const planName = z
   .string()
@@ -40,7 +18,7 @@ const planName = z
   .meta({ not: { enum: [enterprisePlan, anonymousPlan] } });
 
 export const plansSectionSchema = z
-  .record(planName, planFileSchema, mapping('plan names to limits'))
+  .record(planName, planValues, mapping('plan names to limits'))
   .meta({ description: 'limits of the plans; free, pro and business always exist' });
 
 /** Settings that operators keep in a file. What the file lacks stays as it is. */
@@ -48,7 +26,7 @@ export const plansFileSchema = z
   .strictObject(
     {
       plans: plansSectionSchema.optional(),
-      anonymous: anonymousFileSchema.optional(),
+      anonymous: anonymousSetting.values.optional(),
       banPolicy: banPolicySetting.values.optional(),
       usage: usageSetting.values.optional(),
     },
@@ -63,6 +41,16 @@ export const plansFileSchema = z
   });
 
 export type PlansFile = z.output<typeof plansFileSchema>;
+
+/** Settings beside the plans, each with its section in a file. */
+export const sectionsOf = ({ anonymous, banPolicy, usage }: PlansFile = {}): [
+  Setting,
+  object | undefined,
+][] => [
+  [anonymousSetting, anonymous],
+  [banPolicySetting, banPolicy],
+  [usageSetting, usage],
+];
 
 /** The schema for editors, which is shipped as plans-file.schema.json. */
 export function plansFileJsonSchema(): object {

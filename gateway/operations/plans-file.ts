@@ -1,10 +1,9 @@
 import type { z } from 'zod';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../config/yaml-file.ts';
-import { banPolicySetting } from '../quota/ban-policy.ts';
-import { usageSetting } from '../quota/usage-policy.ts';
+import { planValues } from '../plans/plan-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { nearestName } from './nearest-name.ts';
-import { anonymousFileSchema, planFileSchema, plansFileSchema, type PlansFile } from './plans-file-schema.ts';
+import { plansFileSchema, sectionsOf, type PlansFile } from './plans-file-schema.ts';
 
 /** Size of some 6,000 plans. Reading a hostile file of this size takes seconds at most. */
 export const maxFileBytes = 256 * 1024;
@@ -47,10 +46,8 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
 /** Fields of each mapping; those of a plan under `plans`. */
 const fields = new Map<string | undefined, readonly string[]>([
   [undefined, Object.keys(plansFileSchema.shape)],
-  ['plans', Object.keys(planFileSchema.shape)],
-  ['anonymous', Object.keys(anonymousFileSchema.shape)],
-  ['banPolicy', Object.keys(banPolicySetting.values.shape)],
-  ['usage', Object.keys(usageSetting.values.shape)],
+  ['plans', Object.keys(planValues.shape)],
+  ...sectionsOf().map(([{ name, values }]) => [name, Object.keys(values.shape)] as const),
 ]);
 
 /** The value as it was read. A text could be long. */

@@ -1,7 +1,5 @@
-import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
-import { createApiKeyStore } from './api-key-store.ts';
+import { anonymousPlan, defaultPlans, enterprisePlan, planSetting } from '../plans/plan-settings.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import { planInFile } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { planImpacts, type PlanImpact } from './plan-impact.ts';
@@ -25,7 +23,7 @@ export async function removePlan(
 ): Promise<SettingChange> {
   const { redis } = session;
   assertRemovable(name);
-  const setting = planInFile(name);
+  const setting = planSetting(name);
   const stored = await readSettings(redis, setting.key);
   const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues(session));
   if (Object.keys(stored).length === 0 && !listed.includes(name)) {
@@ -35,7 +33,7 @@ export async function removePlan(
     );
   }
   assertNoKeys(await planImpacts(session), [name]);
-  const missing = await detectMissingKeys(createApiKeyStore(session), true);
+  const missing = await detectMissingKeys(redis, true);
   if (missing !== undefined) {
     throw new InvalidOperation(
       `${name} is not removed: ${missing}, so a key may be on it that was not counted; run ops keys reindex`,

@@ -2,8 +2,8 @@ import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
+import { readRetentionDays } from './settings.ts';
 import { findCustomerId } from './stored-customers.ts';
-import { readRetentionDays } from './usage-retention-store.ts';
 
 /**
  * Sets the UTC day of a customer back: its day limit counts from 0 again. The record of use keeps what was served, and a month limit

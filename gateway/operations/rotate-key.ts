@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
-import type { CustomerId } from '../redis/redis-keys.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import { issueFurtherKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import { OperationFailure } from './operation-failure.ts';
 import type { Session } from './session.ts';
 import { showStoredKey, updateStoredKey } from './stored-keys.ts';
@@ -11,24 +11,17 @@ import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 const readAttempts = 15;
 const retryMs = 200;
 
-/** What the new key takes over from the old one. All else is the customer's. */
-type Replacement = Pick<ApiKeyRecord, 'name' | 'scopes'> & {
-  expiresAt: Date | undefined;
-  replaces: string;
-};
-
-interface RotateKeyOptions<Issued> {
-  issueFor(customerId: CustomerId, wanted: Replacement): Promise<Issued>;
-  revoke(id: string): Promise<unknown>;
-}
-
-/** See ApiKeyStore.rotate. */
-export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
-  { redis, audit, now }: Session,
+/**
+ * Issues a key that replaces another one, which works until the grace period or its own expiry ends, whichever is
+ * earlier. It takes over name, scopes and expiry; all else is the customer's.
+ * @throws InvalidOperation as `issueFurtherKey` and `showStoredKey` do, and for a key that is not valid or was replaced before
+ */
+export async function rotateKey(
+  session: Session,
   id: string,
   graceMs: number,
-  { issueFor, revoke }: RotateKeyOptions<Issued>,
-): Promise<Issued & { old: ApiKeyRecord }> {
+): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
+  const { redis, now } = session;
   const { record } = await showStoredKey(redis, id);
   const { name, customerId, expiresAt, scopes, replacedBy } = record;
   if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
@@ -36,9 +29,10 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   }
   assertValid(record, now());
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
-  const issued = await issueFor(customerId, { name, scopes, expiresAt: ownExpiry, replaces: id });
+  const wanted = { name, scopes, expiresAt: ownExpiry, replaces: id };
+  const issued = await issueFurtherKey(session, customerId, wanted);
   try {
-    const old = await updateStoredKey({ redis, audit }, id, 'keys.rotate', (current) => {
+    const old = await updateStoredKey(session, id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.
       assertValid(current, now());
       if (current.replacedBy !== replacedBy) throw alreadyReplaced(current);
@@ -53,7 +47,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
     const old = isRedisConnectionLost(error) ? await readAgain(issued.record.id) : undefined;
     if (old?.replacedBy === issued.record.id) return { ...issued, old };
     // Nobody gets the new key, so it must not work. If Redis is unavailable, the audit log has its id.
-    await revoke(issued.record.id);
+    await revokeKey(session, issued.record.id);
     throw error;
   }
 

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { placeIn, recordPattern, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placeOf } from './api-key-index.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
@@ -22,13 +22,9 @@ export async function* scanRecords(redis: RedisClient): AsyncGenerator<ScannedRe
 }
 
 async function readRecord(redis: RedisClient, place: KeyPlace): Promise<ScannedRecord> {
-  try {
-    const [id, createdAt] = await redis.hmget(redisKeys.apiKey(place), 'id', 'createdAt');
-    return { id: id ?? '', place, createdAt: createdAt ?? '' };
-  } catch (error) {
-    if (isWrongType(error)) return { id: '', place, createdAt: '' };
-    throw error;
-  }
+  const texts = await unlessWrongType(redis.hmget(redisKeys.apiKey(place), 'id', 'createdAt'), []);
+  const [id, createdAt] = texts;
+  return { id: id ?? '', place, createdAt: createdAt ?? '' };
 }
 
 /**

@@ -1,10 +1,10 @@
 import { keyPrefix } from '../config/key-prefix.ts';
-import { placeOf, placeOfHash } from './api-key-index.ts';
-import type { ListedApiKey } from './api-key-store.ts';
+import { placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import type { ListedApiKey } from './keys.ts';
 import { containsApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
-import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { readKeyOfHash, readStoredKey, type StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
 export interface FoundKeys {
@@ -66,8 +66,7 @@ export async function findExactly(
 ): Promise<StoredApiKey | undefined> {
   const [, hash] = keyHashPattern.exec(text) ?? [];
   if (hash !== undefined) {
-    const place = await placeOfHash(redis, hash.toLowerCase());
-    const found = place && (await readStoredKey(redis, '', place))?.key;
+    const found = await readKeyOfHash(redis, hash.toLowerCase());
     if (found !== undefined) return found;
     throw new InvalidOperation('no key with this SHA-256 has a record');
   }

@@ -1,10 +1,16 @@
-import type { Fields, FileSetting, WantedSetting } from './file-settings.ts';
+import { forAll } from '../limits/windows.ts';
+import { planSetting } from '../plans/plan-settings.ts';
+import type { Fields, Setting } from '../redis/define-setting.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { sectionsOf, type PlansFile } from './plans-file-schema.ts';
+import { readSettings } from './settings-hash.ts';
 
 /** Values of a setting, for people and programs. */
 export type Values = Record<string, string | number | boolean>;
 
 /** A setting that is to be changed. */
-export interface SettingChange extends FileSetting {
+export interface SettingChange extends Setting {
   /** Null if nothing is stored. */
   before: Values | null;
   /** Null if a plan is removed. */
@@ -13,6 +19,30 @@ export interface SettingChange extends FileSetting {
   stored: Fields;
   /** Fields to write; an empty text removes one. */
   written: Fields;
+}
+
+/** A setting and what a file wants it to be; an empty text removes a field. */
+type WantedSetting = Setting & { wanted: Fields };
+
+/** Settings of a file, in its order. */
+export function settingsOf(file: PlansFile): WantedSetting[] {
+  const plans = Object.entries(file.plans ?? {}).map(([plan, limits]): [Setting, object] => [
+    planSetting(plan),
+    // A plan has no other limits than those of the file.
+    forAll((window) => limits[window] ?? ''),
+  ]);
+  return [...plans, ...sectionsOf(file)].flatMap(([setting, values]) =>
+    values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],
+  );
+}
+
+/** Reads the hashes of settings. @throws InvalidOperation if one of them is no hash */
+export async function readStored(
+  redis: RedisClient,
+  settings: readonly Setting[],
+): Promise<Map<string, Fields>> {
+  const hashes = await Promise.all(settings.map(({ key }) => readSettings(redis, key)));
+  return new Map(settings.map(({ key }, index) => [key, hashes[index] ?? {}]));
 }
 
 /**
@@ -36,16 +66,9 @@ export function diffSettings(
 }
 
 /** The removal of a plan. */
-export function removalOf(setting: FileSetting, stored: Fields): SettingChange {
+export function removalOf(setting: Setting, stored: Fields): SettingChange {
   const written = Object.fromEntries(Object.keys(stored).map((name) => [name, '']));
-  return {
-    ...setting,
-    action: 'plans.remove',
-    before: valuesOf(stored),
-    after: null,
-    stored,
-    written,
-  };
+  return { ...setting, action: 'plans.remove', before: valuesOf(stored), after: null, stored, written };
 }
 
 function pick(fields: Fields, isPicked: (name: string) => boolean): Fields {

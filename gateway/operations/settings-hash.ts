@@ -1,5 +1,5 @@
 import { describeIssues } from '../config/describe-issues.ts';
-import type { Setting } from '../redis/define-setting.ts';
+import type { Fields, Setting } from '../redis/define-setting.ts';
 import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -8,8 +8,8 @@ import type { Session } from './session.ts';
 
 const maxAttempts = 5;
 
-export interface DecidedChange {
-  fields: Record<string, string>;
+interface DecidedChange {
+  fields: Fields;
   /** Undefined if nothing changes. */
   entry?: Change;
 }
@@ -18,33 +18,35 @@ export interface DecidedChange {
  * Changes a hash of settings as a whole: if two operators do so at once, the second one decides on the result of the
  * first.
  * @param decide returns the fields to set, given the present ones, and the entry of the audit log
+ * @returns what was decided in the end
  * @throws InvalidOperation if it is no hash, and what `decide` throws
  */
-export async function changeSettings(
+export async function changeSettings<Decided extends DecidedChange>(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
   key: string,
-  decide: (fields: Record<string, string>) => Promise<DecidedChange>,
-): Promise<void> {
+  decide: (fields: Fields) => Promise<Decided>,
+): Promise<Decided> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const before = await readSettings(redis, key);
-    const { fields, entry } = await decide(before);
+    const decided = await decide(before);
+    const { fields, entry } = decided;
     const expected = Object.entries(before);
     const args = [expected.length, ...expected.flat(), ...Object.entries(fields).flat()];
     const entries = entry === undefined ? [] : [entry];
-    if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return;
+    if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return decided;
   }
   throw new Error(`${key} keeps being changed by others; try again`);
 }
 
 /** @throws InvalidOperation if it is no hash */
-export function readSettings(redis: RedisClient, key: string): Promise<Record<string, string>> {
+export function readSettings(redis: RedisClient, key: string): Promise<Fields> {
   return explainWrongType(key, redis.hgetall(key));
 }
 
 /** @throws InvalidOperation that begins with the problem, if the fields are invalid */
 export function parseSetting<Value extends object>(
   { fields: schema }: Setting<Value>,
-  fields: Record<string, string>,
+  fields: Fields,
   problem: string,
 ): Value {
   const parsed = schema.safeParse(fields);

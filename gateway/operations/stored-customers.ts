@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   formatCustomerRecord,
   parseCustomerRecord,
@@ -5,9 +6,10 @@ import {
   type ParsedCustomer,
 } from '../api-keys/customer-record.ts';
 import { notHash } from '../api-keys/read-api-key.ts';
+import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages, placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -23,15 +25,21 @@ export class UnknownCustomer extends InvalidOperation {
   }
 }
 
+/** The record of a customer that is made now. */
+export function newCustomer(
+  wanted: SomeLimits & Pick<CustomerRecord, 'name' | 'plan' | 'contact' | 'notes' | 'reference'>,
+  nowMs: number,
+): CustomerRecord {
+  const { name, plan, contact, notes, reference } = wanted;
+  const [id, createdAt] = [`cus_${randomBytes(9).toString('hex')}`, new Date(nowMs).toISOString()] as const;
+  return { id, name, plan, createdAt, ...limitsIn(wanted), contact, notes, reference, rev: 0 };
+}
+
 /** Reads a customer, also one that was edited by hand. */
 export async function readStoredCustomer(redis: RedisClient, id: CustomerId): Promise<ParsedCustomer> {
   const key = redisKeys.customer(id);
-  try {
-    return parseCustomerRecord(id, await redis.hgetall(key));
-  } catch (error) {
-    if (isWrongType(error)) return { outcome: 'invalid', issues: [notHash] };
-    throw error;
-  }
+  const fields = await unlessWrongType(redis.hgetall(key), undefined);
+  return fields === undefined ? { outcome: 'invalid', issues: [notHash] } : parseCustomerRecord(id, fields);
 }
 
 const pageSize = 500;

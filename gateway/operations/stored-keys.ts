@@ -4,7 +4,7 @@ import { notHash, readApiKey } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { indexSizes, isListed, placeOf } from './api-key-index.ts';
+import { indexSizes, isListed, placeOf, placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
@@ -27,6 +27,12 @@ export type StoredApiKey =
       /** Redis key of the record that is invalid: the key's, or its customer's. */
       where: string;
     };
+
+/** A key of which only gw:keys has the id. */
+export function lostKey(id: string): Extract<StoredApiKey, { outcome: 'invalid' }> {
+  const where = redisKeys.apiKeyIds;
+  return { outcome: 'invalid', id, issues: [`its hash is missing in ${where}`], revoked: false, where };
+}
 
 /** Maximum number of attempts at a change while others change the same key. */
 export const maxAttempts = 5;
@@ -59,6 +65,12 @@ export async function readStoredKey(
   const where = ofKey.length > 0 ? keyAt : customerAt;
   const key: StoredApiKey = { outcome: 'invalid', id, issues, revoked, where };
   return { rev: ofKey.includes(notHash) ? '' : rev, key };
+}
+
+/** Reads the record of an API key by its hash. */
+export async function readKeyOfHash(redis: RedisClient, keyHash: string): Promise<StoredApiKey | undefined> {
+  const place = await placeOfHash(redis, keyHash);
+  return place && (await readStoredKey(redis, '', place))?.key;
 }
 
 /** Issues that tell what to delete. */

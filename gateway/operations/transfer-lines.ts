@@ -5,9 +5,9 @@ import { describeIssues } from '../config/describe-issues.ts';
 import { limitsIn, maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
-import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
+import type { ListedApiKey } from './keys.ts';
 
 /** A customer in an export: a line of its own if it has no key there, otherwise a part of the line of each key. */
 export interface TransferredCustomer

@@ -7,7 +7,7 @@ import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import type { ListedApiKey } from './api-key-store.ts';
+import type { ListedApiKey } from './keys.ts';
 
 /** Counts of a trial. Its requests are all that Redis decided, except during a ban. */
 export const trialCounts = {

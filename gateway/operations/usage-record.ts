@@ -13,7 +13,7 @@ import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages } from './api-key-index.ts';
 import { scanUsage } from './scan-usage.ts';
 import type { Session } from './session.ts';
-import { readRetentionDays } from './usage-retention-store.ts';
+import { readRetentionDays } from './settings.ts';
 
 /** UTC days as numbers of days since the Unix epoch, both included. */
 export interface Days {

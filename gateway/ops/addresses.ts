@@ -1,26 +1,23 @@
 import { Command } from 'commander';
-import { createAddressBlockStore, type BlockView } from '../operations/address-block-store.ts';
-import { readBusiestAddresses, type BusyAddress } from '../operations/busiest-addresses.ts';
-import { assertNotApiKey } from '../operations/pasted-key.ts';
 import {
-  fieldColumns,
-  listOptions,
-  onePage,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+  blockAddress,
+  listAddressBlocks,
+  unblockAddress,
+  type BlockView,
+} from '../operations/address-blocks.ts';
+import { readBusiestAddresses, type BusyAddress } from '../operations/busiest-addresses.ts';
+import { fieldLayout, listing } from './list-output.ts';
 import {
   asOption,
   countArgument,
   durationArgument,
+  idArgument,
   jsonOption,
   nameArgument,
   type ChangeOptions,
 } from './options.ts';
-import { printError, printFields, printJson } from './output.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { printError, printResult } from './output.ts';
+import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 export function addressesCommand(): Command {
@@ -32,56 +29,35 @@ export function addressesCommand(): Command {
     .addCommand(blockedCommand());
 }
 
-const busiestLayout: ListLayout<BusyAddress> = {
-  headings: ['ADDRESS', 'REFUSED/MIN', 'WITHOUT KEY', 'OVER LIMIT', 'BLOCKED', 'BLOCKED UNTIL'],
-  row: ({ address, refused, unauthenticated, limited, blocked, blockedUntil }) => [
-    address,
-    refused,
-    unauthenticated,
-    limited,
-    blocked,
-    blockedUntil ?? '-',
-  ],
-  csv: fieldColumns('address', 'refused', 'unauthenticated', 'limited', 'blocked', 'blockedUntil'),
-};
+const busiestLayout = fieldLayout<BusyAddress>({
+  ADDRESS: 'address',
+  'REFUSED/MIN': 'refused',
+  'WITHOUT KEY': 'unauthenticated',
+  'OVER LIMIT': 'limited',
+  BLOCKED: 'blocked',
+  'BLOCKED UNTIL': 'blockedUntil',
+});
 
 function topCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('top')
+  const command = new Command('top')
     .description(
       'addresses with the most refused requests in the last minute; IPv6 networks as the limit counts them',
     )
-    .option('--count <n>', 'number of addresses', countArgument(1000), 15)
-    .addOption(output)
-    .addOption(json)
-    .action(async ({ count, ...options }: { count: number } & ListOptions) => {
-      const format = outputFormat(options);
-      await withRedis(async (session) =>
-        printList(format, busiestLayout, onePage(await readBusiestAddresses(session, count))),
-      );
-    });
+    .option('--count <n>', 'number of addresses', countArgument(1000), 15);
+  return listing(command, busiestLayout, (session) =>
+    readBusiestAddresses(session, command.opts<{ count: number }>().count),
+  );
 }
 
-const blockLayout: ListLayout<BlockView> = {
-  headings: ['NETWORK', 'ENDS', 'REASON'],
-  row: ({ network, endsAt, reason }) => [network, endsAt, reason],
-  csv: fieldColumns('network', 'endsAt', 'reason'),
-};
+const blockLayout = fieldLayout<BlockView>({ NETWORK: 'network', ENDS: 'endsAt', REASON: 'reason' });
 
 function blockedCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('blocked')
-    .description('active blocks, soonest to end first')
-    .addOption(output)
-    .addOption(json)
-    .action(async (options: ListOptions) => {
-      const format = outputFormat(options);
-      await withRedis(async (session) => {
-        const { blocks, issues } = await createAddressBlockStore(session).list();
-        for (const issue of issues) printError(`warning: ${issue}; gateways keep the last valid block`);
-        return printList(format, blockLayout, onePage(blocks));
-      });
-    });
+  const command = new Command('blocked').description('active blocks, soonest to end first');
+  return listing(command, blockLayout, async (session) => {
+    const { blocks, issues } = await listAddressBlocks(session);
+    for (const issue of issues) printError(`warning: ${issue}; gateways keep the last valid block`);
+    return blocks;
+  });
 }
 
 interface BlockOptions extends ChangeOptions {
@@ -92,7 +68,7 @@ interface BlockOptions extends ChangeOptions {
 function blockCommand(): Command {
   return new Command('block')
     .description('refuse all requests of an address or network within a second, with or without a key')
-    .argument('<network>', 'such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/56', networkArgument)
+    .argument('<network>', 'such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/56', idArgument)
     .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
     .option('--reason <text>', 'reason, for operators; clients do not read it', nameArgument)
     .addOption(asOption())
@@ -101,10 +77,8 @@ function blockCommand(): Command {
       const { as, json } = options;
       const durationMs = required(options.for, '--for <duration>', command);
       const reason = required(options.reason, '--reason <text>', command);
-      printBlock(
-        await withChanges(as, (session) =>
-          createAddressBlockStore(session).block(network, durationMs, reason),
-        ),
+      printResult(
+        await withChanges(as, (session) => blockAddress(session, network, durationMs, reason)),
         json,
       );
     });
@@ -113,21 +87,10 @@ function blockCommand(): Command {
 function unblockCommand(): Command {
   return new Command('unblock')
     .description('end a block within a second')
-    .argument('<network>', 'as it was blocked', networkArgument)
+    .argument('<network>', 'as it was blocked', idArgument)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (network: string, { as, json }: ChangeOptions) => {
-      printBlock(await withChanges(as, (session) => createAddressBlockStore(session).unblock(network)), json);
+      printResult(await withChanges(as, (session) => unblockAddress(session, network)), json);
     });
-}
-
-/** @throws InvalidOperation for an API key, which the message would repeat */
-function networkArgument(text: string): string {
-  assertNotApiKey(text);
-  return text;
-}
-
-function printBlock(block: BlockView, json: true | undefined): void {
-  if (json) printJson(block);
-  else printFields({ ...block });
 }

@@ -8,10 +8,10 @@ import type { Session } from '../operations/session.ts';
 import { auditActions } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import {
+  addListOptions,
   csvHeader,
   csvLine,
   fieldColumns,
-  listOptions,
   outputFormat,
   printList,
   type ListLayout,
@@ -35,8 +35,7 @@ interface AuditOptions extends ListOptions {
 const defaultCount = 50;
 
 export function auditCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('audit')
+  const command = new Command('audit')
     .description('changes by operators, oldest first; with several conditions, those that meet all of them')
     .option('--action <action>', 'action or its beginning, such as keys or plans.set', actionArgument)
     .option('--who <who>', 'name of the person', nameArgument)
@@ -48,23 +47,21 @@ export function auditCommand(): Command {
       `newest entries (default: ${defaultCount}; all with --since)`,
       countArgument(100_000),
     )
-    .option('--follow', 'print new entries until Ctrl-C')
-    .addOption(output)
-    .addOption(json)
-    .action(async (options: AuditOptions, command: Command) => {
-      const { follow, since, until } = options;
-      if (follow && until !== undefined) command.error('error: --follow has no end: leave out --until');
-      if (since !== undefined && until !== undefined && since >= until) {
-        command.error('error: --since is not before --until, so there are no entries between them');
-      }
-      const format = outputFormat(options);
-      await withRedis(async (session) => {
-        const filter = await readFilter(options, session);
-        const pages = auditPages(session.redis, filter, options.count);
-        if (follow) await followEntries(session, filter, pages, format);
-        else await printList(format, layout, namedPages(pages, session));
-      });
+    .option('--follow', 'print new entries until Ctrl-C');
+  return addListOptions(command).action(async (options: AuditOptions) => {
+    const { follow, since, until } = options;
+    if (follow && until !== undefined) command.error('error: --follow has no end: leave out --until');
+    if (since !== undefined && until !== undefined && since >= until) {
+      command.error('error: --since is not before --until, so there are no entries between them');
+    }
+    const format = outputFormat(options);
+    await withRedis(async (session) => {
+      const filter = await readFilter(options, session);
+      const pages = auditPages(session.redis, filter, options.count);
+      if (follow) await followEntries(session, filter, pages, format);
+      else await printList(format, layout, namedPages(pages, session));
     });
+  });
 }
 
 /** Refuses what no entry can have, since an empty list would be taken for the answer that nobody did it. */

@@ -1,14 +1,7 @@
 import { Command } from 'commander';
 import { addBan, liftBan, listBans, type ActiveBan } from '../operations/bans.ts';
 import type { Session } from '../operations/session.ts';
-import {
-  fieldColumns,
-  listOptions,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+import { fieldLayout, listing } from './list-output.ts';
 import {
   asOption,
   durationArgument,
@@ -17,9 +10,9 @@ import {
   reasonArgument,
   type ChangeOptions,
 } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { printResult } from './output.ts';
 import { createProgressLine } from './progress-line.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 export function bansCommand(): Command {
@@ -30,22 +23,19 @@ export function bansCommand(): Command {
     .addCommand(liftCommand());
 }
 
-const layout: ListLayout<ActiveBan> = {
-  headings: ['ID', 'NAME', 'PLAN', 'ENDS', 'REASON'],
-  row: ({ id, name, plan, endsAt, reason }) => [id, name, plan, endsAt, reason],
-  csv: fieldColumns('id', 'name', 'plan', 'endsAt', 'reason'),
-};
+const layout = fieldLayout<ActiveBan>({
+  ID: 'id',
+  NAME: 'name',
+  PLAN: 'plan',
+  ENDS: 'endsAt',
+  REASON: 'reason',
+});
 
 function listCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('list')
-    .description('active bans, soonest to expire first, and then those that were made with redis-cli')
-    .addOption(output)
-    .addOption(json)
-    .action(async (options: ListOptions) => {
-      const format = outputFormat(options);
-      await withRedis((session) => printList(format, layout, listedBans(session)));
-    });
+  const command = new Command('list').description(
+    'active bans, soonest to expire first, and then those that were made with redis-cli',
+  );
+  return listing(command, layout, listedBans);
 }
 
 /** Shows its progress on a terminal: bans that were made with redis-cli are found by a scan. */
@@ -80,7 +70,7 @@ function addCommand(): Command {
       const { as, json } = options;
       const durationMs = required(options.for, '--for <duration>', command);
       const reason = required(options.reason, '--reason <text>', command);
-      printBan(await withChanges(as, (session) => addBan(session, id, durationMs, reason)), json);
+      printResult(await withChanges(as, (session) => addBan(session, id, durationMs, reason)), json);
     });
 }
 
@@ -91,11 +81,6 @@ function liftCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
-      printBan(await withChanges(as, (session) => liftBan(session, id)), json);
+      printResult(await withChanges(as, (session) => liftBan(session, id)), json);
     });
-}
-
-function printBan(ban: ActiveBan, json: true | undefined): void {
-  if (json) printJson(ban);
-  else printFields({ ...ban });
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { keyIdsStartingWith, newestCustomers } from '../operations/key-ids.ts';
 import { readPlanNames } from '../operations/plan-names.ts';
 import type { Session } from '../operations/session.ts';
-import { anonymousPlan } from '../plans/plans.ts';
+import { anonymousPlan } from '../plans/plan-settings.ts';
 import { auditActions } from '../redis/audit-actions.ts';
 import { completeWords, type Candidate, type Completion } from './complete-words.ts';
 import { print, printable } from './output.ts';

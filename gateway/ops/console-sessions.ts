@@ -2,42 +2,33 @@ import { Command } from 'commander';
 import { createConsoleSessions, type ListedConsoleSession } from '../operations/console-sessions.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { confirm, yesOption } from './confirm.ts';
-import {
-  fieldColumns,
-  listOptions,
-  onePage,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+import { addListOptions, fieldLayout, outputFormat, printList, type ListOptions } from './list-output.ts';
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { assertNoMistypedCommand } from './usage-error.ts';
 
-/** Fields of a session, in the table and in the CSV. */
-const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt', 'grantedBy'] as const;
-
-const layout: ListLayout<ListedConsoleSession> = {
-  headings: ['ID', 'NAME', 'ROLE', 'CREATED', 'LAST SEEN', 'EXPIRES', 'GRANTED BY'],
-  row: (session) => fields.map((field) => session[field]),
-  csv: fieldColumns(...fields),
-};
+const layout = fieldLayout<ListedConsoleSession>({
+  ID: 'id',
+  NAME: 'name',
+  ROLE: 'role',
+  CREATED: 'createdAt',
+  'LAST SEEN': 'lastSeenAt',
+  EXPIRES: 'expiresAt',
+  'GRANTED BY': 'grantedBy',
+});
 
 export function consoleSessionsCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('sessions')
+  const command = new Command('sessions')
     .enablePositionalOptions()
     .description('people who are signed in to the console, oldest session first')
-    .addOption(output)
-    .addOption(json)
-    .allowExcessArguments()
+    .allowExcessArguments();
+  return addListOptions(command)
     .action(async (options: ListOptions, command: Command) => {
       assertNoMistypedCommand(command);
       const format = outputFormat(options);
       const sessions = await withRedis((session) => createConsoleSessions(session).list());
-      await printList(format, layout, onePage(sessions));
+      await printList(format, layout, sessions);
     })
     .addCommand(endCommand());
 }

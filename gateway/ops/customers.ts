@@ -12,7 +12,7 @@ import {
 } from '../operations/customers.ts';
 import type { KeyRow } from '../operations/key-rows.ts';
 import type { ChangingSession } from '../operations/session.ts';
-import { temporaryText } from './key-store.ts';
+import { temporaryText } from './key-output.ts';
 import {
   addLimitOptions,
   givenLimits,
@@ -22,15 +22,7 @@ import {
   temporaryLimits,
   type NoLimit,
 } from './limit-options.ts';
-import {
-  fieldColumns,
-  listOptions,
-  onePage,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+import { fieldColumns, fieldLayout, listing, printList, type ListLayout } from './list-output.ts';
 import {
   asOption,
   customerArgument,
@@ -65,17 +57,16 @@ export function customersCommand(): Command {
 }
 
 const customerLayout: ListLayout<CustomerView> = {
-  headings: ['ID', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'KEYS', 'CREATED'],
-  row: ({ id, name, plan, minute, day, state, keys, createdAt }) => [
-    id,
-    name,
-    plan,
-    minute,
-    day,
-    state,
-    keys,
-    createdAt,
-  ],
+  ...fieldLayout<CustomerView>({
+    ID: 'id',
+    NAME: 'name',
+    PLAN: 'plan',
+    MINUTE: 'minute',
+    DAY: 'day',
+    STATE: 'state',
+    KEYS: 'keys',
+    CREATED: 'createdAt',
+  }),
   csv: {
     ...fieldColumns(
       'id',
@@ -95,31 +86,24 @@ const customerLayout: ListLayout<CustomerView> = {
   },
 };
 
-const keysLayout: ListLayout<KeyRow> = {
-  headings: ['ID', 'KEY', 'NAME', 'STATE', 'CREATED', 'EXPIRES'],
-  row: ({ id, hint, name, state, createdAt, expiresAt }) => [id, hint, name, state, createdAt, expiresAt],
-  csv: {},
-};
-
-interface ListCustomersOptions extends ListOptions {
-  plan?: string;
-  name?: string;
-}
+const keysLayout = fieldLayout<KeyRow>({
+  ID: 'id',
+  KEY: 'hint',
+  NAME: 'name',
+  STATE: 'state',
+  CREATED: 'createdAt',
+  EXPIRES: 'expiresAt',
+});
 
 function listCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('list')
+  const command = new Command('list')
     .description('customers, oldest first')
     .option('--plan <plan>', 'customers on a plan')
-    .option('--name <text>', 'customers with the text in their name, contact, reference or id', nameArgument)
-    .addOption(output)
-    .addOption(json)
-    .action(async ({ plan, name, ...options }: ListCustomersOptions) => {
-      const format = outputFormat(options);
-      await withRedis((session) =>
-        printList(format, customerLayout, listCustomers(session, { plan, search: name ?? '' })),
-      );
-    });
+    .option('--name <text>', 'customers with the text in their name, contact, reference or id', nameArgument);
+  return listing(command, customerLayout, (session) => {
+    const { plan, name: search } = command.opts<{ plan?: string; name?: string }>();
+    return listCustomers(session, { plan, search });
+  });
 }
 
 function showCommand(): Command {
@@ -143,7 +127,7 @@ function showCommand(): Command {
       printCustomer(view, { next: next.message });
       if (items.length === 0) return;
       await print('');
-      await printList('table', keysLayout, onePage(items));
+      await printList('table', keysLayout, items);
     });
 }
 

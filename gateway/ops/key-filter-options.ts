@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
 import {
   createKeySelection,
   listedStates,
@@ -55,7 +54,7 @@ export async function* matchingKeys(
   const selection = await createKeySelection(session, filter ?? {}, { withLastUse });
   let left = limit;
   const pageSize = filter === undefined ? Math.min(left, maxPage) : maxPage;
-  for await (const page of listedKeys(createApiKeyStore(session), after, pageSize)) {
+  for await (const page of listedKeys(session, after, pageSize)) {
     const matching = (await selection.select(page)).slice(0, left);
     yield matching;
     left -= matching.length;

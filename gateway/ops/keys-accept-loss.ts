@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { acceptLoss } from '../operations/accept-loss.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 export function keysAcceptLossCommand(): Command {
@@ -15,8 +15,6 @@ export function keysAcceptLossCommand(): Command {
     .addOption(jsonOption())
     .action(async ({ yes, as, json }: ChangeOptions & { yes?: true }) => {
       await confirm('Are all keys that Redis has lost meant to be gone? Their clients get 401.', yes);
-      const result = await withChanges(as, acceptLoss);
-      if (json) printJson(result);
-      else printFields(result);
+      printResult(await withChanges(as, acceptLoss), json);
     });
 }

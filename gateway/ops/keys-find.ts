@@ -1,22 +1,14 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { findKey } from '../operations/find-key.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { KeyInList } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
 import { searchKeys } from '../operations/search-keys.ts';
-import { printKey } from './key-store.ts';
+import { printKey } from './key-output.ts';
 import { keyLayout } from './keys-list.ts';
-import {
-  listOptions,
-  onePage,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+import { addListOptions, fieldLayout, outputFormat, printList, type ListOptions } from './list-output.ts';
 import { listedKeys } from './listed-keys.ts';
 import { countArgument } from './options.ts';
 import { printError } from './output.ts';
@@ -25,9 +17,8 @@ import { withRedis } from './redis-session.ts';
 /** Hits that a person looks through. */
 const defaultLimit = 20;
 
-const layout: ListLayout<KeyInList> = {
-  headings: ['ID', 'NAME', 'PLAN', 'STATE', 'HINT'],
-  row: ({ id, name, plan, state, hint }) => [id, name, plan, state, hint],
+const layout = {
+  ...fieldLayout<KeyInList>({ ID: 'id', NAME: 'name', PLAN: 'plan', STATE: 'state', HINT: 'hint' }),
   csv: keyLayout.csv,
 };
 
@@ -36,37 +27,34 @@ interface FindOptions extends ListOptions {
 }
 
 export function keysFindCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('find')
+  const command = new Command('find')
     .description(
       'find keys by an id, a hint such as pets_ab12, a SHA-256, or a part of a name or an id; without a text, by the key ' +
         'itself, which is read from standard input, so that it gets into no shell history',
     )
     .argument('[text]', 'what to find, in upper or lower case')
-    .option('--limit <n>', 'maximum number of keys', countArgument(1000), defaultLimit)
-    .addOption(output)
-    .addOption(json)
-    .action(async (text: string | undefined, options: FindOptions) => {
-      const format = outputFormat(options);
-      if (text === undefined) {
-        const input = process.stdin.isTTY ? await askHidden() : await readInput();
-        const key = await withRedis((session) => findKey(input, session));
-        // One object and not an array: at most one key is found.
-        if (format !== 'csv') return printKey(key, format === 'json' ? true : undefined);
-        return printList(format, layout, onePage([keyView(key, Date.now())]));
-      }
-      const found = await withRedis((session) => {
-        const pages = listedKeys(createApiKeyStore(session));
-        return searchKeys(text, { session, pages, max: options.limit });
-      });
-      const [first] = found.keys;
-      if (format === 'table' && first !== undefined && found.keys.length === 1 && !found.more) {
-        return printKey(first, undefined);
-      }
-      await printList(format, layout, onePage(found.keys.map((key) => keyView(key, Date.now()))));
-      if (found.more)
-        printError(`note: there are more than ${options.limit}: give more of the text, or --limit`);
-    });
+    .option('--limit <n>', 'maximum number of keys', countArgument(1000), defaultLimit);
+  return addListOptions(command).action(async (text: string | undefined, options: FindOptions) => {
+    const format = outputFormat(options);
+    if (text === undefined) {
+      const input = process.stdin.isTTY ? await askHidden() : await readInput();
+      const key = await withRedis((session) => findKey(input, session));
+      // One object and not an array: at most one key is found.
+      if (format !== 'csv') return printKey(key, format === 'json' ? true : undefined);
+      return printList(format, layout, [keyView(key, Date.now())]);
+    }
+    const found = await withRedis((session) =>
+      searchKeys(text, { session, pages: listedKeys(session), max: options.limit }),
+    );
+    const [first] = found.keys;
+    if (format === 'table' && first !== undefined && found.keys.length === 1 && !found.more) {
+      return printKey(first, undefined);
+    }
+    const views = found.keys.map((key) => keyView(key, Date.now()));
+    await printList(format, layout, views);
+    if (found.more)
+      printError(`note: there are more than ${options.limit}: give more of the text, or --limit`);
+  });
 }
 
 const maxInputCharacters = 1_000_000;

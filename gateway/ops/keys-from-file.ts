@@ -1,17 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { byWindow, windowNames } from '../limits/windows.ts';
-import {
-  createApiKeyStore,
-  type ApiKeyStore,
-  type IssuedApiKey,
-  type NewApiKey,
-} from '../operations/api-key-store.ts';
 import { formatCsvText, parseCsvText } from '../operations/csv-cell.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { issueBatch } from '../operations/issue-batch.ts';
-import { recordView } from '../operations/key-view.ts';
+import { issueBatch } from '../operations/key-batches.ts';
+import { assertIssuable, type IssuedApiKey, type NewApiKey } from '../operations/keys.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
+import type { Session } from '../operations/session.ts';
+import { issuedView } from './key-output.ts';
 import { limitArgument } from './limit-options.ts';
 import { nameArgument, scopesArgument, timeArgument } from './options.ts';
 import { print, printJsonArray, stopOnClosedPipe } from './output.ts';
@@ -32,16 +28,15 @@ export async function issueFromFile(path: string, who: string, json: true | unde
   const { text, sha256 } = await readTextFile(path);
   const wanted = parseFile(text);
   await withChanges(who, async (session) => {
-    const store = createApiKeyStore(session);
-    await checkAll(store, wanted);
+    await checkAll(session, wanted);
     const stop = stopSignal();
     const closedPipe = new AbortController();
     stopOnClosedPipe((reason) => closedPipe.abort(reason));
     let done = 0;
     await withProgress('keys', wanted.length, (onProgress) => {
       const keys = wanted.map(({ key }) => key);
-      const either = AbortSignal.any([stop, closedPipe.signal]);
-      const pages = issueBatch(keys, sha256, { store, ...session, stop: either });
+      const source = { fileSha256: sha256, stop: AbortSignal.any([stop, closedPipe.signal]) };
+      const pages = issueBatch(session, keys, source);
       const issued = viewPages(pages, session.now, (count) => onProgress((done += count)));
       return json ? printJsonArray(issued) : printCsv(issued);
     }).catch((error: unknown) => {
@@ -119,11 +114,11 @@ function checkColumns(header: string[]): string[] {
   return header;
 }
 
-async function checkAll(store: ApiKeyStore, wanted: readonly WantedLine[]): Promise<void> {
+async function checkAll(session: Session, wanted: readonly WantedLine[]): Promise<void> {
   for (let start = 0; start < wanted.length; start += batchSize) {
     await Promise.all(
       wanted.slice(start, start + batchSize).map(({ line, key }) =>
-        store.check(key).catch((error: unknown) => {
+        assertIssuable(session, key).catch((error: unknown) => {
           throw error instanceof InvalidOperation
             ? new InvalidOperation(`line ${line}: ${error.message}`)
             : error;
@@ -139,10 +134,7 @@ async function* viewPages(
   onIssued: (count: number) => void,
 ) {
   for await (const page of pages) {
-    yield page.map(({ key, record }) => {
-      const { id, ...rest } = recordView(record, now());
-      return { id, key, ...rest };
-    });
+    yield page.map((issued) => issuedView(issued, now()));
     onIssued(page.length);
   }
 }

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
+import { issueFurtherKey, issueKey } from '../operations/keys.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
-import { changeKeys, printIssued } from './key-store.ts';
+import { printIssued } from './key-output.ts';
 import { issueFromFile } from './keys-from-file.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import {
@@ -13,6 +14,7 @@ import {
   timeArgument,
   type ChangeOptions,
 } from './options.ts';
+import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 interface IssueOptions extends ChangeOptions, ByWindow<number> {
@@ -58,16 +60,18 @@ export function keysIssueCommand(): Command {
           command.error('error: plan and limits are those of the customer: see ops customers set');
         }
         const further = { name, expiresAt, scopes };
-        return printIssued(await changeKeys(as, (store) => store.issueFor(customer, further)), json);
+        return printIssued(
+          await withChanges(as, (session) => issueFurtherKey(session, customer, further)),
+          json,
+        );
       }
       const wanted = {
         plan: required(plan, '--plan <plan>', command),
         name: required(name, '--name <name>', command),
         scopes,
+        expiresAt,
+        ...givenLimits(options),
       };
-      const issued = await changeKeys(as, (store) =>
-        store.issue({ ...wanted, expiresAt, ...givenLimits(options) }),
-      );
-      printIssued(issued, json);
+      printIssued(await withChanges(as, (session) => issueKey(session, wanted)), json);
     });
 }

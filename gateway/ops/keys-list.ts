@@ -2,10 +2,11 @@ import { Command, Option } from 'commander';
 import { windowNames } from '../limits/windows.ts';
 import type { KeyFilter, KeyInList } from '../operations/key-filter.ts';
 import { addKeyFilterOptions, givenFilter, matchingKeys } from './key-filter-options.ts';
-import { temporaryText } from './key-store.ts';
+import { temporaryText } from './key-output.ts';
 import {
+  addListOptions,
   fieldColumns,
-  listOptions,
+  fieldLayout,
   outputFormat,
   printList,
   type ListLayout,
@@ -15,18 +16,17 @@ import { countArgument, idArgument } from './options.ts';
 import { withRedis } from './redis-session.ts';
 
 export const keyLayout: ListLayout<KeyInList> = {
-  headings: ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'],
-  row: ({ id, hint, name, plan, minute, day, state, createdAt, expiresAt }) => [
-    id,
-    hint,
-    name,
-    plan,
-    minute,
-    day,
-    state,
-    createdAt,
-    expiresAt,
-  ],
+  ...fieldLayout<KeyInList>({
+    ID: 'id',
+    KEY: 'hint',
+    NAME: 'name',
+    PLAN: 'plan',
+    MINUTE: 'minute',
+    DAY: 'day',
+    STATE: 'state',
+    CREATED: 'createdAt',
+    EXPIRES: 'expiresAt',
+  }),
   csv: {
     ...fieldColumns(
       'id',
@@ -63,11 +63,11 @@ interface KeysListOptions extends KeyFilter, ListOptions {
 }
 
 export function keysListCommand(): Command {
-  const [output, json] = listOptions();
-  const command = new Command('list').description(
-    'keys, oldest first; with several conditions, those that meet all of them',
-  );
-  return addKeyFilterOptions(command)
+  const command = addKeyFilterOptions(
+    new Command('list').description(
+      'keys, oldest first; with several conditions, those that meet all of them',
+    ),
+  )
     .addOption(
       new Option(
         '--sort <order>',
@@ -75,24 +75,20 @@ export function keysListCommand(): Command {
       ).choices(['last-used']),
     )
     .option('--limit <n>', 'maximum number of keys', countArgument(100_000_000))
-    .option('--after <id>', 'id of the key before the first one', idArgument)
-    .addOption(output)
-    .addOption(json)
-    .action(async (options: KeysListOptions) => {
-      const format = outputFormat(options);
-      const { sort, limit, after, unusedSince } = options;
-      const layout = sort === undefined && unusedSince === undefined ? keyLayout : usedLayout;
-      await withRedis((session) => {
-        const filter = givenFilter(options);
-        if (sort === undefined)
-          return printList(format, layout, matchingKeys(session, filter, { limit, after }));
-        return printList(
-          format,
-          layout,
-          byLastUse(matchingKeys(session, filter, { after, withLastUse: true }), limit),
-        );
-      });
+    .option('--after <id>', 'id of the key before the first one', idArgument);
+  return addListOptions(command).action(async (options: KeysListOptions) => {
+    const format = outputFormat(options);
+    const { sort, limit, after, unusedSince } = options;
+    const layout = sort === undefined && unusedSince === undefined ? keyLayout : usedLayout;
+    const filter = givenFilter(options);
+    await withRedis((session) => {
+      const keys =
+        sort === undefined
+          ? matchingKeys(session, filter, { limit, after })
+          : byLastUse(matchingKeys(session, filter, { after, withLastUse: true }), limit);
+      return printList(format, layout, keys);
     });
+  });
 }
 
 async function* byLastUse(

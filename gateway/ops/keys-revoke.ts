@@ -1,20 +1,21 @@
 import { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { findListedKeys, type KeyLine } from '../operations/find-listed-keys.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { revokeBatch } from '../operations/key-batches.ts';
 import type { KeyFilter, KeyInList } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
+import { revokeKey } from '../operations/keys.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
-import { revokeBatch } from '../operations/revoke-batch.ts';
 import type { Session } from '../operations/session.ts';
+import { findStoredKey } from '../operations/stored-keys.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { addKeyFilterOptions, givenFilter, matchingKeys } from './key-filter-options.ts';
-import { changeKeys, printKey, readKeys } from './key-store.ts';
+import { printKey } from './key-output.ts';
 import { keyLayout } from './keys-list.ts';
-import { onePage, printList } from './list-output.ts';
+import { printList } from './list-output.ts';
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
-import { printable, printError, printFields, printJson } from './output.ts';
+import { printable, printError, printResult } from './output.ts';
 import { withProgress } from './progress.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -52,12 +53,13 @@ export function keysRevokeCommand(): Command {
 
 async function revokeOne(id: string, { yes, as, json }: RevokeOptions): Promise<void> {
   if (!yes) await confirmOne(id);
-  printKey(await changeKeys(as, (store) => store.revoke(id)), json);
+  printKey(await withChanges(as, (session) => revokeKey(session, id)), json);
 }
 
 /** @throws InvalidOperation as confirm does, and if there is no such key */
 async function confirmOne(id: string): Promise<void> {
-  const { name, plan, state } = await readKeys(async (store) => keyView(await store.find(id), Date.now()));
+  const { key } = await withRedis(({ redis }) => findStoredKey(redis, id));
+  const { name, plan, state } = keyView(key, Date.now());
   if (state === 'revoked') return;
   const described = printable(JSON.stringify(name));
   await confirm(
@@ -76,16 +78,15 @@ async function revokeMany(options: RevokeOptions, filter: KeyFilter | undefined)
   );
   const keys = found.filter(({ state }) => state !== 'revoked');
   const alreadyRevoked = found.length - keys.length;
-  if (dryRun) return printList(json ? 'json' : 'table', keyLayout, onePage(keys));
+  if (dryRun) return printList(json ? 'json' : 'table', keyLayout, keys);
   if (keys.length > 0) {
     await confirm(`Revoke ${describe(keys)} for good, from their next requests on?`, yes);
     const stop = stopSignal();
     let revoked = 0;
     await withChanges(as, (session) =>
       withProgress('keys', keys.length, async (onProgress) => {
-        const source = { fileSha256: file?.sha256, filter };
-        const dependencies = { store: createApiKeyStore(session), ...session, stop };
-        for await (const count of revokeBatch(keys, source, dependencies)) onProgress((revoked += count));
+        const source = { fileSha256: file?.sha256, filter, stop };
+        for await (const count of revokeBatch(session, keys, source)) onProgress((revoked += count));
       }),
     );
     if (revoked < keys.length) {
@@ -94,9 +95,7 @@ async function revokeMany(options: RevokeOptions, filter: KeyFilter | undefined)
       );
     }
   }
-  const result = { revoked: keys.length, alreadyRevoked };
-  if (json) printJson(result);
-  else printFields(result);
+  printResult({ revoked: keys.length, alreadyRevoked }, json);
   if (found.length === 0) printError('note: no key meets the conditions');
 }
 
@@ -113,7 +112,7 @@ async function findMatching(session: Session, filter: KeyFilter | undefined): Pr
 }
 
 async function findNamed(session: Session, lines: readonly KeyLine[]): Promise<KeyInList[]> {
-  const keys = await findListedKeys(lines, createApiKeyStore(session), session);
+  const keys = await findListedKeys(lines, session);
   return keys.map((key) => keyView(key, session.now()));
 }
 

@@ -3,7 +3,6 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { importKeys, type ExportFile } from '../operations/key-transfer.ts';
 import { detectMissingKeys } from '../operations/missing-keys.ts';
@@ -14,7 +13,7 @@ import { customerLine, exportLine } from '../operations/transfer-lines.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
-import { print, printError, printFields, printJson } from './output.ts';
+import { print, printError, printResult } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 export function keysExportCommand(): Command {
@@ -32,13 +31,12 @@ export function keysExportCommand(): Command {
  * @throws OperationFailure if an index may lack keys or customers
  */
 async function exportAll(session: Session): Promise<number> {
-  const store = createApiKeyStore(session);
   /** Customers that have an exported key, and were not found in gw:customers yet. */
   const withKey = new Set<CustomerId>();
   let invalid = 0;
   /** Redis keys of the records that are invalid. */
   const warned = new Set<string>();
-  for await (const page of listedKeys(store)) {
+  for await (const page of listedKeys(session)) {
     const lines: string[] = [];
     for (const key of page) {
       if (key.outcome === 'record') {
@@ -53,7 +51,7 @@ async function exportAll(session: Session): Promise<number> {
     await print(lines.join(''));
   }
   // An incomplete export must fail, so that nobody keeps it instead of the last complete one.
-  const missing = await detectMissingKeys(store, true);
+  const missing = await detectMissingKeys(session.redis, true);
   if (missing !== undefined) throw new OperationFailure(`keys may be missing in the export: ${missing}`);
   for await (const page of storedCustomerPages(session.redis)) {
     const lines: string[] = [];
@@ -88,9 +86,7 @@ export function keysImportCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (file: string, { as, json }: ChangeOptions) => {
-      const result = await withChanges(as, (session) => importKeys(openExport(file), session));
-      if (json) printJson(result);
-      else printFields({ ...result });
+      printResult(await withChanges(as, (session) => importKeys(openExport(file), session)), json);
     });
 }
 

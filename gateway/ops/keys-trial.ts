@@ -1,6 +1,13 @@
 import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
-import { createKeyTrials, type KeyOnTrial, type KeyTrialChange } from '../operations/key-trial.ts';
+import {
+  applyTrial,
+  showTrial,
+  startTrial,
+  stopTrial,
+  type KeyOnTrial,
+  type KeyTrialChange,
+} from '../operations/key-trial.ts';
 import { limitsView } from '../operations/key-view.ts';
 import { readTrialCounts, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
 import { printError, printFields, printJson } from './output.ts';
@@ -21,16 +28,15 @@ export function keysTrialCommand(): Command {
     .description("limits on trial of a customer, in place of its plan's: counted, and nothing is refused")
     .argument('<id>', 'customer, or one of its keys');
   return addTrialOptions(command).action(async (id: string, options: TrialOptions) => {
-    const change = requestedChange(id, options);
-    if (change === undefined) return showTrial(id, options);
-    const changed = await withChanges(options.as, (session) => change(createKeyTrials(session)));
-    printChange(changed, options.json);
+    const change = requestedChange({ start: startTrial, stop: stopTrial, apply: applyTrial }, id, options);
+    if (change === undefined) return show(id, options);
+    printChange(await withChanges(options.as, change), options.json);
   });
 }
 
-async function showTrial(id: string, { json }: TrialOptions): Promise<void> {
+async function show(id: string, { json }: TrialOptions): Promise<void> {
   const { key, counts } = await withRedis(async (session) => {
-    const key = await createKeyTrials(session).show(id);
+    const key = await showTrial(session, id);
     const { trial, record } = key;
     const counts = trial && (await readTrialCounts(session.redis, record.customerId, trial.limits.since));
     return { key, counts };

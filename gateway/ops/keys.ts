@@ -1,7 +1,9 @@
 import { Command, Option } from 'commander';
 import type { ByWindow } from '../limits/windows.ts';
+import { changeKey } from '../operations/keys.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
-import { changeKeys, printIssued, printKey } from './key-store.ts';
+import { rotateKey } from '../operations/rotate-key.ts';
+import { printIssued, printKey } from './key-output.ts';
 import { keysAcceptLossCommand } from './keys-accept-loss.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
@@ -30,7 +32,7 @@ import {
   untilArgument,
   type ChangeOptions,
 } from './options.ts';
-import { printError, printFields, printJson } from './output.ts';
+import { printError, printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 export function keysCommand(): Command {
@@ -94,7 +96,7 @@ function setCommand(): Command {
         scopes: scopes === 'all' ? null : scopes,
         ...(temporary === undefined ? limits : { temporary }),
       };
-      const record = await changeKeys(as, (store) => store.change(id, change));
+      const record = await withChanges(as, (session) => changeKey(session, id, change));
       printKey({ outcome: 'record', record }, json);
     });
 }
@@ -115,7 +117,7 @@ function rotateCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { grace, as, json }: RotateOptions) => {
-      printIssued(await changeKeys(as, (store) => store.rotate(id, grace)), json);
+      printIssued(await withChanges(as, (session) => rotateKey(session, id, grace)), json);
     });
 }
 
@@ -129,9 +131,7 @@ function reindexCommand(): Command {
     .addOption(jsonOption())
     .action(async ({ as, json }: ChangeOptions) => {
       const { unusable, ...counts } = await withChanges(as, reindexKeys);
-      const result = { ...counts, unusable: unusable.length };
-      if (json) printJson(result);
-      else printFields(result);
+      printResult({ ...counts, unusable: unusable.length }, json);
       for (const key of unusable.slice(0, maxPrinted)) {
         printError(`warning: ${key} has no id, or that of another key: it is served, but can't be listed`);
       }

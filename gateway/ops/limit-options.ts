@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { knownIn, maxLimit, parseLimit } from '../limits/limits.ts';
 import { byWindow, eachExactly, windowNames, windowOf, type ByWindow } from '../limits/windows.ts';
-import type { ApiKeyChange } from '../operations/api-key-store.ts';
+import type { LimitedChange } from '../operations/key-limits.ts';
 
 /** The limit of the plan, or none. */
 export type NoLimit = 'plan' | 'none';
@@ -54,7 +54,7 @@ export function limitOr<Word extends NoLimit>(word: Word): (text: string) => num
 export function temporaryLimits(
   until: Date | 'now' | undefined,
   limits: ByWindow<number | null>,
-): ApiKeyChange['temporary'] | string {
+): LimitedChange['temporary'] | string {
   if (until === undefined) return undefined;
   if (until === 'now') return hasLimits(limits) ? '--until now ends temporary limits: give no others' : null;
   if (!hasLimits(limits)) return `--until needs the limits that end then: give ${limitOptionNames}`;

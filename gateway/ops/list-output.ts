@@ -1,8 +1,10 @@
-import { Option } from 'commander';
+import { Option, type Command } from 'commander';
 import { formatCsvText } from '../operations/csv-cell.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import type { Session } from '../operations/session.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { cellText, print, printJsonArray, printTablePages, type Cell, type Row } from './output.ts';
+import { withRedis } from './redis-session.ts';
 
 const outputFormats = ['table', 'json', 'csv'] as const;
 
@@ -13,13 +15,25 @@ export interface ListOptions extends JsonOption {
   output?: OutputFormat;
 }
 
-/** `--output` and `--json`, its short form. */
-export function listOptions(): [Option, Option] {
-  return [outputOption('table, json (one array) or csv'), jsonOption()];
+/** Adds `--output` and `--json`, its short form. */
+export function addListOptions(command: Command): Command {
+  return command.addOption(outputOption('table, json (one array) or csv')).addOption(jsonOption());
 }
 
 export function outputOption(description: string): Option {
   return new Option('--output <format>', description).choices(outputFormats);
+}
+
+/** Ends a command that lists: its formats, and how it prints what it reads. */
+export function listing<T>(
+  command: Command,
+  layout: ListLayout<T>,
+  read: (session: Session) => Items<T> | Promise<Items<T>>,
+): Command {
+  return addListOptions(command).action(async (options: ListOptions) => {
+    const format = outputFormat(options);
+    await withRedis(async (session) => printList(format, layout, await read(session)));
+  });
 }
 
 /** @throws InvalidOperation for --json with another format */
@@ -39,12 +53,16 @@ export interface ListLayout<T> {
   csv: Readonly<Record<string, (item: T) => Cell>>;
 }
 
+/** What a list has: all of it, or pages. */
+type Items<T> = readonly T[] | AsyncIterable<readonly T[]>;
+
 /** Prints a list page by page. */
 export async function printList<T>(
   format: OutputFormat,
   layout: ListLayout<T>,
-  pages: AsyncIterable<readonly T[]>,
+  items: Items<T>,
 ): Promise<void> {
+  const pages = Symbol.asyncIterator in items ? items : onePage(items);
   switch (format) {
     case 'json':
       return printJsonArray(pages);
@@ -57,8 +75,7 @@ export async function printList<T>(
   }
 }
 
-/** A list that is no longer than a page. */
-export async function* onePage<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+async function* onePage<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   yield await Promise.resolve(items);
 }
 
@@ -83,6 +100,13 @@ function csvCell(cell: Cell): string {
 }
 
 type CellField<T> = { [Name in keyof T]: T[Name] extends Cell ? Name : never }[keyof T] & string;
+
+/** A layout whose table and CSV have the same fields of the items. @param fields by the headings of the table */
+export function fieldLayout<T>(fields: Readonly<Record<string, CellField<T>>>): ListLayout<T> {
+  const csv = fieldColumns<T>(...Object.values(fields));
+  const cells = Object.values(csv);
+  return { headings: Object.keys(fields), row: (item) => cells.map((cellOfItem) => cellOfItem(item)), csv };
+}
 
 /** Columns that are fields of the items, under the names that they have in JSON. */
 export function fieldColumns<T>(...names: CellField<T>[]): Record<string, (item: T) => Cell> {

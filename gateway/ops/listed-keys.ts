@@ -1,20 +1,21 @@
-import type { ApiKeyStore, ListedApiKey } from '../operations/api-key-store.ts';
-import { detectMissingKeys, type IndexInspection } from '../operations/missing-keys.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { listKeys, type ListedApiKey } from '../operations/keys.ts';
+import { detectMissingKeys } from '../operations/missing-keys.ts';
+import type { Session } from '../operations/session.ts';
+import { lostKey } from '../operations/stored-keys.ts';
 import { printError } from './output.ts';
 
 /** A key that has a record, or may have one. */
 export type ExistingKey = Extract<ListedApiKey, { outcome: 'record' | 'invalid' }>;
 
-/** Lists keys as ApiKeyStore.list does. At the end prints to standard error what is wrong with the index. */
+/** Lists keys as listKeys does. At the end prints to standard error what is wrong with the index. */
 export async function* listedKeys(
-  store: Pick<ApiKeyStore, 'list'> & IndexInspection,
+  session: Pick<Session, 'redis' | 'now'>,
   after?: string,
   pageSize?: number,
 ): AsyncGenerator<ExistingKey[]> {
   const counts = { lost: 0, gone: 0 };
   try {
-    for await (const page of store.list(after, pageSize)) {
+    for await (const page of listKeys(session, after, pageSize)) {
       yield page.flatMap((key) => {
         if (key.outcome === 'record' || key.outcome === 'invalid') return [key];
         counts[key.outcome] += 1;
@@ -28,19 +29,14 @@ export async function* listedKeys(
           'ops keys reindex removes them from the index',
       );
     }
-    const missing = await detectMissingKeys(store);
-    if (missing !== undefined) {
-      printError(`warning: ${missing}, so keys may be missing here; run ops keys reindex`);
-    }
+    await warnOfMissingKeys(session);
   }
 }
 
-function lostKey(id: string): ExistingKey {
-  return {
-    outcome: 'invalid',
-    id,
-    issues: [`its hash is missing in ${redisKeys.apiKeyIds}`],
-    revoked: false,
-    where: redisKeys.apiKeyIds,
-  };
+/** For lists and numbers of keys: says on standard error if the index, from which they come, lacks some. */
+export async function warnOfMissingKeys({ redis }: Pick<Session, 'redis'>): Promise<void> {
+  const missing = await detectMissingKeys(redis);
+  if (missing !== undefined) {
+    printError(`warning: ${missing}, so keys may be missing here; run ops keys reindex`);
+  }
 }

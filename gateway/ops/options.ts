@@ -30,7 +30,7 @@ export function acceptOutputJson(command: Command): void {
 }
 
 /**
- * Id of a key.
+ * Id of a key, or anything else that a key could be pasted in place of.
  * @throws InvalidOperation for a key itself, which commander would repeat in its message
  */
 export function idArgument(text: string): string {

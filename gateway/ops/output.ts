@@ -70,6 +70,12 @@ export function printJson(value: object): void {
   process.stdout.write(`${JSON.stringify(shown)}\n`);
 }
 
+/** Prints one object: for programs, or a line for each field. */
+export function printResult(value: object, json: true | undefined): void {
+  if (json) printJson(value);
+  else printFields({ ...value });
+}
+
 /** Prints an array on one line, page by page. */
 export async function printJsonArray(pages: AsyncIterable<readonly unknown[]>): Promise<void> {
   let separator = '[';

@@ -9,11 +9,11 @@ import {
   type HitKey,
   type PlanImpact,
 } from '../operations/plan-impact.ts';
-import type { PlanChange } from '../operations/plan-store.ts';
 import type { PlanUndo } from '../operations/plan-undo.ts';
+import type { PlanChange } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
-import { onePage, printList, type ListLayout } from './list-output.ts';
-import { warnOfMissingKeys } from './missing-keys-warning.ts';
+import { fieldLayout, printList } from './list-output.ts';
+import { warnOfMissingKeys } from './listed-keys.ts';
 import { print, printJson } from './output.ts';
 import { formatFields, type ChangedField } from './setting-changes.ts';
 
@@ -69,13 +69,13 @@ async function printNamed({ impact, hardestHit, past }: ChangeEffect): Promise<v
   if (impact.keys === 0) return;
   if (hardestHit.length > 0) {
     await print('\n');
-    await printList('table', hitLayout, onePage(hardestHit));
+    await printList('table', hitLayout, hardestHit);
     await printMore(impact.over - hardestHit.length);
   }
   for (const effect of past) {
     await print(`\n${describePast(effect)}\n`);
     if (effect.keys === 0) continue;
-    await printList('table', pastLayout, onePage(effect.most));
+    await printList('table', pastLayout, effect.most);
     await printMore(effect.keys - effect.most.length);
   }
   await print('\nThe record of use has days: about limits of a minute or an hour, ops plans trial tells.\n');
@@ -83,17 +83,21 @@ async function printNamed({ impact, hardestHit, past }: ChangeEffect): Promise<v
 
 const printMore = async (more: number) => (more > 0 ? print(`and ${more} more\n`) : undefined);
 
-const hitLayout: ListLayout<HitKey> = {
-  headings: ['REFUSED AT ONCE', 'NAME', 'PLAN', 'WINDOW', 'USED', 'LIMIT'],
-  row: ({ id, name, plan, window, used, limit }) => [id, name, plan, window, used, limit],
-  csv: {},
-};
+const hitLayout = fieldLayout<HitKey>({
+  'REFUSED AT ONCE': 'id',
+  NAME: 'name',
+  PLAN: 'plan',
+  WINDOW: 'window',
+  USED: 'used',
+  LIMIT: 'limit',
+});
 
-const pastLayout: ListLayout<PastImpact['most'][number]> = {
-  headings: ['ID', 'NAME', 'TIMES OVER', 'MOST USED'],
-  row: ({ id, name, overPeriods, mostUsed }) => [id, name, overPeriods, mostUsed],
-  csv: {},
-};
+const pastLayout = fieldLayout<PastImpact['most'][number]>({
+  ID: 'id',
+  NAME: 'name',
+  'TIMES OVER': 'overPeriods',
+  'MOST USED': 'mostUsed',
+});
 
 function describePast({ window, limit, periods, overPeriods, keys }: PastImpact): string {
   const limitText = describeLimits({ [window]: limit });

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { errorMessage } from '#runtime/error-message.ts';
 import { Command, Option } from 'commander';
 import { exportPlansFile, type PlansFileExport } from '../operations/export-plans-file.ts';
-import { usageInFile } from '../operations/file-settings.ts';
 import { formatPlansFile } from '../operations/format-plans-file.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
@@ -13,6 +12,7 @@ import type { PlansFile } from '../operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../operations/plans-file.ts';
 import type { Session } from '../operations/session.ts';
 import { writeSettings } from '../operations/write-settings.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import { confirm } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printJson, printWarning } from './output.ts';
@@ -123,7 +123,7 @@ export function plansApplyCommand(): Command {
 
 /** A shorter retention also deletes what is stored, as `usage retention` does. */
 async function adjustUsage({ redis }: Session, { changes }: PlansFileDiff): Promise<void> {
-  const days = changes.find(({ key }) => key === usageInFile.key)?.after?.['retentionDays'];
+  const days = changes.find(({ key }) => key === usageSetting.key)?.after?.['retentionDays'];
   if (typeof days === 'number') await adjustStoredUse(redis, days);
 }
 

@@ -2,19 +2,18 @@ import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
 import { windowNames } from '../limits/windows.ts';
 import { planImpacts } from '../operations/plan-impact.ts';
-import { createPlanStore, lacksLimits, type ListedPlan } from '../operations/plan-store.ts';
+import { lacksLimits, readPlans, type ListedPlan } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
-import { anonymousPlan } from '../plans/plans.ts';
+import { anonymousPlan } from '../plans/plan-settings.ts';
 import {
+  addListOptions,
   fieldColumns,
-  listOptions,
-  onePage,
   outputFormat,
   printList,
   type ListLayout,
   type ListOptions,
 } from './list-output.ts';
-import { warnOfMissingKeys } from './missing-keys-warning.ts';
+import { warnOfMissingKeys } from './listed-keys.ts';
 import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
@@ -26,27 +25,24 @@ interface PlansListOptions extends ListOptions {
 type CountedPlan = ListedPlan & { keys?: number };
 
 export function plansListCommand(): Command {
-  const [output, jsonOption] = listOptions();
-  return new Command('list')
+  const command = new Command('list')
     .description('all plans; enterprise keys have their own limits, anonymous is the limit of an address')
-    .option('--no-keys', 'do not count the valid keys on each plan, which takes seconds for 100,000 keys')
-    .addOption(output)
-    .addOption(jsonOption)
-    .action(async ({ keys, ...options }: PlansListOptions) => {
-      const format = outputFormat(options);
-      const { plans, gateways } = await withRedis(async (session) => {
-        const listed = await createPlanStore(session).list();
-        return keys ? { ...listed, plans: await withKeys(session, listed.plans) } : listed;
-      });
-      await printList(format, layoutOf(plans, gateways), onePage(plans));
-      const lacking = plans.filter(lacksLimits).map(({ name }) => name);
-      if (lacking.length > 0) {
-        printError(
-          `warning: no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
-            'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
-        );
-      }
+    .option('--no-keys', 'do not count the valid keys on each plan, which takes seconds for 100,000 keys');
+  return addListOptions(command).action(async ({ keys, ...options }: PlansListOptions) => {
+    const format = outputFormat(options);
+    const { plans, gateways } = await withRedis(async (session) => {
+      const listed = await readPlans(session);
+      return keys ? { ...listed, plans: await withKeys(session, listed.plans) } : listed;
     });
+    await printList(format, layoutOf(plans, gateways), plans);
+    const lacking = plans.filter(lacksLimits).map(({ name }) => name);
+    if (lacking.length > 0) {
+      printError(
+        `warning: no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
+          'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
+      );
+    }
+  });
 }
 
 async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise<CountedPlan[]> {

@@ -1,13 +1,18 @@
 import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { limitsView } from '../operations/key-view.ts';
-import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../operations/plan-trial.ts';
+import {
+  applyPlanTrial,
+  showPlanTrial,
+  startPlanTrial,
+  stopPlanTrial,
+  type PlanOnTrial,
+  type PlanTrialChange,
+} from '../operations/plan-trial.ts';
 import { refusedByTrial, reportPlanTrial, type PlanTrialReport } from '../operations/trial-report.ts';
 import {
   fieldColumns,
-  onePage,
   outputFormat,
   outputOption,
   printList,
@@ -43,31 +48,27 @@ export function plansTrialCommand(): Command {
     .addOption(outputOption('format of the report: table, json, or csv with the customers hit hardest'))
     .action(async (name: string, options: PlansTrialOptions) => {
       const format = outputFormat(options);
-      const change = requestedChange(name, options);
+      const trials = { start: startPlanTrial, stop: stopPlanTrial, apply: applyPlanTrial };
+      const change = requestedChange(trials, name, options);
       if (change === undefined) return showTrial(name, options.count, format);
       if (format === 'csv')
         throw new InvalidOperation('--output csv prints the customers hit hardest: give no change with it');
-      const changed = await withChanges(options.as, (session) => change(createPlanTrials(session)));
-      printChange(changed, format === 'json');
+      printChange(await withChanges(options.as, change), format === 'json');
     });
 }
 
 async function showTrial(name: string, count: number, format: OutputFormat): Promise<void> {
   const { plan, report } = await withRedis(async (session) => {
-    const plan = await createPlanTrials(session).show(name);
+    const plan = await showPlanTrial(session, name);
     const { limits, trial } = plan;
-    if (trial === undefined) return { plan, report: undefined };
-    const keys = listedKeys(createApiKeyStore(session));
-    return {
-      plan,
-      report: await reportPlanTrial({ redis: session.redis, keys, plan: name, limits, trial, count }),
-    };
+    const options = { redis: session.redis, keys: listedKeys(session), plan: name, limits, count };
+    return { plan, report: trial && (await reportPlanTrial({ ...options, trial })) };
   });
   for (const issue of plan.issues) printError(`warning: gw:plan:${name}: ${issue}`);
   if (format === 'json') {
     return printJson({ ...planView(plan), ...(report === undefined ? {} : reportView(report)) });
   }
-  if (format === 'csv') return printList(format, layout, onePage(report?.hardestHit ?? []));
+  if (format === 'csv') return printList(format, layout, report?.hardestHit ?? []);
   await printReport(plan, report);
 }
 
@@ -115,7 +116,7 @@ async function printReport(
   });
   if (report === undefined || report.hardestHit.length === 0) return;
   await print('\n');
-  await printList('table', layout, onePage(report.hardestHit));
+  await printList('table', layout, report.hardestHit);
 }
 
 function printChange({ before, after }: PlanTrialChange, json: boolean): void {

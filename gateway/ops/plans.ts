@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { doubtInWords, knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
-import { createPlanStore, type PlanChange } from '../operations/plan-store.ts';
+import { previewPlan, setPlan, type PlanChange } from '../operations/plans.ts';
 import { confirm } from './confirm.ts';
 import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
@@ -54,7 +54,7 @@ function setCommand(): Command {
       const limits = givenLimits(options);
       if (dryRun) {
         const { change, effect } = await withRedis(async (session) => {
-          const preview = await createPlanStore(session).preview(name, limits, create);
+          const preview = await previewPlan(session, name, limits, create);
           return { change: preview, effect: await effectOf(session, preview) };
         });
         const question = questionOf(change);
@@ -62,7 +62,7 @@ function setCommand(): Command {
         return printPlanChange(change, json, effect);
       }
       const change = await withChanges(as, (session) =>
-        createPlanStore(session).set(name, limits, create, async (wanted) => {
+        setPlan(session, name, limits, create, async (wanted) => {
           const question = questionOf(wanted);
           if (question !== undefined) await confirm(`${question}. Set it all the same?`, yes);
         }),

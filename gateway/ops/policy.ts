@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
-import { createBanPolicyStore } from '../operations/ban-policy-store.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
+import { resetSetting, setSetting, showSetting } from '../operations/settings.ts';
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { textFields } from '../redis/enforced-settings.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
-import { print, printError, printFields, printJson, type Cell } from './output.ts';
+import { print, printError, printFields, printJson, printResult, type Cell } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
 import { addSettingOptions } from './setting-options.ts';
@@ -43,10 +42,10 @@ interface ShownPolicy {
 
 /** @throws InvalidOperation if none is set or it is invalid, and no gateway runs */
 async function readPolicy(session: Session): Promise<ShownPolicy> {
-  const values = (await readEnforcedValues(session)).of(redisKeys.banPolicy);
+  const values = (await readEnforcedValues(session)).of(banPolicySetting.key);
   const enforced = values.flatMap((fields) => banPolicySetting.fields.safeParse(fields).data ?? []);
   try {
-    const policy = await createBanPolicyStore(session).show();
+    const policy = await showSetting(session, banPolicySetting);
     return { policy, enforced: enforced.every((other) => isDeepStrictEqual(other, policy)) ? [] : enforced };
   } catch (error) {
     if (!(error instanceof InvalidOperation) || enforced.length === 0) throw error;
@@ -74,13 +73,9 @@ function setCommand(): Command {
     .addOption(jsonOption())
     .action(async ({ as, json, ...change }: SetOptions, command: Command) => {
       if (Object.keys(change).length === 0) command.error('error: nothing to set: see --help');
-      printPolicy(await withChanges(as, (session) => createBanPolicyStore(session).set(change)), json);
+      const { after } = await withChanges(as, (session) => setSetting(session, banPolicySetting, change));
+      printResult(json ? after : textFields(after), json);
     });
-}
-
-function printPolicy(policy: BanPolicy, json: true | undefined): void {
-  if (json) printJson(policy);
-  else printFields(textFields(policy));
 }
 
 function resetCommand(): Command {
@@ -89,7 +84,9 @@ function resetCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async ({ as, json }: ChangeOptions) => {
-      const { before, after } = await withChanges(as, (session) => createBanPolicyStore(session).reset());
+      const { before, after } = await withChanges(as, (session) =>
+        resetSetting(session, banPolicySetting, 'policy.reset'),
+      );
       if (json) return printJson({ ...after, before });
       const [old, next]: Record<string, Cell | boolean>[] = [{ ...before }, { ...after }];
       const fields = Object.keys({ ...old, ...next });

@@ -4,7 +4,7 @@ import { petsServiceName } from '../services/pets-service.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
 import { asOption, jsonOption, nameArgument, secondsArgument, type ChangeOptions } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 const defaultTtlSeconds = 3600;
@@ -43,9 +43,7 @@ export function tokensCommand(): Command {
           },
         }),
       );
-      const issued = { token: issueServiceToken(privateKey, service, ttl, audience), service, expiresAt };
-      if (json) printJson(issued);
-      else printFields(issued);
+      printResult({ token: issueServiceToken(privateKey, service, ttl, audience), service, expiresAt }, json);
     });
 
   return tokens;

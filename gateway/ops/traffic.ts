@@ -4,14 +4,7 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
 import { chooseStep } from '../operations/traffic-steps.ts';
 import { readTraffic, type Traffic } from '../operations/traffic.ts';
-import {
-  onePage,
-  outputFormat,
-  outputOption,
-  printList,
-  type ListOptions,
-  type OutputFormat,
-} from './list-output.ts';
+import { outputFormat, outputOption, printList, type ListOptions, type OutputFormat } from './list-output.ts';
 import { durationArgument, jsonOption } from './options.ts';
 import { print, printable, printError, printJson } from './output.ts';
 import { retryWhileUnavailable, withRedis } from './redis-session.ts';
@@ -94,7 +87,7 @@ async function show(traffic: Traffic, { last, plan }: TrafficOptions, format: Fo
     // Without the time before the first traffic, when there may have been no gateway.
     const first =
       format === 'table' ? traffic.points.findIndex(({ requests, bans }) => requests + bans > 0) : 0;
-    await printList(format, trafficLayout, onePage(traffic.points.slice(first)));
+    await printList(format, trafficLayout, traffic.points.slice(first));
   }
   for (const { key, issue } of traffic.issues) printError(`warning: ${key}: ${issue}`);
 }

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { SomeLimits } from '../limits/limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
+import type { Session } from '../operations/session.ts';
 import { refusalsByWindow, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
@@ -27,20 +28,21 @@ export function addTrialOptions(command: Command): Command {
 }
 
 interface Trials<Change> {
-  start(target: string, limits: SomeLimits): Promise<Change>;
-  stop(target: string): Promise<Change>;
-  apply(target: string): Promise<Change>;
+  start(session: Session, target: string, limits: SomeLimits): Promise<Change>;
+  stop(session: Session, target: string): Promise<Change>;
+  apply(session: Session, target: string): Promise<Change>;
 }
 
 /** @returns undefined if the options ask for no change */
-export function requestedChange(
+export function requestedChange<Change>(
+  { start, stop, apply }: Trials<Change>,
   target: string,
   options: TrialOptions,
-): (<Change>(trials: Trials<Change>) => Promise<Change>) | undefined {
-  if (options.stop) return (trials) => trials.stop(target);
-  if (options.apply) return (trials) => trials.apply(target);
+): ((session: Session) => Promise<Change>) | undefined {
+  if (options.stop) return (session) => stop(session, target);
+  if (options.apply) return (session) => apply(session, target);
   if (!hasLimits(options)) return undefined;
-  return (trials) => trials.start(target, givenLimits(options));
+  return (session) => start(session, target, givenLimits(options));
 }
 
 /** The value before and after a change, or the one value if it is the same. */

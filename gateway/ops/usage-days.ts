@@ -1,22 +1,25 @@
 import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Session } from '../operations/session.ts';
 import { findCustomerId } from '../operations/stored-customers.ts';
+import { unitsOf } from '../operations/usage-months.ts';
 import { readDays, type Days } from '../operations/usage-record.ts';
 import type { DayUsage } from '../quota/usage-days.ts';
-import { fieldColumns, onePage, printList, type ListLayout, type OutputFormat } from './list-output.ts';
-import { printFields, printJson } from './output.ts';
+import { fieldLayout, printList, type ListLayout, type OutputFormat } from './list-output.ts';
+import { printJson, printResult } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { sparkline } from './sparkline.ts';
 
+const shown = fieldLayout<DayUsage>({
+  DATE: 'date',
+  PLAN: 'plan',
+  SERVED: 'served',
+  REFUSED: 'refused',
+  'BANNED SECONDS': 'bannedSeconds',
+});
 const layout: ListLayout<DayUsage> = {
-  headings: ['DATE', 'PLAN', 'SERVED', 'REFUSED', 'BANNED SECONDS'],
-  row: ({ date, plan, served, refused, bannedSeconds }) => [date, plan, served, refused, bannedSeconds],
-  csv: { ...fieldColumns('date', 'plan', 'served', 'refused', 'bannedSeconds'), units: unitsOf },
+  ...shown,
+  csv: { ...shown.csv, units: unitsOf },
 };
-
-function unitsOf({ served, units = served }: DayUsage): number {
-  return units;
-}
 
 /** For keys that call operations that cost more than one. */
 const layoutWithUnits: ListLayout<DayUsage> = {
@@ -33,17 +36,16 @@ export async function printLastDays(id: string, count: number, format: OutputFor
   });
   if (format === 'json') return printJson({ id, days });
   const costsMore = days.some(({ units }) => units !== undefined);
-  await printList(format, costsMore ? layoutWithUnits : layout, onePage(days));
+  await printList(format, costsMore ? layoutWithUnits : layout, days);
   if (format !== 'table' || !process.stdout.isTTY) return;
   const served = days.map((day) => day.served);
   process.stdout.write(`\n${sparkline(served)}  served, at most ${Math.max(...served)} a day\n`);
 }
 
 /** @param day number of the day since the Unix epoch */
-export async function printDay(id: string, day: number, json: boolean): Promise<void> {
+export async function printDay(id: string, day: number, json: true | undefined): Promise<void> {
   const [use] = await readKeyDays(id, () => ({ from: day, to: day }));
-  if (json) printJson({ id, ...use });
-  else printFields({ id, ...use });
+  printResult({ id, ...use }, json);
 }
 
 function readKeyDays(id: string, daysOf: (session: Session) => Days): Promise<DayUsage[]> {

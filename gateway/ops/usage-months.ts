@@ -1,18 +1,9 @@
 import { Command } from 'commander';
 import { lastMonths, readUsageMonths, unitsOf, type MonthUsage } from '../operations/usage-months.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import {
-  fieldColumns,
-  listOptions,
-  onePage,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+import { fieldColumns, listing, type ListLayout } from './list-output.ts';
 import { countArgument } from './options.ts';
 import { createProgressLine } from './progress-line.ts';
-import { withRedis } from './redis-session.ts';
 
 const layout: ListLayout<MonthUsage> = {
   headings: ['MONTH', 'CUSTOMERS', 'SERVED', 'REFUSED', 'UNITS'],
@@ -22,30 +13,18 @@ const layout: ListLayout<MonthUsage> = {
 
 const [usualMonths, maxMonths] = [12, 120];
 
-interface MonthsOptions extends ListOptions {
-  months: number;
-}
-
 export function usageMonthsCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('months')
+  const command = new Command('months')
     .description('use of all customers by month, this one last; as JSON with the ten largest of each')
-    .option('--months <n>', 'number of months', countArgument(maxMonths), usualMonths)
-    .addOption(output)
-    .addOption(json)
-    .action(async (options: MonthsOptions) => {
-      const format = outputFormat(options);
-      const months = await withRedis(async (session) => {
-        const listed = await session.redis.zcard(redisKeys.customers);
-        const progress = createProgressLine('customers');
-        try {
-          return await readUsageMonths(session, lastMonths(session.now(), options.months), (customers) =>
-            progress.update(customers, listed),
-          );
-        } finally {
-          progress.clear();
-        }
-      });
-      await printList(format, layout, onePage(months));
-    });
+    .option('--months <n>', 'number of months', countArgument(maxMonths), usualMonths);
+  return listing(command, layout, async (session) => {
+    const months = lastMonths(session.now(), command.opts<{ months: number }>().months);
+    const listed = await session.redis.zcard(redisKeys.customers);
+    const progress = createProgressLine('customers');
+    try {
+      return await readUsageMonths(session, months, (customers) => progress.update(customers, listed));
+    } finally {
+      progress.clear();
+    }
+  });
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { resetDay } from '../operations/reset-day.ts';
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 export function usageResetCommand(): Command {
@@ -13,8 +13,6 @@ export function usageResetCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
-      const setBack = await withChanges(as, (session) => resetDay(session, id));
-      if (json) printJson({ id, setBack });
-      else printFields({ id, setBack });
+      printResult({ id, setBack: await withChanges(as, (session) => resetDay(session, id)) }, json);
     });
 }

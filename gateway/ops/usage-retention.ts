@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { adjustUsageExpiry } from '../operations/adjust-usage-expiry.ts';
-import { createUsageRetentionStore } from '../operations/usage-retention-store.ts';
-import { maxRetentionDays } from '../quota/usage-policy.ts';
+import { setSetting, showSetting } from '../operations/settings.ts';
+import { maxRetentionDays, usageSetting } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { asOption, countArgument, jsonOption, type ChangeOptions } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { printResult } from './output.ts';
 import { createProgressLine } from './progress-line.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
@@ -19,22 +19,22 @@ export function usageRetentionCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async ({ days, as, json }: RetentionOptions) => {
-      const result = days === undefined ? await show() : await set(as, days);
-      if (json) printJson(result);
-      else printFields(result);
+      printResult(days === undefined ? await show() : await set(as, days), json);
     });
 }
 
 async function show() {
-  return withRedis(async (session) => ({ days: await createUsageRetentionStore(session).read() }));
+  return withRedis(async (session) => ({ days: (await showSetting(session, usageSetting)).retentionDays }));
 }
 
 /** Adjusts also what is stored if the setting stays the same: it may have been set with redis-cli, or interrupted. */
 async function set(who: string, days: number) {
   return withChanges(who, async (session) => {
-    const { before } = await createUsageRetentionStore(session).set(days);
-    const adjusted = await adjustStoredUse(session.redis, days);
-    return { before: before === 0 ? null : before, days, adjustedRedisKeys: adjusted };
+    let before: number | null = null;
+    await setSetting(session, usageSetting, { retentionDays: days }, (stored) => {
+      before = stored?.retentionDays ?? null;
+    });
+    return { before, days, adjustedRedisKeys: await adjustStoredUse(session.redis, days) };
   });
 }
 

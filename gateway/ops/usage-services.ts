@@ -3,8 +3,9 @@ import { lastMonths, monthPattern } from '../operations/usage-months.ts';
 import { readUseByService, type CustomerServiceUse } from '../operations/usage-services.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import {
+  addListOptions,
   fieldColumns,
-  listOptions,
+  fieldLayout,
   outputFormat,
   printList,
   type ListLayout,
@@ -14,8 +15,13 @@ import { withProgress } from './progress.ts';
 import { withRedis } from './redis-session.ts';
 
 const layout: ListLayout<CustomerServiceUse> = {
-  headings: ['CUSTOMER', 'NAME', 'SERVICE', 'SERVED', 'UNITS'],
-  row: ({ id, name, service, served, units }) => [id, name, service, served, units],
+  ...fieldLayout<CustomerServiceUse>({
+    CUSTOMER: 'id',
+    NAME: 'name',
+    SERVICE: 'service',
+    SERVED: 'served',
+    UNITS: 'units',
+  }),
   csv: fieldColumns('month', 'id', 'name', 'service', 'served', 'units'),
 };
 
@@ -24,24 +30,21 @@ interface ServicesOptions extends ListOptions {
 }
 
 export function usageServicesCommand(): Command {
-  const [output, json] = listOptions();
-  return new Command('services')
+  const command = new Command('services')
     .description(
       'use of all customers by service in a UTC month; nothing unless the gateways have several services',
     )
-    .option('--month <month>', 'such as 2026-11 (default: the present one)', monthArgument)
-    .addOption(output)
-    .addOption(json)
-    .action(async (options: ServicesOptions) => {
-      const format = outputFormat(options);
-      await withRedis(async (session) => {
-        const { month = lastMonths(session.now(), 1).join('') } = options;
-        const total = await session.redis.zcard(redisKeys.customers);
-        await withProgress('customers', total, (onProgress) =>
-          printList(format, layout, readUseByService(session, month, onProgress)),
-        );
-      });
+    .option('--month <month>', 'such as 2026-11 (default: the present one)', monthArgument);
+  return addListOptions(command).action(async (options: ServicesOptions) => {
+    const format = outputFormat(options);
+    await withRedis(async (session) => {
+      const { month = lastMonths(session.now(), 1).join('') } = options;
+      const total = await session.redis.zcard(redisKeys.customers);
+      await withProgress('customers', total, (onProgress) =>
+        printList(format, layout, readUseByService(session, month, onProgress)),
+      );
     });
+  });
 }
 
 function monthArgument(text: string): string {

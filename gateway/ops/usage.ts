@@ -59,7 +59,7 @@ export function usageCommand(): Command {
 
 async function printUsage(id: string, { days, day }: UsageOptions, format: OutputFormat): Promise<void> {
   if (days !== undefined) return printLastDays(id, days, format);
-  if (day !== undefined) return printDay(id, day, format === 'json');
+  if (day !== undefined) return printDay(id, day, format === 'json' ? true : undefined);
   const { policy, usage, refusals } = await withRedis(async (session) => {
     const reader = await createUsageReader(session);
     const read = await reader.read(id);

@@ -28,7 +28,14 @@ const strikesPerLimitError = missingOr(
  * By default, no client that waits for Retry-After or backs off is banned, even if 16 of them share a key.
  */
 export const banPolicySetting = defineSetting({
+  name: 'banPolicy',
   key: redisKeys.banPolicy,
+  action: 'policy.set',
+  seedAction: 'policy.seed',
+  target: redisKeys.banPolicy,
+  title: 'ban policy',
+  advice:
+    'if there are none, a gateway that starts uses the default, and sets it if none was ever set; see: ops policy set --help',
   values: z
     .strictObject(
       {

@@ -8,7 +8,13 @@ export const maxRetentionDays = 4000;
 
 /** How long the use of API keys is kept: whole UTC days, besides the present one. */
 export const usageSetting = defineSetting({
+  name: 'usage',
   key: redisKeys.usagePolicy,
+  action: 'usage.retention',
+  seedAction: 'usage.seed',
+  target: redisKeys.usagePolicy,
+  title: 'usage retention',
+  advice: 'set it with: ops usage retention --days 400',
   values: z
     .strictObject(
       {

@@ -1,28 +1,70 @@
 import { z } from 'zod';
+import { describeIssues } from '../config/describe-issues.ts';
+import type { AuditAction } from './audit-actions.ts';
 
-/** A setting of all gateways: a hash in Redis whose values operators change at any time. */
-export interface Setting<Value extends object> {
-  /** Redis key of the hash. */
-  key: string;
-  defaults: Readonly<Value>;
-  /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
-  fields: z.ZodType<Value>;
+/** Fields of a hash of settings, as text. */
+export type Fields = Record<string, string>;
+
+/** What is valid in the fields of a setting, undefined for a field that was removed, and what is wrong with the others. */
+export interface Reading<Value> {
+  found: Partial<Value>;
+  issues: string[];
 }
 
 /**
- * Defines a setting by what parses its values, as they are in a file of plans and in the operators' API. Each field has a
- * description, for editors and for `--help`. A message continues the name of its field.
+ * A setting of all gateways: a hash in Redis whose values operators change at any time. All that handles settings follows from
+ * its definition: the live value of a gateway, the audit log, the file of plans, options of the command, the operators' API.
  */
-export function defineSetting<Values extends z.ZodObject>({
-  key,
-  values,
-  defaults,
-}: {
+export interface Setting<Value extends object = object> {
+  /** In a file of plans, such as banPolicy or plans.pro. */
+  name: string;
+  /** Redis key of the hash. */
   key: string;
+  /** The plan, if API keys may be on it. */
+  plan?: string;
+  /** In the audit log: that it was changed, that its default was written, and what. */
+  action: AuditAction;
+  seedAction: AuditAction;
+  target: string;
+  defaults: Readonly<Value>;
+  /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */
+  values: z.ZodObject;
+  /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
+  fields: z.ZodType<Value>;
+  /** Fields without which the last valid ones, or the defaults, are in force. */
+  required: readonly string[];
+  /** Parses the fields of the hash as far as they are valid. */
+  read(fields: Fields): Reading<Value>;
+}
+
+/** A setting of which all fields are valid, or none. */
+export interface WholeSetting<Value extends object> extends Setting<Value> {
+  /** What it is, in words. */
+  title: string;
+  /** What to do if it is not set, and gateways keep the last one. */
+  advice: string;
+}
+
+/** Defines such a setting. A message of its schema continues the name of its field. */
+export function defineSetting<Values extends z.ZodObject>({
+  values,
+  ...setting
+}: Omit<WholeSetting<z.output<Values>>, 'values' | 'fields' | 'required' | 'read'> & {
   values: Values;
-  defaults: z.output<Values>;
-}): Setting<z.output<Values>> & { values: Values } {
-  return { key, values, defaults, fields: fieldsOf(values) };
+}): Omit<WholeSetting<z.output<Values>>, 'values'> & { values: Values } {
+  const fields = fieldsOf(values);
+  return {
+    ...setting,
+    values,
+    fields,
+    required: Object.keys(values.shape),
+    read(texts) {
+      const parsed = fields.safeParse(texts);
+      return parsed.success
+        ? { found: parsed.data, issues: [] }
+        : { found: {}, issues: describeIssues(parsed.error) };
+    },
+  };
 }
 
 /** Parses the fields of a hash, which are text, as the given values. Ignores others than theirs. */

@@ -34,6 +34,22 @@ export async function readEnforcedSettings(redis: RedisClient, sinceMs = 0): Pro
   });
 }
 
+/** Reads what instances enforce, once for all that ask in the meantime. Never rejects. */
+export function createOthersReader(redis: RedisClient): () => Promise<readonly InstanceSettings[]> {
+  let reading: Promise<readonly InstanceSettings[]> | undefined;
+  return () =>
+    (reading ??= readEnforcedSettings(redis)
+      .catch(() => [])
+      .finally(() => (reading = undefined)));
+}
+
+export function mergeEnforced(settings: readonly EnforcedSettings[]): EnforcedSettings {
+  return {
+    known: Object.assign({}, ...settings.map(({ known }) => known)),
+    defaults: Object.assign({}, ...settings.map(({ defaults }) => defaults)),
+  };
+}
+
 /**
  * Finds settings that no running gateway enforces: none runs, or all are of a release that does not know them. A gateway that
  * has not published its settings may enforce any.

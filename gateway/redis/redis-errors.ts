@@ -10,6 +10,16 @@ export function isWrongType(error: unknown): error is Error {
   return error instanceof Error && error.message.startsWith('WRONGTYPE');
 }
 
+/** Awaits a reply. @returns something else if the key holds another type of value */
+export async function unlessWrongType<T, Other>(reply: Promise<T>, other: Other): Promise<T | Other> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (isWrongType(error)) return other;
+    throw error;
+  }
+}
+
 /** Keys of the refused command; Redis does not say which of them has the wrong type. Empty for other errors. */
 export function keysOfWrongType(error: unknown): string[] {
   // ioredis adds the command to each error that Redis replies with.

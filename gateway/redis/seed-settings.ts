@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditAction } from './audit-actions.ts';
-import { findUnenforced } from './enforced-settings.ts';
+import type { Setting } from './define-setting.ts';
+import { findUnenforced, textFields } from './enforced-settings.ts';
 import { createAuditLog } from './record-change.ts';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
 
-/** A hash of settings and its default. */
-export interface DefaultSetting {
-  key: string;
-  fields: Record<string, string>;
-  /** Action and target in the audit log. */
-  action: AuditAction;
-  target: string;
-}
-
 interface SeedSettingsOptions {
   redis: RedisClient;
-  defaults: readonly DefaultSetting[];
+  settings: readonly Setting[];
   /** Name for the audit log. */
   who: string;
   /** Time in which gateways that run would announce themselves again, if Redis has lost everything. */
@@ -33,19 +24,20 @@ const pollMs = 50;
  * @returns whether this caller wrote them
  */
 export async function seedSettings(options: SeedSettingsOptions): Promise<boolean> {
-  const { redis, defaults, who, heartbeatMs } = options;
+  const { redis, settings, who, heartbeatMs } = options;
   const audit = createAuditLog({ redis, who });
   for (;;) {
-    if ((await findMissing(redis, defaults)).length === 0) return false;
+    if ((await findMissing(redis, settings)).length === 0) return false;
     const taken = await redis.set(redisKeys.seeding, who, 'PX', heartbeatMs + seedingMs, 'NX');
     if (taken === 'OK') break;
     await sleep(pollMs);
   }
   try {
     await sleep(heartbeatMs);
-    const missing = await findMissing(redis, defaults);
-    for (const { key, fields, action, target } of missing) {
-      await audit({ action, target, before: null, after: fields });
+    const missing = await findMissing(redis, settings);
+    for (const { key, defaults, seedAction, target } of missing) {
+      const fields = textFields(defaults);
+      await audit({ action: seedAction, target, before: null, after: fields });
       // Only if the hash is still empty: an operator may have set it in between.
       await redis.setFields(key, 0, ...Object.entries(fields).flat());
       // Last, so that an interrupted start is made up for by the next one.
@@ -58,11 +50,8 @@ export async function seedSettings(options: SeedSettingsOptions): Promise<boolea
 }
 
 /** Settings whose defaults have to be written. */
-async function findMissing(
-  redis: RedisClient,
-  defaults: readonly DefaultSetting[],
-): Promise<DefaultSetting[]> {
-  const neverSet = await findNeverSet(redis, defaults);
+async function findMissing(redis: RedisClient, settings: readonly Setting[]): Promise<Setting[]> {
+  const neverSet = await findNeverSet(redis, settings);
   if (neverSet.length === 0) return [];
   const unenforced = await findUnenforced(
     redis,
@@ -72,12 +61,9 @@ async function findMissing(
 }
 
 /** Settings that do not exist and never did. Remembers those that exist. */
-async function findNeverSet(
-  redis: RedisClient,
-  defaults: readonly DefaultSetting[],
-): Promise<DefaultSetting[]> {
+async function findNeverSet(redis: RedisClient, settings: readonly Setting[]): Promise<Setting[]> {
   const onceSet = new Set(await redis.smembers(redisKeys.settings));
-  const unknown = defaults.filter(({ key }) => !onceSet.has(key));
+  const unknown = settings.filter(({ key }) => !onceSet.has(key));
   const exist = await Promise.all(unknown.map(({ key }) => redis.exists(key)));
   const present = unknown.filter((_setting, index) => exist[index] === 1).map(({ key }) => key);
   if (present.length > 0) await redis.sadd(redisKeys.settings, ...present);

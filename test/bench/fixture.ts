@@ -4,11 +4,7 @@ import { join } from 'node:path';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
-import {
-  createApiKeyStore,
-  type IssuedApiKey,
-  type NewApiKey,
-} from '../../gateway/operations/api-key-store.ts';
+import { issueKey, type IssuedApiKey, type NewApiKey } from '../../gateway/operations/keys.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { loadScript } from '../../gateway/redis/load-script.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
@@ -51,13 +47,13 @@ export async function setUpBench(): Promise<Fixture> {
   stack.defer(() => upstreamServer.stop());
 
   const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
-  const store = createApiKeyStore({ redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now });
+  const session = { redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now };
   await seed(redis);
   const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<IssuedApiKey[]> => {
     const keys: IssuedApiKey[] = [];
     while (keys.length < count) {
       const issued = Array.from({ length: Math.min(batchSize, count - keys.length) }, () =>
-        store.issue({ name: 'bench', plan: 'free', ...overrides }),
+        issueKey(session, { name: 'bench', plan: 'free', ...overrides }),
       );
       keys.push(...(await Promise.all(issued)));
     }

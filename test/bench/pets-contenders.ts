@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxLimit } from '../../gateway/limits/limits.ts';
-import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
+import { issueKey } from '../../gateway/operations/keys.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -80,9 +80,9 @@ export async function startServiceBehindGateway(
     SHUTDOWN_DELAY_MS: '0',
   });
   const redis = await connectRedis(redisUrl);
-  const store = createApiKeyStore({ redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now });
+  const session = { redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now };
   const limits = { minute: maxLimit, day: maxLimit };
-  const { key } = await store.issue({ name: 'bench', plan: 'enterprise', ...limits });
+  const { key } = await issueKey(session, { name: 'bench', plan: 'enterprise', ...limits });
   redis.disconnect();
   return httpContender(fixture, {
     url: `http://127.0.0.1:${port}`,

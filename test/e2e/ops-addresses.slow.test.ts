@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import type { BlockView } from '../../gateway/operations/address-block-store.ts';
+import type { BlockView } from '../../gateway/operations/address-blocks.ts';
 import type { BusyAddress } from '../../gateway/operations/busiest-addresses.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';

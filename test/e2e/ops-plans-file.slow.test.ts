@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { defaultPlans } from '../../gateway/plans/plans.ts';
+import { defaultPlans } from '../../gateway/plans/plan-settings.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { textFields } from '../../gateway/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';

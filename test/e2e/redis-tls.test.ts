@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builtInLimits } from '../../gateway/plans/plans.ts';
+import { builtInPlans } from '../../gateway/plans/plan-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { runProgram } from '../support/kits/service.ts';
@@ -31,7 +31,7 @@ describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] 
     sentinelPort = await freePort();
     server = await startRedisProcess(() => ['--tls-port', String(port), ...tls]);
     await server.redis.config('SET', 'requirepass', password);
-    for (const [name, limits] of Object.entries(builtInLimits))
+    for (const [name, { defaults: limits }] of builtInPlans)
       await server.redis.hset(redisKeys.plan(name), limits);
     sentinel = await startRedisProcess((path) => {
       const file = join(path, 'sentinel.conf');

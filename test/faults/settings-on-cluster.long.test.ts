@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { readStored, settingsOf } from '../../gateway/operations/file-settings.ts';
 import { previewPlanUndo } from '../../gateway/operations/plan-undo.ts';
-import { diffSettings, type SettingChange } from '../../gateway/operations/settings-diff.ts';
+import {
+  diffSettings,
+  readStored,
+  settingsOf,
+  type SettingChange,
+} from '../../gateway/operations/settings-diff.ts';
 import { writeSettings } from '../../gateway/operations/write-settings.ts';
 import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { addBan, liftBan } from '../../gateway/operations/bans.ts';
-import { readStored, settingsOf } from '../../gateway/operations/file-settings.ts';
-import { createPlanStore } from '../../gateway/operations/plan-store.ts';
 import { undoPlanChange } from '../../gateway/operations/plan-undo.ts';
+import { setPlan } from '../../gateway/operations/plans.ts';
+import { rotateKey } from '../../gateway/operations/rotate-key.ts';
 import type { Session } from '../../gateway/operations/session.ts';
-import { diffSettings } from '../../gateway/operations/settings-diff.ts';
+import { diffSettings, readStored, settingsOf } from '../../gateway/operations/settings-diff.ts';
 import { writeSettings } from '../../gateway/operations/write-settings.ts';
 import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
@@ -73,7 +72,7 @@ describe('a change and its entry in the audit log are one step', () => {
     const { store, issue } = keyIssuer(redis);
     const { id } = await issue();
     relay.loseReplyTo('keys.rotate');
-    const { key, record } = await createApiKeyStore(sessionOf(relayed)).rotate(id, 60_000);
+    const { key, record } = await rotateKey(sessionOf(relayed), id, 60_000);
     relayed.disconnect();
     expect((await store.show(id)).record.replacedBy).toBe(record.id);
     expect(await store.findByKey(key)).toMatchObject({ id: record.id, replaces: id });
@@ -94,7 +93,7 @@ describe('a change and its entry in the audit log are one step', () => {
       return relayed.setFieldsAudited(0);
     };
     const audit = Object.assign(session.audit, { make });
-    await expect(createApiKeyStore({ ...session, audit }).rotate(id, 0)).rejects.toThrow(
+    await expect(rotateKey({ ...session, audit }, id, 0)).rejects.toThrow(
       /^Redis became unavailable while key_\w+ was being replaced by key_\w+, whose key nobody has got;/,
     );
     relayed.disconnect();
@@ -109,7 +108,7 @@ describe('a change and its entry in the audit log are one step', () => {
     await using relay = await startRedisRelay(server.port);
     const relayed = await connectRedis(relay.url);
     await redis.hset(redisKeys.plan('cut'), { minute: 10, day: 900 });
-    const set = (minute: number) => createPlanStore(sessionOf(relayed)).set('cut', { minute }, false);
+    const set = (minute: number) => setPlan(sessionOf(relayed), 'cut', { minute }, false);
     // Redis knows the script from then on, so that the reply is not that it does not.
     await set(15);
     relay.loseReplyTo(String.raw`\"minute\":20`);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { utcDate } from '../../gateway/limits/utc-day.ts';
 import { createInvalidValues } from '../../gateway/observability/invalid-values.ts';
 import { createPlans } from '../../gateway/plans/plans.ts';
+import { createOthersReader } from '../../gateway/redis/enforced-settings.ts';
 import { createHashReader } from '../../gateway/redis/hash-reader.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
@@ -228,7 +229,12 @@ describe('invalid values in Redis', () => {
     const gauge = new Map<string, number>();
     const log = pino({ level: 'silent' });
     const invalidValues = createInvalidValues({ log, setGauge: (key, count) => gauge.set(key, count) });
-    const plans = createPlans({ redis, hashes: createHashReader(redis), invalidValues, now: () => nowMs });
+    const plans = createPlans({
+      hashes: createHashReader(redis),
+      invalidValues,
+      readOthers: createOthersReader(redis),
+      now: () => nowMs,
+    });
     await plans.ensureLoaded('gone');
     expect(gauge.get('gw:plan:gone')).toBe(2);
     nowMs = 59_999;

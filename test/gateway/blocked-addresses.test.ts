@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAddressBlockStore } from '../../gateway/operations/address-block-store.ts';
+import { blockAddress, listAddressBlocks, unblockAddress } from '../../gateway/operations/address-blocks.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { readBusiestAddresses } from '../../gateway/operations/busiest-addresses.ts';
-import { anonymousPlan } from '../../gateway/plans/plans.ts';
+import { anonymousPlan } from '../../gateway/plans/plan-settings.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { recordedOf } from '../support/checks/traffic-record.ts';
@@ -29,7 +29,6 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
     audit: createAuditLog({ redis: kit.redis, who: 'tests' }),
     now: () => Date.now(),
   });
-  const store = () => createAddressBlockStore(session());
   const metric = async (series: string) => {
     const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
     const line = text.split('\n').find((each) => each.startsWith(`${series} `));
@@ -39,13 +38,13 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
   const reported = { timeout: 20_000 };
 
   async function blocked<T>(network: string, use: () => Promise<T>): Promise<T> {
-    await store().block(network, 3_600_000, 'tests');
+    await blockAddress(session(), network, 3_600_000, 'tests');
     const [first = ''] = network.split('/');
     await expect.poll(() => statusOf(first)).toBe(429);
     try {
       return await use();
     } finally {
-      await store().unblock(network);
+      await unblockAddress(session(), network);
       await expect.poll(() => statusOf(first)).toBe(401);
     }
   }
@@ -139,7 +138,7 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
   });
 
   test('what became no request is refused as before, and costs a blocked address no Redis command', async () => {
-    await store().block('127.0.0.1', 3_600_000, 'tests');
+    await blockAddress(session(), '127.0.0.1', 3_600_000, 'tests');
     await expect.poll(async () => (await send(`${kit.gateway.url}/v1/pets`)).status).toBe(429);
     const monitor = await monitorRedis(kit.server.port);
     expect(await sendRaw(kit.gateway.port, 'nonsense\r\n\r\n')).toContain('400 Bad Request');
@@ -149,32 +148,32 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
     expect(monitor.commands.filter(({ args }) => args.some((arg) => arg.includes('gw:anonymous')))).toEqual(
       [],
     );
-    await store().unblock('127.0.0.1');
+    await unblockAddress(session(), '127.0.0.1');
     await expect.poll(async () => (await send(`${kit.gateway.url}/v1/pets`)).status).toBe(401);
   });
 
   test('a block ends by itself, and the next one drops what has ended', async () => {
-    await store().block('203.0.113.9', 2000, 'two seconds');
+    await blockAddress(session(), '203.0.113.9', 2000, 'two seconds');
     await expect.poll(() => statusOf('203.0.113.9')).toBe(429);
     await expect.poll(() => statusOf('203.0.113.9'), { timeout: 5000 }).toBe(401);
-    expect((await store().list()).blocks).toEqual([]);
+    expect((await listAddressBlocks(session())).blocks).toEqual([]);
     expect(await kit.redis.hkeys(redisKeys.addressBlocks)).toEqual(['203.0.113.9']);
-    await store().block('203.0.113.10', 60_000, 'next');
+    await blockAddress(session(), '203.0.113.10', 60_000, 'next');
     expect(await kit.redis.hkeys(redisKeys.addressBlocks)).toEqual(['203.0.113.10']);
-    await store().unblock('203.0.113.10');
+    await unblockAddress(session(), '203.0.113.10');
   });
 
   test('of several blocks of an address, the last one to end counts', async () => {
-    await store().block('203.0.113.0/24', 60_000, 'short');
-    await store().block('203.0.113.11', 7_200_000, 'long');
+    await blockAddress(session(), '203.0.113.0/24', 60_000, 'short');
+    await blockAddress(session(), '203.0.113.11', 7_200_000, 'long');
     await expect
       .poll(async () => Number((await from('203.0.113.11')).headers['retry-after']))
       .toBeGreaterThan(7000);
     await expect
       .poll(async () => Number((await from('203.0.113.12')).headers['retry-after']))
       .toBeLessThan(61);
-    await store().unblock('203.0.113.11');
-    await store().unblock('203.0.113.0/24');
+    await unblockAddress(session(), '203.0.113.11');
+    await unblockAddress(session(), '203.0.113.0/24');
     await expect.poll(() => statusOf('203.0.113.11')).toBe(401);
   });
 
@@ -205,34 +204,36 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
       .toMatch(
         /"level":40.*203\.0\.113\.5\/24 is an address within a network: did you mean 203\.0\.113\.0\/24/,
       );
-    expect((await store().list()).issues).toHaveLength(2);
-    await store().unblock('203.0.113.5/24');
-    await store().unblock('everybody');
+    expect((await listAddressBlocks(session())).issues).toHaveLength(2);
+    await unblockAddress(session(), '203.0.113.5/24');
+    await unblockAddress(session(), 'everybody');
     await expect.poll(issues).toBe(0);
     await kit.redis.del(addressBlocks);
     await expect.poll(() => statusOf('203.0.113.20')).toBe(401);
-    await store().block('203.0.113.21', 60_000, 'before the wrong type');
+    await blockAddress(session(), '203.0.113.21', 60_000, 'before the wrong type');
     await expect.poll(() => statusOf('203.0.113.21')).toBe(429);
     await kit.redis.set(addressBlocks, 'text');
     await expect.poll(issues).toBe(1);
     expect(await statusOf('203.0.113.21')).toBe(429);
-    await expect(store().block('203.0.113.22', 60_000, 'x')).rejects.toThrow('is no longer a hash');
+    await expect(blockAddress(session(), '203.0.113.22', 60_000, 'x')).rejects.toThrow('is no longer a hash');
     await kit.redis.del(addressBlocks);
     await expect.poll(() => statusOf('203.0.113.21')).toBe(401);
   });
 
   test('blocks and their ends are audited, and nothing else is', async () => {
     const before = await kit.redis.xlen(redisKeys.audit);
-    await store().block('198.51.100.0/24', 60_000, 'first');
-    await store().block('198.51.100.0/24', 120_000, 'second');
-    await expect(store().block('198.51.100.1/24', 60_000, 'x')).rejects.toThrow(
+    await blockAddress(session(), '198.51.100.0/24', 60_000, 'first');
+    await blockAddress(session(), '198.51.100.0/24', 120_000, 'second');
+    await expect(blockAddress(session(), '198.51.100.1/24', 60_000, 'x')).rejects.toThrow(
       'did you mean 198.51.100.0/24',
     );
-    await expect(store().unblock('198.51.100.77')).rejects.toThrow(
+    await expect(unblockAddress(session(), '198.51.100.77')).rejects.toThrow(
       '198.51.100.77 is not blocked by itself, but within 198.51.100.0/24',
     );
-    await store().unblock('198.51.100.0/24');
-    await expect(store().unblock('198.51.100.0/24')).rejects.toThrow('198.51.100.0/24 is not blocked');
+    await unblockAddress(session(), '198.51.100.0/24');
+    await expect(unblockAddress(session(), '198.51.100.0/24')).rejects.toThrow(
+      '198.51.100.0/24 is not blocked',
+    );
     expect(await kit.redis.xlen(redisKeys.audit)).toBe(before + 3);
     const network = '198.51.100.0/24';
     const [first, replaced, unblocked] = await readAudit(kit.redis, 3, {});
@@ -256,10 +257,10 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
       Array.from({ length: 500 }, (_, index) => [`10.0.${index % 250}.${Math.floor(index / 250)}`, inAnHour]),
     );
     await kit.redis.hset(redisKeys.addressBlocks, many);
-    await expect(store().block('10.9.9.9', 60_000, 'one more')).rejects.toThrow(
+    await expect(blockAddress(session(), '10.9.9.9', 60_000, 'one more')).rejects.toThrow(
       'there are 500 blocks already',
     );
-    await store().block('10.0.7.1', 60_000, 'replaces one');
+    await blockAddress(session(), '10.0.7.1', 60_000, 'replaces one');
     await kit.redis.del(redisKeys.addressBlocks);
   });
 });

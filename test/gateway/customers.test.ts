@@ -12,7 +12,7 @@ import {
 } from '../../gateway/operations/customers.ts';
 import { createKeySelection } from '../../gateway/operations/key-filter.ts';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
-import { createKeyTrials } from '../../gateway/operations/key-trial.ts';
+import { startTrial } from '../../gateway/operations/key-trial.ts';
 import { reindexKeys } from '../../gateway/operations/reindex-keys.ts';
 import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
@@ -82,7 +82,7 @@ describe('the keys of a customer', () => {
 
   test('keep counters, trial, strikes of the others and use over a rotation', async () => {
     const { id, customerId, key } = await fleet.issue({ day: 5 });
-    const { after } = await createKeyTrials(session()).start(customerId, { day: 1 });
+    const { after } = await startTrial(session(), customerId, { day: 1 });
     for (let request = 0; request < 3; request += 1) expect(await statusOf(key)).toBe(200);
     const read = () => readTrialCounts(fleet.redis, customerId, after.trial?.since ?? 0);
     expect(await read()).toEqual({ requests: 3, refusedMinute: 0, refusedDay: 2 });

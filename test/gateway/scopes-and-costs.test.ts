@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
-import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
+import { startPlanTrial } from '../../gateway/operations/plan-trial.ts';
 import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
@@ -201,7 +201,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
 
   test('a cost on trial counts for limits on trial, and takes nothing of the enforced ones', async () => {
     await redis.hset(redisKeys.plan('trial-of-costs'), { minute: 60, day: 1000 });
-    await createPlanTrials(session()).start('trial-of-costs', { minute: 60 });
+    await startPlanTrial(session(), 'trial-of-costs', { minute: 60 });
     const since = Number(await redis.hget(redisKeys.plan('trial-of-costs'), 'trialSince'));
     const { key, customerId } = await keys.issue({ plan: 'trial-of-costs' });
     await expect

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCaller } from '../../gateway/api-keys/api-key-cache.ts';
-import { createKeyTrials } from '../../gateway/operations/key-trial.ts';
-import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
+import { startTrial, stopTrial } from '../../gateway/operations/key-trial.ts';
+import { applyPlanTrial, startPlanTrial, stopPlanTrial } from '../../gateway/operations/plan-trial.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
@@ -80,7 +80,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   test('of a plan are counted exactly over two gateways, and refuse nothing', async () => {
     const plan = await makePlan('counted');
-    const { after } = await createPlanTrials(session()).start(plan, { minute: 10, day: 1000 });
+    const { after } = await startPlanTrial(session(), plan, { minute: 10, day: 1000 });
     const since = after.trial?.since ?? 0;
     await waitForTrial(plan, since);
     const before = await refusals(plan, 'minute');
@@ -97,7 +97,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   test('that are higher than the enforced ones count fewer refusals than there are', async () => {
     const plan = await makePlan('higher');
-    const { after } = await createPlanTrials(session()).start(plan, { minute: 70 });
+    const { after } = await startPlanTrial(session(), plan, { minute: 70 });
     const since = after.trial?.since ?? 0;
     await waitForTrial(plan, since);
     const key = await fleet.issue({ plan });
@@ -111,18 +111,17 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   test("of a key go before its plan's, from its next request on", async () => {
     const plan = await makePlan('both');
-    const { after } = await createPlanTrials(session()).start(plan, { minute: 5 });
+    const { after } = await startPlanTrial(session(), plan, { minute: 5 });
     await waitForTrial(plan, after.trial?.since);
     const before = await refusals(plan, 'day');
     const key = await fleet.issue({ plan });
-    const trials = createKeyTrials(session());
-    const { after: record } = await trials.start(key.id, { day: 20 });
+    const { after: record } = await startTrial(session(), key.id, { day: 20 });
     expect(await sendRequests(key, 30)).toEqual({ 200: 30 });
     const counts = { requests: 30, refusedMinute: 0, refusedDay: 10 };
     expect(await readTrialCounts(fleet.redis, key.customerId, record.trial?.since ?? 0)).toEqual(counts);
     expect((await refusals(plan, 'day')) - before).toBe(10);
 
-    await trials.stop(key.id);
+    await stopTrial(session(), key.id);
     expect(await sendRequests(key, 10)).toEqual({ 200: 10 });
     expect(await readTrialCounts(fleet.redis, key.customerId, after.trial?.since ?? 0)).toEqual({
       requests: 10,
@@ -133,7 +132,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   test('of a plan leave the own limits of a key as they are', async () => {
     const plan = await makePlan('own-limits');
-    const { after } = await createPlanTrials(session()).start(plan, { minute: 5 });
+    const { after } = await startPlanTrial(session(), plan, { minute: 5 });
     const since = after.trial?.since ?? 0;
     await waitForTrial(plan, since);
     const key = await fleet.issue({ plan, minute: 30 });
@@ -144,14 +143,13 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   test('that are stopped are counted no longer, and those that are applied are enforced', async () => {
     const plan = await makePlan('applied');
-    const trials = createPlanTrials(session());
-    const { after } = await trials.start(plan, { minute: 5 });
+    const { after } = await startPlanTrial(session(), plan, { minute: 5 });
     await waitForTrial(plan, after.trial?.since);
-    await trials.stop(plan);
+    await stopPlanTrial(session(), plan);
     await waitForTrial(plan, undefined);
 
-    await trials.start(plan, { minute: 5 });
-    await trials.apply(plan);
+    await startPlanTrial(session(), plan, { minute: 5 });
+    await applyPlanTrial(session(), plan);
     expect(await fleet.redis.hgetall(redisKeys.plan(plan))).toEqual({ minute: '5', day: '1000' });
     for (const turn of [0, 1]) {
       const { key } = await fleet.issue({ plan });
@@ -169,7 +167,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     },
   ])('whose hash of counts $name do no harm to requests', async ({ break: breakCounts }) => {
     const key = await fleet.issue();
-    const { after } = await createKeyTrials(session()).start(key.id, { minute: 1 });
+    const { after } = await startTrial(session(), key.id, { minute: 1 });
     expect(await sendRequests(key, 3)).toEqual({ 200: 3 });
     await server.redis.del(redisKeys.trial(key.customerId));
     await breakCounts(redisKeys.trial(key.customerId));
@@ -248,7 +246,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const command = ['evalsha', ['4', ...keys, policy, await rev(), '', '60', '', '1000', '']];
     expect(without.sent).toEqual([command, command, command]);
 
-    const { after } = await createKeyTrials(session()).start(key.id, { minute: 20 });
+    const { after } = await startTrial(session(), key.id, { minute: 20 });
     await fleet.pets(key.key);
     const on = await commandsOf(key, 3);
     const trial = `since=${after.trial?.since} minute=20 day=1000`;

@@ -1,9 +1,10 @@
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { createBanPolicyStore } from '../../gateway/operations/ban-policy-store.ts';
 import { addBan, liftBan } from '../../gateway/operations/bans.ts';
 import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
-import { createPlanStore } from '../../gateway/operations/plan-store.ts';
+import { setPlan } from '../../gateway/operations/plans.ts';
 import type { Session } from '../../gateway/operations/session.ts';
+import { setSetting } from '../../gateway/operations/settings.ts';
+import { banPolicySetting } from '../../gateway/quota/ban-policy.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
@@ -31,7 +32,7 @@ export async function createOperator(
   async function open() {
     const redis = await connect();
     const session: Session = { redis, audit: createAuditLog({ redis, who: 'histories' }), now: Date.now };
-    return { session, plans: createPlanStore(session), ...keyIssuer(redis) };
+    return { session, ...keyIssuer(redis) };
   }
   const issued: IssuedKey[] = [];
   const present = new Map<string, IssuedKey>();
@@ -66,7 +67,7 @@ export async function createOperator(
   }
 
   async function make(change: PlannedChange): Promise<void> {
-    const { session, plans, store } = await open();
+    const { session, store } = await open();
     const startMs = Date.now();
     /** What changed at the operation's end. @returns false if it was refused */
     const during = async (operation: () => Promise<unknown>, ...made: ChangeMade[]): Promise<boolean> => {
@@ -84,7 +85,7 @@ export async function createOperator(
     };
     if (change.does === 'set plan') {
       const { does, plan, limits } = change;
-      await during(() => plans.set(plan, limits, false), { does, plan, limits });
+      await during(() => setPlan(session, plan, limits, false), { does, plan, limits });
       return;
     }
     const key = operator.keyOf(change.key);
@@ -128,10 +129,10 @@ export async function createOperator(
     }
   }
 
-  const { session, plans, issue } = await open();
-  await plans.set('anonymous', { minute: 1_000_000 }, true);
-  for (const [name, limits] of Object.entries(schedule.plans)) await plans.set(name, limits, true);
-  await createBanPolicyStore(session).set(schedule.policy);
+  const { session, issue } = await open();
+  await setPlan(session, 'anonymous', { minute: 1_000_000 }, true);
+  for (const [name, limits] of Object.entries(schedule.plans)) await setPlan(session, name, limits, true);
+  await setSetting(session, banPolicySetting, schedule.policy);
   for (const planned of schedule.keys) hold(planned.name, await issuePlanned(planned), limitsIn(planned));
 
   async function issuePlanned({ name, plan, minute, day, opened }: PlannedKey): Promise<IssuedKey> {

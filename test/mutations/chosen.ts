@@ -32,10 +32,9 @@ export const chosenChanges: readonly ChosenChange[] = [
     tests: [customerKeys],
   },
   {
-    source: 'gateway/operations/api-key-store.ts',
-    before: 'rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issueFor, revoke }),',
-    after:
-      "rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issueFor: (_id, wanted) => issue({ ...wanted, plan: 'free' }), revoke }),",
+    source: 'gateway/operations/rotate-key.ts',
+    before: 'const issued = await issueFurtherKey(session, customerId, wanted);',
+    after: "const issued = await (await import('./keys.ts')).issueKey(session, { ...wanted, plan: 'free' });",
     tests: [customerKeys],
   },
   {

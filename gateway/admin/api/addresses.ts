@@ -1,9 +1,14 @@
 import { z } from 'zod';
-import { blockSchema, createAddressBlockStore } from '../../operations/address-block-store.ts';
+import {
+  blockAddress,
+  blockSchema,
+  listAddressBlocks,
+  unblockAddress,
+} from '../../operations/address-blocks.ts';
 import { busyAddressSchema, readBusiestAddresses } from '../../operations/busiest-addresses.ts';
 import { blockInput, unblockInput } from '../../operations/key-input.ts';
 import { countInput } from './query-input.ts';
-import { changed } from './results.ts';
+import { changed, withWarnings } from './results.ts';
 import { route } from './route.ts';
 
 const changedBlock = changed(
@@ -38,7 +43,7 @@ export const addressesRoutes = [
         .describe('What is wrong with other blocks in Redis; gateways keep the last valid ones'),
     }),
     handle: async (_call, { read }) => {
-      const { blocks, issues } = await read((session) => createAddressBlockStore(session).list());
+      const { blocks, issues } = await read(listAddressBlocks);
       return { items: blocks, issues };
     },
   }),
@@ -50,12 +55,8 @@ export const addressesRoutes = [
     example: { network: '203.0.113.0/24', seconds: 3600, reason: 'credential stuffing' },
     responds: 'The block; it replaces another one of the same network',
     result: changedBlock,
-    handle: async ({ req, input: { network, seconds, reason } }, { change }) => {
-      const { result, warnings } = await change(req, (session) =>
-        createAddressBlockStore(session).block(network, seconds * 1000, reason),
-      );
-      return { ...result, warnings };
-    },
+    handle: async ({ req, input: { network, seconds, reason } }, { change }) =>
+      withWarnings(await change(req, (session) => blockAddress(session, network, seconds * 1000, reason))),
   }),
   route.post('/addresses/unblock', {
     operationId: 'unblockAddress',
@@ -63,11 +64,7 @@ export const addressesRoutes = [
     input: unblockInput,
     responds: 'The block that has ended',
     result: changedBlock,
-    handle: async ({ req, input: { network } }, { change }) => {
-      const { result, warnings } = await change(req, (session) =>
-        createAddressBlockStore(session).unblock(network),
-      );
-      return { ...result, warnings };
-    },
+    handle: async ({ req, input: { network } }, { change }) =>
+      withWarnings(await change(req, (session) => unblockAddress(session, network))),
   }),
 ];

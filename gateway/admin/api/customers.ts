@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { knownIn } from '../../limits/limits.ts';
-import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import {
   changeCustomer,
   createCustomer,
@@ -14,12 +13,13 @@ import {
   suspendCustomer,
 } from '../../operations/customers.ts';
 import { customerChangeInput, furtherKeyInput, newCustomerInput } from '../../operations/key-input.ts';
+import { issueFurtherKey } from '../../operations/keys.ts';
 import type { ChangingSession } from '../../operations/session.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
-import { issued, issueKey } from './key.ts';
+import { issued, respondIssued } from './key.ts';
 import { limitedRoutes } from './limited-routes.ts';
 import { countInput, nextInput } from './query-input.ts';
-import { changed } from './results.ts';
+import { changed, withWarnings } from './results.ts';
 import { route, type Api, type Call } from './route.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
@@ -35,11 +35,11 @@ async function change(
   api: Api,
   operate: (session: ChangingSession) => Promise<unknown>,
 ) {
-  const { result, warnings } = await api.change(req, async (session) => {
+  const changed = await api.change(req, async (session) => {
     await operate(session);
     return readCustomerDetail(session, target);
   });
-  return { ...result, warnings };
+  return withWarnings(changed);
 }
 
 /** Customers, whose keys share a plan, limits and what is used of them. */
@@ -72,8 +72,7 @@ export const customersRoutes = [
     status: 201,
     handle: async ({ req, input: { name, plan, contact, notes, reference, ...limits } }, api) => {
       const wanted = { name, plan, contact, notes, reference, ...knownIn(limits) };
-      const { result, warnings } = await api.change(req, (session) => createCustomer(session, wanted));
-      return { ...result, warnings };
+      return withWarnings(await api.change(req, (session) => createCustomer(session, wanted)));
     },
   }),
   route.get('/customers/:customer', {
@@ -111,9 +110,9 @@ export const customersRoutes = [
     ...issued,
     handle: ({ req, target, input: { name, expiresAt, scopes } }, api) => {
       const wanted = { name, expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
-      return issueKey({ req }, api, async (session) => {
+      return respondIssued({ req }, api, async (session) => {
         const { id } = await showCustomer(session.redis, target);
-        return createApiKeyStore(session).issueFor(id, wanted);
+        return issueFurtherKey(session, id, wanted);
       });
     },
   }),
@@ -122,10 +121,8 @@ export const customersRoutes = [
     summary: 'Delete a customer whose keys have all ended; its record of use stays',
     responds: 'The customer as it was',
     result: changed(customerViewSchema).meta({ id: 'RemovedCustomer' }),
-    handle: async ({ req, target }, api) => {
-      const { result, warnings } = await api.change(req, (session) => removeCustomer(session, target));
-      return { ...result, warnings };
-    },
+    handle: async ({ req, target }, api) =>
+      withWarnings(await api.change(req, (session) => removeCustomer(session, target))),
   }),
   ...limitedRoutes({
     path: '/customers/:customer',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { consoleSessionId } from '../../operations/console-sessions.ts';
 import { keyIdPattern } from '../../operations/key-input.ts';
-import { planNamePattern } from '../../operations/plan-name.ts';
+import { planNamePattern } from '../../plans/plan-settings.ts';
 import { customerIdPattern } from '../../redis/redis-keys.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Operation, Route } from './route.ts';

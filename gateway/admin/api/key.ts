@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { createApiKeyStore, type IssuedApiKey } from '../../operations/api-key-store.ts';
 import { addBan, liftBan } from '../../operations/bans.ts';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
 import { banInput, graceInput, keyChangeInput } from '../../operations/key-input.ts';
 import { keyViewSchema, recordView } from '../../operations/key-view.ts';
+import { changeKey, revokeKey, type IssuedApiKey } from '../../operations/keys.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
+import { rotateKey } from '../../operations/rotate-key.ts';
 import type { ChangingSession } from '../../operations/session.ts';
 import { limitedRoutes } from './limited-routes.ts';
-import { changed } from './results.ts';
+import { changed, withWarnings } from './results.ts';
 import { route, type Api, type Call } from './route.ts';
 
 export const issuedKeySchema = changed(
@@ -22,19 +23,19 @@ export const issued = {
 };
 
 /** Issues a key by an operation of the layer below. */
-export async function issueKey(
+export async function respondIssued(
   { req }: Pick<Call<unknown>, 'req'>,
   { change }: Api,
   issue: (session: ChangingSession) => Promise<IssuedApiKey>,
 ): Promise<z.infer<typeof issuedKeySchema>> {
   let issued: Omit<z.infer<typeof issuedKeySchema>, 'warnings'> | undefined;
   try {
-    const { result, warnings } = await change(req, async (session) => {
+    const changed = await change(req, async (session) => {
       const { key, record } = await issue(session);
       issued = { key, ...recordView(record, session.now()) };
       return issued;
     });
-    return { ...result, warnings };
+    return withWarnings(changed);
   } catch (error) {
     // It works already, and without this response nobody would have it.
     if (issued === undefined || !(error instanceof OperationFailure)) throw error;
@@ -48,16 +49,16 @@ const changedKey = {
   result: changed(keyDetailSchema).meta({ id: 'ChangedKey' }),
 };
 
-async function changeKey(
+async function change(
   { req, target }: Call<unknown>,
-  { change }: Api,
+  api: Api,
   operate: (session: ChangingSession) => Promise<unknown>,
 ): Promise<KeyDetail & { warnings: string[] }> {
-  const { result, warnings } = await change(req, async (session) => {
+  const changed = await api.change(req, async (session) => {
     await operate(session);
     return readKeyDetail(session, target);
   });
-  return { ...result, warnings };
+  return withWarnings(changed);
 }
 
 /** One API key: what it is, what it uses, and changes of it. */
@@ -75,8 +76,7 @@ export const keyRoutes = [
       'Fields that are absent stay as they are. 409 if somebody else has changed the key, its customer or another of its keys since `rev`.',
     input: keyChangeInput,
     ...changedKey,
-    handle: (call, api) =>
-      changeKey(call, api, (session) => createApiKeyStore(session).change(call.target, call.input)),
+    handle: (call, api) => change(call, api, (session) => changeKey(session, call.target, call.input)),
   }),
   route.post('/keys/:id/rotate', {
     operationId: 'rotateKey',
@@ -84,16 +84,14 @@ export const keyRoutes = [
     input: graceInput,
     ...issued,
     handle: ({ req, target, input }, api) =>
-      issueKey({ req }, api, (session) =>
-        createApiKeyStore(session).rotate(target, input.graceSeconds * 1000),
-      ),
+      respondIssued({ req }, api, (session) => rotateKey(session, target, input.graceSeconds * 1000)),
   }),
   // No rev: to revoke is right whatever else has changed, and doing it twice changes nothing.
   route.post('/keys/:id/revoke', {
     operationId: 'revokeKey',
     summary: 'Refuse a key for good, from its next request on, even if its record is invalid',
     ...changedKey,
-    handle: (call, api) => changeKey(call, api, (session) => createApiKeyStore(session).revoke(call.target)),
+    handle: (call, api) => change(call, api, (session) => revokeKey(session, call.target)),
   }),
   route.put('/keys/:id/ban', {
     operationId: 'banKey',
@@ -101,7 +99,7 @@ export const keyRoutes = [
     input: banInput,
     ...changedKey,
     handle: (call, api) =>
-      changeKey(call, api, async (session) => {
+      change(call, api, async (session) => {
         const { seconds = 0, until, reason } = call.input;
         const durationMs = until === undefined ? seconds * 1000 : until.getTime() - session.now();
         if (durationMs < 1) throw new InvalidOperation('the end of the ban is in the past');
@@ -112,7 +110,7 @@ export const keyRoutes = [
     operationId: 'liftBan',
     summary: 'End the ban of a key within a second, and forget the strikes that led to it',
     ...changedKey,
-    handle: (call, api) => changeKey(call, api, (session) => liftBan(session, call.target)),
+    handle: (call, api) => change(call, api, (session) => liftBan(session, call.target)),
   }),
   ...limitedRoutes({
     path: '/keys/:id',
@@ -128,6 +126,6 @@ export const keyRoutes = [
       refusals: 'listRefusals',
     },
     changed: changedKey,
-    change: changeKey,
+    change,
   }),
 ];

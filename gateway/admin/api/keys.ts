@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { knownIn } from '../../limits/limits.ts';
-import { createApiKeyStore } from '../../operations/api-key-store.ts';
-import { findKeyId } from '../../operations/find-key-id.ts';
+import { findKeyId } from '../../operations/find-key.ts';
+import { revokeSelected } from '../../operations/key-batches.ts';
 import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
 import { keyStates, limitsView } from '../../operations/key-view.ts';
+import { issueKey } from '../../operations/keys.ts';
 import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
-import { storedLimitsSchema } from '../../operations/plan-store.ts';
-import { revokeSelected } from '../../operations/revoke-batch.ts';
-import { issued, issueKey } from './key.ts';
+import { storedLimitsSchema } from '../../operations/plans.ts';
+import { issued, respondIssued } from './key.ts';
 import { countInput, flagInput, nextInput } from './query-input.ts';
-import { changed, listOf } from './results.ts';
+import { changed, listOf, withWarnings } from './results.ts';
 import { route } from './route.ts';
 
 /** A page takes half a second at most, whatever the filter: the console goes on with `next`. */
@@ -75,7 +75,7 @@ export const keysRoutes = [
     handle: ({ req, input: { expiresAt, scopes, name, plan, ...limits } }, api) => {
       const given = { expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
       const wanted = { name, plan, ...given, ...knownIn(limits) };
-      return issueKey({ req }, api, (session) => createApiKeyStore(session).issue(wanted));
+      return respondIssued({ req }, api, (session) => issueKey(session, wanted));
     },
   }),
   route.post('/keys/find', {
@@ -113,10 +113,8 @@ export const keysRoutes = [
         alreadyRevoked: z.int().describe('Keys that were revoked before'),
       }),
     ),
-    handle: async ({ req, input: { ids } }, { change }) => {
-      const { result, warnings } = await change(req, (session) => revokeSelected(session, ids));
-      return { ...result, warnings };
-    },
+    handle: async ({ req, input: { ids } }, { change }) =>
+      withWarnings(await change(req, (session) => revokeSelected(session, ids))),
   }),
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
   route.get('/key-plans', {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
 import { limitsChangeInput, trialInput } from '../../operations/key-input.ts';
-import { createKeyTrials } from '../../operations/key-trial.ts';
+import { applyTrial, startTrial, stopTrial } from '../../operations/key-trial.ts';
 import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession } from '../../operations/session.ts';
 import { findCustomerId } from '../../operations/stored-customers.ts';
@@ -49,20 +49,19 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
       summary: `Put limits of ${owner} on trial, counted and not enforced, in place of any other trial of it`,
       input: trialInput,
       ...changed,
-      handle: (call, api) =>
-        change(call, api, (session) => createKeyTrials(session).start(call.target, call.input)),
+      handle: (call, api) => change(call, api, (session) => startTrial(session, call.target, call.input)),
     }),
     route.delete(`${path}/trial`, {
       operationId: ids.endTrial,
       summary: `End the trial of ${owner}`,
       ...changed,
-      handle: (call, api) => change(call, api, (session) => createKeyTrials(session).stop(call.target)),
+      handle: (call, api) => change(call, api, (session) => stopTrial(session, call.target)),
     }),
     route.post(`${path}/trial/apply`, {
       operationId: ids.applyTrial,
       summary: `Make the limits on trial own limits of ${owner}, and end the trial`,
       ...changed,
-      handle: (call, api) => change(call, api, (session) => createKeyTrials(session).apply(call.target)),
+      handle: (call, api) => change(call, api, (session) => applyTrial(session, call.target)),
     }),
     route.delete(`${path}/day`, {
       operationId: ids.resetDay,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits/limits.ts';
 import { isWindowName, windowNames } from '../../limits/windows.ts';
 import { indexSizes } from '../../operations/api-key-index.ts';
-import { createApiKeyStore } from '../../operations/api-key-store.ts';
+import { listKeys } from '../../operations/keys.ts';
 import { isRecorded, readPastUse, type PastUse } from '../../operations/past-impact.ts';
 import { planImpacts, readPlanUse, type PlanImpact, type PlanUse } from '../../operations/plan-impact.ts';
 import type { PlanOnTrial } from '../../operations/plan-trial.ts';
@@ -81,7 +81,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
       maxAgeMs: useMaxAgeMs,
       run: (session, onPage) => {
         if (trial === undefined) throw new Error(`no limits are on trial for ${plan}`);
-        const keys = counted(createApiKeyStore(session).list(undefined, pageSize), onPage);
+        const keys = counted(listKeys(session, undefined, pageSize), onPage);
         return reportPlanTrial({ redis: session.redis, keys, plan, limits, trial, count: 10 });
       },
     });

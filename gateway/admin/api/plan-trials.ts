@@ -3,17 +3,19 @@ import { completeLimits, describeLimits, knownIn } from '../../limits/limits.ts'
 import { windowFields } from '../../limits/window-fields.ts';
 import { windowNames } from '../../limits/windows.ts';
 import {
-  createPlanTrials,
+  applyPlanTrial,
+  startPlanTrial,
+  stopPlanTrial,
   type PlanOnTrial,
   type PlanTrialChange,
-  type PlanTrials,
 } from '../../operations/plan-trial.ts';
-import { planFileSchema } from '../../operations/plans-file-schema.ts';
+import type { Session } from '../../operations/session.ts';
 import {
   planTrialReportSchema,
   refusedByTrial,
   type PlanTrialReport,
 } from '../../operations/trial-report.ts';
+import { planValues } from '../../plans/plan-settings.ts';
 import type { Counted } from './plan-counts.ts';
 import { countingSchema, findEditablePlan, trialSchema, viewTrial } from './plan-view.ts';
 import { changed, expectUnchanged } from './results.ts';
@@ -34,7 +36,7 @@ const expected = z
   .strictObject({ since: z.iso.datetime().nullable() })
   .meta({ id: 'ExpectedTrial', description: 'Start of the trial as it was read; null without one' });
 const start = z
-  .strictObject({ ...planFileSchema.partial().shape, expected })
+  .strictObject({ ...planValues.partial().shape, expected })
   .refine((limits) => windowNames.some((name) => limits[name] !== undefined), {
     error: 'a trial needs a minute limit, a day limit or both',
   });
@@ -77,7 +79,9 @@ export const planTrialRoutes = [
     ...changedTrial,
     handle: (call, api) => {
       const { expected, ...limits } = call.input;
-      return changeTrial(call, api, (trials, name) => trials.start(name, limits, expectTrial(expected)));
+      return changeTrial(call, api, (session, name) =>
+        startPlanTrial(session, name, limits, expectTrial(expected)),
+      );
     },
   }),
   route.delete('/plans/:name/trial', {
@@ -86,7 +90,9 @@ export const planTrialRoutes = [
     input: end,
     ...changedTrial,
     handle: (call, api) =>
-      changeTrial(call, api, (trials, name) => trials.stop(name, expectTrial(call.input.expected))),
+      changeTrial(call, api, (session, name) =>
+        stopPlanTrial(session, name, expectTrial(call.input.expected)),
+      ),
   }),
   route.post('/plans/:name/trial/apply', {
     operationId: 'applyPlanTrial',
@@ -94,18 +100,20 @@ export const planTrialRoutes = [
     input: end,
     ...changedTrial,
     handle: (call, api) =>
-      changeTrial(call, api, (trials, name) => trials.apply(name, expectTrial(call.input.expected))),
+      changeTrial(call, api, (session, name) =>
+        applyPlanTrial(session, name, expectTrial(call.input.expected)),
+      ),
   }),
 ];
 
 async function changeTrial(
   { req, target }: Call<unknown>,
   { change }: Api,
-  operate: (trials: PlanTrials, name: string) => Promise<PlanTrialChange>,
+  operate: (session: Session, name: string) => Promise<PlanTrialChange>,
 ) {
   const { result, warnings } = await change(req, async (session) => {
     const { name } = await findEditablePlan(session, target);
-    return operate(createPlanTrials(session), name);
+    return operate(session, name);
   });
   const { name, limits, trial } = result.after;
   return { name, ...limits, trial: trial === undefined ? null : viewTrial(trial), warnings };

@@ -2,23 +2,17 @@ import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
 import { windowFields } from '../../limits/window-fields.ts';
 import { byOptionalWindow, byRequiredWindow, windowNames } from '../../limits/windows.ts';
-import { planNamePattern } from '../../operations/plan-name.ts';
-import {
-  createPlanStore,
-  storedLimitsSchema,
-  type PlanChange,
-  type PlanRow,
-} from '../../operations/plan-store.ts';
 import { undoPlanChange } from '../../operations/plan-undo.ts';
-import { planFileSchema } from '../../operations/plans-file-schema.ts';
+import { setPlan, storedLimitsSchema, type PlanChange, type PlanRow } from '../../operations/plans.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
+import { planNamePattern, planValues } from '../../plans/plan-settings.ts';
 import { ApiError } from './api-error.ts';
 import { planEffect, planEffectSchema } from './plan-effect.ts';
 import { findEditablePlan, planDetailSchema, plansSchema, viewPlanDetail, viewPlans } from './plan-view.ts';
 import { changed, expectUnchanged } from './results.ts';
 import { route } from './route.ts';
 
-const limits = planFileSchema.shape;
+const limits = planValues.shape;
 const confirmed = z
   .boolean()
   .default(false)
@@ -71,7 +65,7 @@ export const plansRoutes = [
         });
       }
       const { result, warnings } = await change(req, (session) =>
-        createPlanStore(session).set(target, wanted, true, async ({ before, after }) => {
+        setPlan(session, target, wanted, true, async ({ before, after }) => {
           if (Object.keys(knownIn(before)).length > 0) {
             throw new ApiError('conflict', {
               message: `The plan ${before.name} exists already: ${describeLimits(before, 'invalid')}. Nothing was changed.`,
@@ -93,7 +87,7 @@ export const plansRoutes = [
     handle: async ({ req, target, input: { confirmed, expected, ...wanted } }, { change }) => {
       const { result, warnings } = await change(req, async (session) => {
         await findEditablePlan(session, target);
-        return createPlanStore(session).set(target, wanted, false, async ({ before, after }) => {
+        return setPlan(session, target, wanted, false, async ({ before, after }) => {
           expectUnchanged(isAsSeen(before, expected), describeLimits(before, 'invalid'));
           questionLimits(after, confirmed);
         });

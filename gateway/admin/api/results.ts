@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Changed } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 
 const changedSchema = z
@@ -13,6 +14,11 @@ const changedSchema = z
 
 /** What a change returns, with warnings. */
 export const changed = <Result extends z.ZodType>(result: Result) => result.and(changedSchema);
+
+export const withWarnings = <Result extends object>({ result, warnings }: Changed<Result>) => ({
+  ...result,
+  warnings,
+});
 
 /** A list that has all of its items. */
 export const listOf = <Item extends z.ZodType>(item: Item) =>

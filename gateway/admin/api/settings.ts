@@ -1,16 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { createBanPolicyStore } from '../../operations/ban-policy-store.ts';
-import { createPlanStore } from '../../operations/plan-store.ts';
-import { anonymousFileSchema } from '../../operations/plans-file-schema.ts';
-import { settingStateSchema } from '../../operations/setting-state.ts';
-import {
-  readAnonymousState,
-  readBanPolicyState,
-  readRetentionState,
-} from '../../operations/setting-states.ts';
-import { createUsageRetentionStore } from '../../operations/usage-retention-store.ts';
-import { banPolicySetting, type BanPolicy } from '../../quota/ban-policy.ts';
+import { maxLimit } from '../../limits/limits.ts';
+import { setPlan } from '../../operations/plans.ts';
+import { readSettingState, resetSetting, setSetting, settingStateSchema } from '../../operations/settings.ts';
+import { anonymousPlan, anonymousSetting } from '../../plans/plan-settings.ts';
+import { banPolicyBounds, banPolicySetting, type BanPolicy } from '../../quota/ban-policy.ts';
 import { maxRetentionDays, usageSetting } from '../../quota/usage-policy.ts';
 import { changed, expectUnchanged } from './results.ts';
 import { route } from './route.ts';
@@ -18,7 +12,7 @@ import { adjustmentSchema } from './usage-adjustment.ts';
 
 const boundsSchema = z.object({ min: z.number(), max: z.number() }).meta({ id: 'Bounds' });
 const policySchema = banPolicySetting.values.meta({ id: 'BanPolicy' });
-const anonymousSchema = anonymousFileSchema.meta({ id: 'AnonymousLimit' });
+const anonymousSchema = anonymousSetting.values.meta({ id: 'AnonymousLimit' });
 const usageSchema = usageSetting.values.meta({ id: 'UsageRetention' });
 const changedPolicy = {
   responds: 'The policy that is in force within a second',
@@ -28,7 +22,7 @@ const expectedPolicy = policySchema
   .nullable()
   .describe('The policy as it was read; null if it was missing or invalid');
 
-const { minute } = anonymousFileSchema.shape;
+const { minute } = anonymousSetting.values.shape;
 const { retentionDays } = usageSetting.values.shape;
 /** Of a setting that is one number, what the person has seen. */
 const seen = 'As it was read; null if it was invalid';
@@ -40,7 +34,10 @@ export const settingsRoutes = [
     summary: 'When and for how long keys are banned',
     responds: 'The policy, its defaults, and the bounds of each number',
     result: settingStateSchema(policySchema).extend({ bounds: z.record(z.string(), boundsSchema) }),
-    handle: (_call, { read }) => read(readBanPolicyState),
+    handle: async (_call, { read }) => ({
+      ...(await read((session) => readSettingState(session, banPolicySetting))),
+      bounds: banPolicyBounds,
+    }),
   }),
   route.put('/settings/ban-policy', {
     operationId: 'setBanPolicy',
@@ -49,9 +46,9 @@ export const settingsRoutes = [
     ...changedPolicy,
     handle: async ({ req, input: { policy, expected } }, { change }) => {
       const { result, warnings } = await change(req, (session) =>
-        createBanPolicyStore(session).set(policy, expectPolicy(expected)),
+        setSetting(session, banPolicySetting, policy, expectPolicy(expected)),
       );
-      return { policy: result, warnings };
+      return { policy: result.after, warnings };
     },
   }),
   route.post('/settings/ban-policy/reset', {
@@ -61,7 +58,7 @@ export const settingsRoutes = [
     ...changedPolicy,
     handle: async ({ req, input: { expected } }, { change }) => {
       const { result, warnings } = await change(req, (session) =>
-        createBanPolicyStore(session).reset(expectPolicy(expected)),
+        resetSetting(session, banPolicySetting, 'policy.reset', expectPolicy(expected)),
       );
       return { policy: result.after, warnings };
     },
@@ -71,7 +68,10 @@ export const settingsRoutes = [
     summary: 'Limit of an address for requests without a valid key',
     responds: 'The setting',
     result: settingStateSchema(anonymousSchema).extend({ bounds: boundsSchema }),
-    handle: (_call, { read }) => read(readAnonymousState),
+    handle: async (_call, { read }) => ({
+      ...(await read((session) => readSettingState(session, anonymousSetting))),
+      bounds: { min: 1, max: maxLimit },
+    }),
   }),
   route.put('/settings/anonymous', {
     operationId: 'setAnonymousLimit',
@@ -85,7 +85,7 @@ export const settingsRoutes = [
     result: changed(z.object({ minute, before: z.int().nullable() })),
     handle: async ({ req, input: { minute, expected } }, { change }) => {
       const { result, warnings } = await change(req, (session) =>
-        createPlanStore(session).set('anonymous', { minute }, false, async ({ before }) =>
+        setPlan(session, anonymousPlan, { minute }, false, async ({ before }) =>
           expectUnchanged(before.minute === expected.minute, `${before.minute ?? 'invalid'} a minute`),
         ),
       );
@@ -101,7 +101,8 @@ export const settingsRoutes = [
       adjustment: adjustmentSchema,
     }),
     handle: async (_call, { read, adjustments }) => ({
-      ...(await read(readRetentionState)),
+      ...(await read((session) => readSettingState(session, usageSetting))),
+      bounds: { min: 1, max: maxRetentionDays },
       adjustment: adjustments.latest(),
     }),
   }),
@@ -116,12 +117,13 @@ export const settingsRoutes = [
     responds: 'It was changed',
     result: changed(z.object({ retentionDays, before: z.int().nullable(), adjustment: adjustmentSchema })),
     handle: async ({ req, input: { retentionDays, expected } }, { change, adjustments }) => {
-      const { result, warnings } = await change(req, (session) =>
-        createUsageRetentionStore(session).set(retentionDays, (stored) =>
-          expectUnchanged(stored === (expected.retentionDays ?? 0), `${stored || 'invalid or missing'} days`),
-        ),
+      let before: number | null = null;
+      const { warnings } = await change(req, (session) =>
+        setSetting(session, usageSetting, { retentionDays }, (stored) => {
+          before = stored?.retentionDays ?? null;
+          expectUnchanged(before === expected.retentionDays, `${before ?? 'invalid or missing'} days`);
+        }),
       );
-      const before = result.before === 0 ? null : result.before;
       return { retentionDays, before, adjustment: adjustments.begin(req, retentionDays), warnings };
     },
   }),

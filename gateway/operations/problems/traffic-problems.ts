@@ -1,4 +1,4 @@
-import { anonymousPlan } from '../../plans/plans.ts';
+import { anonymousPlan } from '../../plans/plan-settings.ts';
 import { combineMeasures } from '../fleet-measures.ts';
 import { allRefusals } from '../traffic-summary.ts';
 import type { TrafficPoint } from '../traffic.ts';

@@ -2,10 +2,21 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
 import { placeOfHash } from '../../../gateway/operations/api-key-index.ts';
-import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
+import {
+  changeKey,
+  issueFurtherKey,
+  issueKey,
+  listKeys,
+  revokeKey,
+  type ApiKeyChange,
+  type FurtherApiKey,
+  type NewApiKey,
+} from '../../../gateway/operations/keys.ts';
+import { rotateKey } from '../../../gateway/operations/rotate-key.ts';
+import { findStoredKey, readKeyOfHash, showStoredKey } from '../../../gateway/operations/stored-keys.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
-import type { KeyPlace } from '../../../gateway/redis/redis-keys.ts';
+import type { CustomerId, KeyPlace } from '../../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 
 export interface IssuedKey extends KeyPlace {
@@ -31,13 +42,25 @@ let lastIssuedMs = 0;
 
 /** Issues keys as the ops command does, each in a millisecond of its own, so that lists have them in this order. */
 export function keyIssuer(redis: RedisClient) {
-  const audit = createAuditLog({ redis, who: 'tests' });
-  const store = createApiKeyStore({ redis, audit, now: Date.now });
+  const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
   return {
-    store,
+    store: {
+      issue: (wanted: NewApiKey, key?: string) => issueKey(session, wanted, key),
+      issueFor: (id: CustomerId, wanted: FurtherApiKey) => issueFurtherKey(session, id, wanted),
+      rotate: (id: string, graceMs: number) => rotateKey(session, id, graceMs),
+      change: (id: string, change: ApiKeyChange) => changeKey(session, id, change),
+      revoke: (id: string) => revokeKey(session, id),
+      show: (id: string) => showStoredKey(redis, id),
+      find: async (id: string) => (await findStoredKey(redis, id)).key,
+      list: () => listKeys(session),
+      async findByKey(key: string) {
+        const found = await readKeyOfHash(redis, hashApiKey(key));
+        return found?.outcome === 'record' ? found.record : undefined;
+      },
+    },
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
       while (Date.now() === lastIssuedMs) await setImmediate();
-      const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
+      const { key, record } = await issueKey(session, { name: 'test', plan: 'free', ...wanted });
       lastIssuedMs = Date.parse(record.createdAt);
       recordSecrets(key);
       return { key, id: record.id, customerId: record.customerId, keyHash: hashApiKey(key) };

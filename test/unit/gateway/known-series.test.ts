@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { loadApiDescription } from '../../../gateway/api-description.ts';
 import { showKnownSeries, showPlanLimits } from '../../../gateway/known-series.ts';
 import { createMetrics } from '../../../gateway/observability/metrics.ts';
-import { builtInLimits } from '../../../gateway/plans/plans.ts';
+import { builtInPlans } from '../../../gateway/plans/plan-settings.ts';
 
 const readme = readFileSync(new URL('../../../gateway/observability/README.md', import.meta.url), 'utf8');
 
@@ -12,7 +12,7 @@ test('a gateway starts with as many series as its document says, and a plan adds
   const count = async (name: string) =>
     (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith(name)).length;
   showKnownSeries(metrics, loadApiDescription());
-  for (const [plan, limits] of Object.entries(builtInLimits)) showPlanLimits(metrics, plan, limits);
+  for (const [plan, { defaults: limits }] of builtInPlans) showPlanLimits(metrics, plan, limits);
   const atStart = await count('gateway_');
   const durations = await count('gateway_request_duration_seconds');
   showPlanLimits(metrics, 'gold', { minute: 60, day: 1000 });

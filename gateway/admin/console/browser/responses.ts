@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { customerPageSchema } from '../../../operations/customers.ts';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
-import type { SettingState } from '../../../operations/setting-state.ts';
+import type { SettingState } from '../../../operations/settings.ts';
 import type { entrySchema } from '../../api/audit.ts';
 import type { banSchema } from '../../api/bans.ts';
 import type { issuedKeySchema } from '../../api/key.ts';
@@ -15,9 +15,8 @@ import type { listedSessionSchema } from '../../api/sessions.ts';
 import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 import type { usageMonthsSchema } from '../../api/usage.ts';
 
-export type { BlockView } from '../../../operations/address-block-store.ts';
+export type { BlockView } from '../../../operations/address-blocks.ts';
 export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
-export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
 export type { CustomerDetail, CustomerView as CustomerRow } from '../../../operations/customers.ts';
@@ -28,7 +27,7 @@ export type { WindowView } from '../../../operations/key-windows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
 export type { NextRequest } from '../../../operations/next-request.ts';
 export type { Refusals } from '../../../quota/refusals.ts';
-export type { SettingState } from '../../../operations/setting-state.ts';
+export type { BanPolicyState, SettingState } from '../../../operations/settings.ts';
 export type { Traffic, TrafficPoint } from '../../../operations/traffic.ts';
 export type { DayUsage } from '../../../quota/usage-days.ts';
 export type { MonthUsage } from '../../../operations/usage-months.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { planInFile, settingsOf } from '../../../../gateway/operations/file-settings.ts';
-import { diffSettings, removalOf } from '../../../../gateway/operations/settings-diff.ts';
+import { diffSettings, removalOf, settingsOf } from '../../../../gateway/operations/settings-diff.ts';
+import { planSetting } from '../../../../gateway/plans/plan-settings.ts';
 
 const plans = (limits: { minute: number; day: number }) => settingsOf({ plans: { pro: limits } });
 
@@ -13,7 +13,7 @@ test('only fields that differ are written, and only those of the file are shown'
   const stored = { minute: '10', day: '20', other: 'kept' };
   expect(diffSettings(new Map([['gw:plan:pro', stored]]), plans({ minute: 11, day: 20 }))).toEqual([
     {
-      ...planInFile('pro'),
+      ...planSetting('pro'),
       before: { minute: 10, day: 20 },
       after: { minute: 11, day: 20 },
       stored,
@@ -31,7 +31,7 @@ test('a plan that is not stored is new, and a value that was edited by hand is s
 
 test('a removal removes every field', () => {
   const stored = { minute: '1', day: '2', other: 'x' };
-  expect(removalOf(planInFile('pro'), stored)).toMatchObject({
+  expect(removalOf(planSetting('pro'), stored)).toMatchObject({
     action: 'plans.remove',
     before: { minute: 1, day: 2 },
     after: null,

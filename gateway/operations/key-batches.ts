@@ -1,12 +1,26 @@
-import { createApiKeyStore, type ApiKeyStore } from './api-key-store.ts';
 import { keyView } from './key-view.ts';
+import { issueKey, revokeKey, type IssuedApiKey, type NewApiKey } from './keys.ts';
 import type { ChangingSession } from './session.ts';
 import { findStoredKey } from './stored-keys.ts';
 import { writeBatch, type BatchSource } from './write-batch.ts';
 
-interface RevokeBatchDependencies extends Pick<ChangingSession, 'audit' | 'waitUntilDurable'> {
-  store: Pick<ApiKeyStore, 'revoke'>;
-  stop?: AbortSignal;
+/**
+ * Issues keys in their order, as one audit entry. Each has the id of the batch in its record, so that an auditor finds the
+ * keys of the file. Check them before with assertIssuable.
+ * @param source which file the keys come from
+ * @returns pages of keys that are on Redis' disk
+ */
+export async function* issueBatch(
+  session: ChangingSession,
+  keys: readonly NewApiKey[],
+  source: Pick<BatchSource, 'fileSha256' | 'stop'>,
+): AsyncGenerator<IssuedApiKey[]> {
+  const issue = (key: NewApiKey, batch: string) => issueKey(session, { ...key, batch });
+  const batch = { action: 'keys.issue-batch', ...source, audit: session.audit } as const;
+  for await (const page of writeBatch(keys, issue, batch)) {
+    await session.waitUntilDurable();
+    yield page;
+  }
 }
 
 /**
@@ -16,13 +30,13 @@ interface RevokeBatchDependencies extends Pick<ChangingSession, 'audit' | 'waitU
  * @returns the number of keys that are revoked on Redis' disk, page by page
  */
 export async function* revokeBatch(
+  session: ChangingSession,
   keys: readonly { id: string; plan: string }[],
-  source: Pick<BatchSource, 'fileSha256' | 'filter'>,
-  { store, audit, waitUntilDurable, stop }: RevokeBatchDependencies,
+  source: Pick<BatchSource, 'fileSha256' | 'filter' | 'stop'>,
 ): AsyncGenerator<number> {
-  const batch = { action: 'keys.revoke-batch', ...source, audit, stop } as const;
-  for await (const page of writeBatch(keys, ({ id }) => store.revoke(id), batch)) {
-    await waitUntilDurable();
+  const batch = { action: 'keys.revoke-batch', ...source, audit: session.audit } as const;
+  for await (const page of writeBatch(keys, ({ id }) => revokeKey(session, id), batch)) {
+    await session.waitUntilDurable();
     yield page.length;
   }
 }
@@ -43,9 +57,6 @@ export async function revokeSelected(session: ChangingSession, ids: readonly str
   const found = stored.map(({ key }) => keyView(key, now()));
   const keys = found.filter(({ state }) => state !== 'revoked');
   let revoked = 0;
-  if (keys.length > 0) {
-    const dependencies = { store: createApiKeyStore(session), ...session };
-    for await (const count of revokeBatch(keys, {}, dependencies)) revoked += count;
-  }
+  if (keys.length > 0) for await (const count of revokeBatch(session, keys, {})) revoked += count;
   return { revoked, alreadyRevoked: found.length - keys.length };
 }

@@ -9,14 +9,13 @@ import {
   type ByWindow,
   type WindowName,
 } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
+import { anonymousPlan, enterprisePlan, planNamePattern } from '../plans/plan-settings.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { planNamePattern } from './plan-name.ts';
 import { comparePlanNames } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
@@ -50,90 +49,91 @@ export interface PlanChange {
   after: PlanRow;
 }
 
-export interface PlanStore {
-  /** @returns the plans, and the number of gateway processes that run */
-  list(): Promise<{ plans: ListedPlan[]; gateways: number }>;
-  /**
-   * Changes a plan; limits that are not given stay as they are. In force on all gateways within a second; counters are kept.
-   * @param create makes the plan if it does not exist
-   * @param approve called before the change; refuses it by throwing InvalidOperation
-   * @throws InvalidOperation as `preview` does
-   */
-  set(
-    name: string,
-    limits: LimitChange,
-    create: boolean,
-    approve?: (change: PlanChange) => Promise<void>,
-  ): Promise<PlanChange>;
-  /**
-   * Returns what `set` would change, and changes nothing.
-   * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
-   * name of the nearest one that does, and a limit that is neither given nor stored
-   */
-  preview(name: string, limits: LimitChange, create: boolean): Promise<PlanChange>;
+/** @returns the plans, and the number of gateways that run */
+export async function readPlans({
+  redis,
+  now,
+}: Pick<Session, 'redis' | 'now'>): Promise<{ plans: ListedPlan[]; gateways: number }> {
+  const enforced = await readEnforcedValues({ redis, now });
+  const { listed, enforcedOnly, lost } = await comparePlanNames(redis, enforced);
+  // Without gw:plans, only the gateways know the operators' own plans.
+  const names = lost ? [...listed, ...enforcedOnly] : listed;
+  const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(redis, name, enforced)));
+  const enterprise = { ...parsePlanRow(enterprisePlan, {}), gateways: enforced.gateways };
+  return { plans: plans.toSpliced(-1, 0, enterprise), gateways: enforced.gateways };
 }
 
-export function createPlanStore(session: Session): PlanStore {
-  const { redis, now } = session;
+async function readRow(redis: RedisClient, name: string, enforced: EnforcedValues): Promise<ListedPlan> {
+  const row = parsePlanRow(name, await readPlanLimits(redis, name));
+  const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
+    return Object.assign(limitsFrom(fields), { gateways });
+  });
+  const isStored = (limits: EnforcedLimits) => equalLimits(limits, row);
+  const others = inForce.filter((limits) => !isStored(limits));
+  const gateways = inForce.find(isStored)?.gateways ?? 0;
+  return { ...row, gateways, ...(others.length > 0 ? { enforced: others } : {}) };
+}
 
-  async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
-    const row = parsePlanRow(name, await readPlanLimits(redis, name));
-    const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
-      return Object.assign(limitsFrom(fields), { gateways });
-    });
-    const isStored = (limits: EnforcedLimits) => equalLimits(limits, row);
-    const others = inForce.filter((limits) => !isStored(limits));
-    const gateways = inForce.find(isStored)?.gateways ?? 0;
-    return { ...row, gateways, ...(others.length > 0 ? { enforced: others } : {}) };
-  }
+/**
+ * Returns what `setPlan` would change, and changes nothing.
+ * @param create makes the plan if it does not exist
+ * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
+ * name of the nearest one that does, and a limit that is neither given nor stored
+ */
+export async function previewPlan(
+  session: Pick<Session, 'redis' | 'now'>,
+  name: string,
+  limits: LimitChange,
+  create: boolean,
+): Promise<PlanChange> {
+  await assertSettable(session, name, limits, create);
+  return decide(name, limits, await readPlanLimits(session.redis, name));
+}
 
-  async function assertExists(name: string): Promise<void> {
-    const [enforced, stored] = await Promise.all([
-      readEnforcedValues({ redis, now }),
-      redis.exists(redisKeys.plan(name)),
-    ]);
-    const { listed, enforcedOnly } = await comparePlanNames(redis, enforced);
-    const names = [...listed, anonymousPlan, ...enforcedOnly];
-    if (stored === 1 || names.includes(name)) return;
-    throw unknownPlan(name, names, '--create makes a new plan');
-  }
+/**
+ * Changes a plan; limits that are not given stay as they are. In force on all gateways within a second; counters are kept.
+ * @param create makes the plan if it does not exist
+ * @param approve called before the change; refuses it by throwing InvalidOperation
+ * @throws InvalidOperation as `previewPlan` does
+ */
+export async function setPlan(
+  session: Session,
+  name: string,
+  limits: LimitChange,
+  create: boolean,
+  approve?: (change: PlanChange) => Promise<void>,
+): Promise<PlanChange> {
+  await assertSettable(session, name, limits, create);
+  const { before, after } = await changeSettings(session, redisKeys.plan(name), async (fields) => {
+    const change = decide(name, limits, fields);
+    await approve?.(change);
+    const { before, after } = change;
+    return {
+      before,
+      after,
+      fields: textFields(byWindow((window) => (limits[window] === null ? '' : limits[window]))),
+      entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
+    };
+  });
+  if (name !== anonymousPlan) await session.redis.sadd(redisKeys.planNames, name);
+  return { before, after };
+}
 
-  async function assertSettable(name: string, limits: LimitChange, create: boolean): Promise<void> {
-    assertPlan(name, limits);
-    if (!create) await assertExists(name);
-  }
-
-  return {
-    async list() {
-      const enforced = await readEnforcedValues({ redis, now });
-      const { listed, enforcedOnly, lost } = await comparePlanNames(redis, enforced);
-      // Without gw:plans, only the gateways know the operators' own plans.
-      const names = lost ? [...listed, ...enforcedOnly] : listed;
-      const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(name, enforced)));
-      const enterprise = { ...parsePlanRow(enterprisePlan, {}), gateways: enforced.gateways };
-      return { plans: plans.toSpliced(-1, 0, enterprise), gateways: enforced.gateways };
-    },
-    async preview(name, limits, create) {
-      await assertSettable(name, limits, create);
-      return decide(name, limits, await readPlanLimits(redis, name));
-    },
-    async set(name, limits, create, approve) {
-      await assertSettable(name, limits, create);
-      const row = parsePlanRow(name, {});
-      let change: PlanChange = { before: row, after: row };
-      await changeSettings(session, redisKeys.plan(name), async (fields) => {
-        change = decide(name, limits, fields);
-        await approve?.(change);
-        const { before, after } = change;
-        return {
-          fields: textFields(byWindow((window) => (limits[window] === null ? '' : limits[window]))),
-          entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
-        };
-      });
-      if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
-      return change;
-    },
-  };
+async function assertSettable(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  name: string,
+  limits: LimitChange,
+  create: boolean,
+): Promise<void> {
+  assertPlan(name, limits);
+  if (create) return;
+  const [enforced, stored] = await Promise.all([
+    readEnforcedValues({ redis, now }),
+    redis.exists(redisKeys.plan(name)),
+  ]);
+  const { listed, enforcedOnly } = await comparePlanNames(redis, enforced);
+  const names = [...listed, anonymousPlan, ...enforcedOnly];
+  if (stored !== 1 && !names.includes(name)) throw unknownPlan(name, names, '--create makes a new plan');
 }
 
 /**
@@ -207,11 +207,6 @@ function isEmpty(row: PlanRow): boolean {
 
 /** Reads the limits of a plan as text. A value of another type has no limits. */
 export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByWindow<string>> {
-  try {
-    const texts = await redis.hmget(redisKeys.plan(name), ...windowNames);
-    return byWindow((window) => texts[windowNames.indexOf(window)] ?? undefined);
-  } catch (error) {
-    if (isWrongType(error)) return {};
-    throw error;
-  }
+  const texts = await unlessWrongType(redis.hmget(redisKeys.plan(name), ...windowNames), []);
+  return byWindow((window) => texts[windowNames.indexOf(window)] ?? undefined);
 }

@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto';
+import { apiKeyHint, generateApiKey, hashApiKey } from '../api-keys/api-key-format.ts';
+import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
+import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
+import { addCustomerToIndex, addToIndex, indexPages, placeOfHash, type IndexedKey } from './api-key-index.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import {
+  assertAccess,
+  assertFuture,
+  assertPermitted,
+  changed,
+  changedLimited,
+  listPlan,
+  type LimitedChange,
+} from './key-limits.ts';
+import { assertRev } from './overtaken-change.ts';
+import { recordChangeCall } from './record-change-call.ts';
+import type { Session } from './session.ts';
+import { newCustomer, showCustomer } from './stored-customers.ts';
+import {
+  findStoredKey,
+  maxAttempts,
+  readStoredKey,
+  tooManyChanges,
+  updateStoredKey,
+  type StoredApiKey,
+} from './stored-keys.ts';
+
+/** A key of a customer that exists. */
+export interface FurtherApiKey {
+  /** The customer's by default. */
+  name?: string | undefined;
+  expiresAt?: Date | undefined;
+  /** Undefined for all. */
+  scopes?: readonly string[] | undefined;
+}
+
+/** A key of a customer that is made with it, of the same name. */
+export interface NewApiKey extends FurtherApiKey, SomeLimits {
+  name: string;
+  plan: string;
+}
+
+/** Undefined leaves a field unchanged; null removes it. */
+export interface ApiKeyChange extends LimitedChange {
+  expiresAt?: Date | null | undefined;
+  scopes?: readonly string[] | null | undefined;
+}
+
+/** A key as the list shows it. */
+export type ListedApiKey =
+  | (Extract<StoredApiKey, { outcome: 'record' }> & { place: KeyPlace })
+  | Extract<StoredApiKey, { outcome: 'invalid' }>
+  /** Only gw:keys has the id, so its record can't be found. */
+  | { outcome: 'lost'; id: string }
+  /** There is no record: it expired long ago, or was deleted by hand. */
+  | { outcome: 'gone'; id: string };
+
+export interface IssuedApiKey {
+  /** Not stored anywhere: only the caller has it. */
+  key: string;
+  record: ApiKeyRecord;
+}
+
+/** Throws what `issueKey` would throw, and changes nothing. */
+export async function assertIssuable({ redis, now }: Session, wanted: NewApiKey): Promise<void> {
+  assertFuture(wanted.expiresAt, now());
+  await assertPermitted(redis, wanted);
+}
+
+/**
+ * Issues a key with a customer of its own. One of a batch has no audit entry of its own (key-batches.ts).
+ * @param key an existing key to store; generated if absent
+ * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without both limits
+ */
+export async function issueKey(
+  session: Session,
+  wanted: NewApiKey & Pick<ApiKeyRecord, 'batch'>,
+  key = generateApiKey(),
+): Promise<IssuedApiKey> {
+  await assertIssuable(session, wanted);
+  const customer = newCustomer(wanted, session.now());
+  await listPlan(session.redis, customer);
+  const issued = await write(session, newRecord(customer, wanted, key, session.now()), key, customer);
+  if (issued === undefined) throw new InvalidOperation('this key exists already');
+  return issued;
+}
+
+/**
+ * Issues a further key of a customer, which shares its plan, its limits and what is used of them.
+ * @throws InvalidOperation as `issueKey` does, and if there is no such customer
+ */
+export async function issueFurtherKey(
+  session: Session,
+  customerId: CustomerId,
+  wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>,
+): Promise<IssuedApiKey> {
+  const { redis, now } = session;
+  assertFuture(wanted.expiresAt, now());
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const customer = await showCustomer(redis, customerId);
+    await assertAccess(redis, { ...customer, scopes: wanted.scopes });
+    const key = generateApiKey();
+    const issued = await write(session, newRecord(customer, wanted, key, now()), key);
+    if (issued !== undefined) return issued;
+  }
+  throw tooManyChanges(customerId);
+}
+
+function newRecord(
+  customer: CustomerRecord,
+  wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces' | 'batch'>,
+  key: string,
+  nowMs: number,
+): ApiKeyRecord {
+  const { plan, trial, temporary, suspendedAt, id: customerId, rev } = customer;
+  const { name = customer.name, expiresAt, scopes, replaces, batch } = wanted;
+  return {
+    id: `key_${randomBytes(9).toString('hex')}`,
+    customerId,
+    name,
+    plan,
+    hint: apiKeyHint(key),
+    createdAt: new Date(nowMs).toISOString(),
+    expiresAt: expiresAt?.toISOString(),
+    scopes,
+    ...limitsIn(customer),
+    temporary,
+    trial,
+    suspendedAt,
+    replaces,
+    batch,
+    rev,
+  };
+}
+
+/**
+ * Writes a new key, and its customer if that is new, too.
+ * @returns undefined if the customer was changed in between
+ */
+async function write(
+  { redis, audit, now }: Session,
+  record: ApiKeyRecord,
+  key: string,
+  customer?: CustomerRecord,
+): Promise<IssuedApiKey | undefined> {
+  const { customerId } = record;
+  const keyHash = hashApiKey(key);
+  const other = await placeOfHash(redis, keyHash);
+  if (other !== undefined && (await redis.exists(redisKeys.apiKey(other))) === 1) {
+    throw new InvalidOperation('this key exists already');
+  }
+  // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
+  if (customer !== undefined) await addCustomerToIndex({ redis, now }, customer);
+  await addToIndex({ redis, now }, record, { customerId, keyHash });
+  const { rev: _unknownYet, ...after } = record;
+  const entry = { action: 'keys.issue', target: record.id, before: null, after } as const;
+  const fields = formatApiKeyRecord(record);
+  const rev = await audit.make(record.batch === undefined ? [entry] : [], {
+    script: 'changeRecordAudited',
+    ...recordChangeCall({
+      customerId,
+      rev: record.rev,
+      ...(customer && { customer: formatCustomerRecord(customer) }),
+      key: { keyHash, fields, expiry: recordExpiry(record), isNew: true },
+    }),
+  });
+  return rev ? { key, record: { ...record, rev } } : undefined;
+}
+
+/** @throws InvalidOperation as `issueKey` does, for an unknown id and for a revoked key; OvertakenChange for another rev */
+export function changeKey(session: Session, id: string, change: ApiKeyChange): Promise<ApiKeyRecord> {
+  const { redis, now } = session;
+  return updateStoredKey(session, id, 'keys.set', async (record) => {
+    assertRev(record, change.rev);
+    if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
+    assertFuture(change.expiresAt, now());
+    const edited = {
+      ...record,
+      ...changedLimited(record, change, now()),
+      expiresAt: changed(record.expiresAt, isoTime(change.expiresAt)),
+      scopes: changed(record.scopes, change.scopes),
+    };
+    await assertPermitted(redis, edited);
+    await listPlan(redis, edited);
+    return edited;
+  });
+}
+
+function isoTime(time: Date | null | undefined): string | null | undefined {
+  return time instanceof Date ? time.toISOString() : time;
+}
+
+/**
+ * Refuses the key from its next request on, even if its record is invalid. Revoking it again changes nothing.
+ * @throws InvalidOperation if there is no such key
+ */
+export async function revokeKey({ redis, audit, now }: Session, id: string): Promise<StoredApiKey> {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const { place, rev, key } = await findStoredKey(redis, id);
+    if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
+    if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
+    const revokedAt = new Date(now()).toISOString();
+    const before = key.outcome === 'record' ? key.record : key;
+    const expiry = recordExpiry(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
+    // Writes this one field only, so that a key with an invalid record can be revoked, too.
+    await audit.make([{ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } }], {
+      script: 'changeRecordAudited',
+      ...recordChangeCall({
+        customerId: place.customerId,
+        rev,
+        key: { keyHash: place.keyHash, fields: { revokedAt }, expiry },
+      }),
+    });
+  }
+  throw tooManyChanges(id);
+}
+
+const defaultPageSize = 500;
+
+/**
+ * All keys by time of creation, in pages, without those that are being issued. Changes nothing, whatever is wrong with
+ * the index: reindexKeys repairs it.
+ * @throws InvalidOperation if there is no key with the id `after`
+ */
+export async function* listKeys(
+  session: Pick<Session, 'redis' | 'now'>,
+  after?: string,
+  pageSize = defaultPageSize,
+): AsyncGenerator<ListedApiKey[]> {
+  for await (const page of indexPages(session, after, pageSize)) {
+    const found = await Promise.all(page.map((entry) => lookUp(session, entry)));
+    yield found.filter((key) => key !== undefined);
+  }
+}
+
+async function lookUp(
+  { redis }: Pick<Session, 'redis'>,
+  { id, place, settled }: IndexedKey,
+): Promise<ListedApiKey | undefined> {
+  if (place === undefined) return { outcome: 'lost', id };
+  const key = (await readStoredKey(redis, id, place))?.key;
+  if (key === undefined) return settled ? { outcome: 'gone', id } : undefined;
+  return key.outcome === 'record' ? { ...key, place } : key;
+}

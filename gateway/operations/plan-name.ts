@@ -1,2 +1,0 @@
-/** A valid name of a plan. */
-export const planNamePattern = /^[a-z][a-z0-9-]{0,31}$/;
