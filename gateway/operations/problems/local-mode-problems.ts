@@ -29,7 +29,7 @@ export function findLocalModeProblems({ nowMs, redis, fleet }: LiveFacts): Probl
     if (same === undefined) problems.push([stall]);
     else same.push(stall);
   }
-  return problems.flatMap((stalls) => stallProblem(stalls, nowMs));
+  return problems.flatMap((stalls) => Array.from(stallProblem(stalls, nowMs)));
 }
 
 /** Times that this gateway itself was without Redis, which it knows also while it is. */
@@ -71,13 +71,13 @@ function localPeriods(gateway: FleetGateway): LocalPeriod[] {
 }
 
 /** @param stalls oldest first */
-function stallProblem(stalls: readonly LocalPeriod[][], nowMs: number): Problem[] {
+function* stallProblem(stalls: readonly LocalPeriod[][], nowMs: number): Iterable<Problem> {
   const newest = stalls.at(-1) ?? [];
   const lasting = newest.filter(({ to }) => to === null);
   const hit = lasting.length > 0 ? lasting : newest;
   const [first] = hit;
   const to = endOf(hit);
-  if (first === undefined || to === undefined) return [];
+  if (first === undefined || to === undefined) return;
   const id = `local-mode ${stalls[0]?.[0]?.from ?? first.from}`;
   const names = [...new Set(hit.map(({ gateway }) => gateway))];
   const [isOne, isOneProcess] = [names.length === 1, hit.length === 1];
@@ -87,16 +87,15 @@ function stallProblem(stalls: readonly LocalPeriod[][], nowMs: number): Problem[
   const processes = isOneProcess ? ' It' : ` ${hit.length} processes of ${names.join(', ')}: each`;
   const again = describeEarlier(stalls);
   if (lasting.length > 0) {
-    return [
-      {
-        id,
-        severity: 'critical',
-        title: `${who} ${isOne ? 'works' : 'work'} without Redis`,
-        detail: `Since ${first.from}.${processes} serves known API keys, limits them on its own, and refuses others with 503.${again}`,
-        advice: 'Check the network between gateway and Redis.',
-        link: alerts('GatewayWithoutRedis'),
-      },
-    ];
+    yield {
+      id,
+      severity: 'critical',
+      title: `${who} ${isOne ? 'works' : 'work'} without Redis`,
+      detail: `Since ${first.from}.${processes} serves known API keys, limits them on its own, and refuses others with 503.${again}`,
+      advice: 'Check the network between gateway and Redis.',
+      link: alerts('GatewayWithoutRedis'),
+    };
+    return;
   }
   const isFlapping = stalls.length >= manyStalls;
   const count = stalls.length === 1 ? '' : ` ${stalls.length} times`;
@@ -108,7 +107,7 @@ function stallProblem(stalls: readonly LocalPeriod[][], nowMs: number): Problem[
     advice: 'If it happens again, look at the network to Redis and at slow commands.',
     link: alerts(isFlapping ? 'GatewayRedisFlapping' : 'GatewayWithoutRedis'),
   };
-  return [nowMs - Date.parse(to) > heldMs ? { ...problem, severity: 'notice', past: true } : problem];
+  yield nowMs - Date.parse(to) > heldMs ? { ...problem, severity: 'notice', past: true } : problem;
 }
 
 /** So many stalls in 15 minutes are no accident. */

@@ -73,19 +73,17 @@ export function findRedisProblems({
   return [...lostKeyProblems(fleet), ...ofServers, ...slowRedis(fleet)];
 }
 
-function slowRedis({ gateways }: LiveFacts['fleet']): Problem[] {
+function* slowRedis({ gateways }: LiveFacts['fleet']): Iterable<Problem> {
   const { redisP99Ms } = combineMeasures(gateways);
-  if (redisP99Ms === null || redisP99Ms <= slowMs) return [];
-  return [
-    {
-      id: 'redis-slow',
-      severity: 'warning',
-      title: 'Redis is slow',
-      detail: `One of a hundred Redis commands that requests wait for takes ${Math.round(redisP99Ms)} ms or more (p99 of the last minute). After 100 ms, a gateway goes on without Redis.`,
-      advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
-      link: alerts('GatewayRedisSlow'),
-    },
-  ];
+  if (redisP99Ms === null || redisP99Ms <= slowMs) return;
+  yield {
+    id: 'redis-slow',
+    severity: 'warning',
+    title: 'Redis is slow',
+    detail: `One of a hundred Redis commands that requests wait for takes ${Math.round(redisP99Ms)} ms or more (p99 of the last minute). After 100 ms, a gateway goes on without Redis.`,
+    advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
+    link: alerts('GatewayRedisSlow'),
+  };
 }
 
 function stallsText(fleet: LiveFacts['fleet']): string {
@@ -95,25 +93,23 @@ function stallsText(fleet: LiveFacts['fleet']): string {
     : ` It has gone ${stalls.count} times since ${stalls.since}.`;
 }
 
-function lostKeyProblems({ gateways }: LiveFacts['fleet']): Problem[] {
+function* lostKeyProblems({ gateways }: LiveFacts['fleet']): Iterable<Problem> {
   const lost = Math.max(
     0,
     ...gateways
       .flatMap(({ processes }) => processes)
       .map(({ state, lostKeys }) => (state === 'not_seen' ? 0 : lostKeys)),
   );
-  if (lost === 0) return [];
-  return [
-    {
-      id: 'redis-lost-keys',
-      severity: 'critical',
-      title: 'Redis has lost API keys',
-      detail: `It came back empty, or older: ${lost} ${lost === 1 ? 'key that a gateway process has served is' : 'keys that a gateway process has served are'} missing. Their requests get 503 until they are imported; keys that no gateway has served get 401.`,
-      advice:
-        'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says; then, if keys are still missing on purpose: ops keys accept-loss.',
-      link: runbook('Redis came back empty'),
-    },
-  ];
+  if (lost === 0) return;
+  yield {
+    id: 'redis-lost-keys',
+    severity: 'critical',
+    title: 'Redis has lost API keys',
+    detail: `It came back empty, or older: ${lost} ${lost === 1 ? 'key that a gateway process has served is' : 'keys that a gateway process has served are'} missing. Their requests get 503 until they are imported; keys that no gateway has served get 401.`,
+    advice:
+      'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says; then, if keys are still missing on purpose: ops keys accept-loss.',
+    link: runbook('Redis came back empty'),
+  };
 }
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;

@@ -46,19 +46,17 @@ const isMissing = ({ key, stored, issues }: LiveFacts['fleet']['invalidSettings'
 const isStoredSetting = (key: string) => pageOf(key) !== undefined;
 
 /** Several at once were not removed one by one: Redis has lost them. */
-function missingSettings(missing: readonly { key: string }[]): Problem[] {
-  if (missing.length < 2) return [];
-  return [
-    {
-      id: 'missing-settings',
-      severity: 'warning',
-      title: 'Redis lacks settings',
-      detail: `There is nothing in ${missing.map(({ key }) => key).join(', ')}. Gateways that run keep the last valid values.`,
-      advice:
-        'If Redis has lost its data, restore plans and policies as the runbook says, before a gateway restarts.',
-      link: runbook('Redis came back empty'),
-    },
-  ];
+function* missingSettings(missing: readonly { key: string }[]): Iterable<Problem> {
+  if (missing.length < 2) return;
+  yield {
+    id: 'missing-settings',
+    severity: 'warning',
+    title: 'Redis lacks settings',
+    detail: `There is nothing in ${missing.map(({ key }) => key).join(', ')}. Gateways that run keep the last valid values.`,
+    advice:
+      'If Redis has lost its data, restore plans and policies as the runbook says, before a gateway restarts.',
+    link: runbook('Redis came back empty'),
+  };
 }
 
 const reportedBy = (processes: number) =>
