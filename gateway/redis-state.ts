@@ -13,11 +13,10 @@ import { createPlans, type Plans } from './plans/plans.ts';
 import { createAddressBlocks, type AddressBlocks } from './quota/address-blocks.ts';
 import { banPolicySetting, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createBusyAddresses, type BusyAddresses } from './quota/busy-addresses.ts';
-import { countInFleet } from './quota/fleet-keys.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type EndCause, type Instances } from './quota/instances.ts';
 import { createKeyUseReports, createRefusedUseReports, type KeyUseReports } from './quota/key-use.ts';
-import { createKeysInUse } from './quota/keys-in-use.ts';
+import { countInFleet, createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import { createServiceUseReports, type ServiceUseReports } from './quota/service-use.ts';
 import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
@@ -26,8 +25,11 @@ import { startRedisSchedule } from './redis-schedule.ts';
 import { createOthersReader, mergeEnforced } from './redis/enforced-settings.ts';
 import { createHashReader } from './redis/hash-reader.ts';
 import { createLiveSetting } from './redis/live-setting.ts';
-import { countLocalModeSeconds } from './redis/local-mode-seconds.ts';
-import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
+import {
+  countLocalModeSeconds,
+  createLocalModeTimes,
+  type LocalModeTimes,
+} from './redis/local-mode-times.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';

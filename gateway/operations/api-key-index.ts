@@ -9,9 +9,9 @@ import {
   type KeyPlace,
 } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
+import { UnknownKey } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
-import { UnknownKey } from './unknown-key.ts';
 
 /** What an operation that reads the index works with. */
 type Reading = Pick<Session, 'redis' | 'now'>;

@@ -1,6 +1,5 @@
 import { readApiKey } from '../api-keys/read-api-key.ts';
-import { indexBan } from '../quota/ban-index.ts';
-import { consecutiveBan } from '../quota/ban-reason.ts';
+import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { banPattern, placeIn, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';

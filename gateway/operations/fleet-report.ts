@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { presentSlots, readBusiestAddresses } from './busiest-addresses.ts';
-import { readBusiestEndedKeys } from './busiest-ended-keys.ts';
+import { readBusiestEndedKeys } from './busiest-keys.ts';
 import { describeFleet } from './describe-fleet.ts';
 import { readFleetStatus, type FleetStatus } from './fleet-status.ts';
 import { createFleetTraffic } from './fleet-traffic.ts';

@@ -12,3 +12,16 @@ export async function ignoreInvalid<T>(result: Promise<T>): Promise<T | undefine
     throw error;
   }
 }
+
+/** An operation that can't be executed here and now, although its input is valid. The message says why. */
+export class OperationFailure extends Error {
+  override name = 'OperationFailure';
+}
+
+/** There is no API key with an id. */
+export class UnknownKey extends InvalidOperation {
+  /** @param hint what may be the reason, with a comma before it */
+  constructor(id: string, hint = '') {
+    super(`there is no API key with the id ${JSON.stringify(id)}${hint}`);
+  }
+}

@@ -9,7 +9,7 @@ import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { isListed, placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { findBan } from './bans.ts';
-import { ignoreInvalid } from './invalid-operation.ts';
+import { ignoreInvalid, UnknownKey } from './invalid-operation.ts';
 import { showTrial, type KeyOnTrial } from './key-trial.ts';
 import { keyStates, keyView, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
@@ -24,7 +24,6 @@ import type { Session } from './session.ts';
 import { showSetting } from './settings.ts';
 import { readStoredKey } from './stored-keys.ts';
 import { readTrialCounts, trialCounts } from './trial-report.ts';
-import { UnknownKey } from './unknown-key.ts';
 
 /** All that operators see of one key. */
 export const keyDetailSchema = keyViewSchema

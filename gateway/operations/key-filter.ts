@@ -2,11 +2,10 @@ import { windowNames } from '../limits/windows.ts';
 import { readKeyUse } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyView, type KeyView } from './key-view.ts';
-import { readPlanNames } from './plan-names.ts';
+import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
-import { listPlans, unknownPlan } from './unknown-plan.ts';
 
 /** `banned` is for valid keys. It is not in the record. */
 export const listedStates = [...keyStates, 'banned'] as const;

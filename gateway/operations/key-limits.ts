@@ -14,9 +14,8 @@ import { readProcessStatuses } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { readPlanNames } from './plan-names.ts';
+import { readPlanNames, unknownPlan } from './plan-names.ts';
 import { readPlanLimits } from './plans.ts';
-import { unknownPlan } from './unknown-plan.ts';
 
 /** A change of what a customer and its keys have in common. Undefined leaves a field unchanged; null removes it. */
 export interface LimitedChange extends ByWindow<number | null> {

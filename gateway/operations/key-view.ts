@@ -47,20 +47,7 @@ export const keyViewSchema = z.object({
 export type KeyView = z.infer<typeof keyViewSchema>;
 
 export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
-  const {
-    id,
-    customerId,
-    name,
-    plan,
-    hint,
-    createdAt,
-    expiresAt,
-    scopes,
-    revokedAt,
-    replaces,
-    replacedBy,
-    rev,
-  } = record;
+  const { id, customerId, plan, name, hint, createdAt, scopes, rev } = record;
   return {
     id,
     customerId,
@@ -71,11 +58,11 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     temporary: temporaryView(record, nowMs),
     state: apiKeyState(record, nowMs),
     createdAt,
-    expiresAt: expiresAt ?? null,
+    expiresAt: record.expiresAt ?? null,
     scopes: scopes === undefined ? null : [...scopes],
-    revokedAt: revokedAt ?? null,
-    replaces: replaces ?? null,
-    replacedBy: replacedBy ?? null,
+    revokedAt: record.revokedAt ?? null,
+    replaces: record.replaces ?? null,
+    replacedBy: record.replacedBy ?? null,
     batch: record.batch ?? null,
     rev,
   };

@@ -3,6 +3,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { indexSizes } from './api-key-index.ts';
 import { findUnindexed } from './scan-records.ts';
+import type { ChangingSession } from './session.ts';
 
 /** Longer than a key that is being issued or imported is in only one part of the index. */
 const issueMs = 250;
@@ -24,4 +25,13 @@ async function compareIndex(redis: RedisClient, sample: boolean): Promise<string
   if (listed !== hashed) return `${apiKeysByCreation} has ${listed} ids and ${apiKeyIds} has ${hashed}`;
   const unindexed = sample || listed === 0 ? await findUnindexed(redis) : undefined;
   return unindexed === undefined ? undefined : `${apiKeyIds} lacks ${unindexed}, whose record exists`;
+}
+
+/** Says that API keys which Redis has lost are meant to be gone: gateways that served them refuse them as unknown. */
+export async function acceptLoss({ redis, audit, now }: ChangingSession): Promise<{ acceptedAt: string }> {
+  const atMs = now();
+  const after = { acceptedAt: new Date(atMs).toISOString() };
+  await audit({ action: 'keys.accept-loss', target: redisKeys.lossAccepted, before: null, after });
+  await redis.set(redisKeys.lossAccepted, atMs);
+  return after;
 }

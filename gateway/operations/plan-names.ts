@@ -2,6 +2,9 @@ import { builtInPlans, defaultPlans, enterprisePlan, planOfKey } from '../plans/
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { nearestName } from './nearest-name.ts';
+import { assertNotApiKey } from './pasted-key.ts';
 
 /** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
 export interface PlanNames {
@@ -30,4 +33,30 @@ export async function comparePlanNames(redis: RedisClient, enforced: EnforcedVal
 export async function readPlanNames(redis: RedisClient): Promise<string[]> {
   const listed = await redis.smembers(redisKeys.planNames);
   return [...new Set([...Object.keys(defaultPlans), enterprisePlan, ...listed])].toSorted();
+}
+
+/**
+ * @param names names of plans that exist
+ * @param advice what to do if the nearest of them was not meant
+ * @returns the error for a plan that does not exist
+ * @throws InvalidOperation for an API key, which the error would repeat
+ */
+export function unknownPlan(name: string, names: readonly string[], advice?: string): InvalidOperation {
+  assertNotApiKey(name);
+  const near = nearestName(name, names);
+  const question = near === undefined ? [] : [`did you mean "${near}"?`];
+  const hints = [
+    ...question,
+    advice ?? (near === undefined ? `see: ops plans list (${listPlans(names)})` : ''),
+  ];
+  return new InvalidOperation(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
+}
+
+const maxListed = 20;
+
+/** Names of plans for a message: each once, and not all if there are many. */
+export function listPlans(names: readonly string[]): string {
+  const distinct = [...new Set(names)];
+  const more = distinct.length > maxListed ? ', …' : '';
+  return distinct.slice(0, maxListed).join(', ') + more;
 }

@@ -9,9 +9,9 @@ import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
-import { unknownPlan } from './unknown-plan.ts';
 
 /** A plan with the limits in force and those on trial. */
 export interface PlanOnTrial {

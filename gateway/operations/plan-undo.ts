@@ -8,7 +8,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readAuditPage, type AuditEntry } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { readPlanNames } from './plan-names.ts';
+import { readPlanNames, unknownPlan } from './plan-names.ts';
 import {
   lacksLimits,
   parsePlanRow,
@@ -20,7 +20,6 @@ import {
 } from './plans.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
-import { unknownPlan } from './unknown-plan.ts';
 
 /** A change of a plan's limits that an entry of the audit log tells of. */
 export const recordedPlanChangeSchema = z.object({

@@ -16,10 +16,9 @@ import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { comparePlanNames } from './plan-names.ts';
+import { comparePlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
-import { unknownPlan } from './unknown-plan.ts';
 
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
 export type PlanRow = StoredLimits & { name: string };

@@ -1,8 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { infoField, infoNumber } from '../redis/info-field.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
-import { parseMemory } from '../redis/redis-memory.ts';
+import { infoField, infoNumber, parseMemory } from '../redis/redis-memory.ts';
 
 const countOrNull = z.int().nullable();
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readFleetStatus, type FleetGateway, type FleetStatus } from './fleet-status.ts';
-import { OperationFailure } from './operation-failure.ts';
+import { OperationFailure } from './invalid-operation.ts';
 import type { ChangingSession } from './session.ts';
 
 /** How a gateway has answered a request to read its files again. */

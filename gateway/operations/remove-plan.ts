@@ -3,11 +3,10 @@ import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { planImpacts, type PlanImpact } from './plan-impact.ts';
-import { comparePlanNames } from './plan-names.ts';
+import { comparePlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { removalOf, type SettingChange } from './settings-diff.ts';
 import { readSettings } from './settings-hash.ts';
-import { unknownPlan } from './unknown-plan.ts';
 import { writeSettings } from './write-settings.ts';
 
 /**

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
-import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import { ignoreInvalid, InvalidOperation, OperationFailure } from './invalid-operation.ts';
 import { issueFurtherKey, revokeKey, type IssuedApiKey } from './keys.ts';
-import { OperationFailure } from './operation-failure.ts';
 import type { Session } from './session.ts';
 import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 

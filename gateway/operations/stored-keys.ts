@@ -5,10 +5,9 @@ import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexSizes, isListed, placeOf, placeOfHash } from './api-key-index.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
-import { UnknownKey } from './unknown-key.ts';
 
 /** A key as it is in Redis: its record, or the issues of a record that was edited by hand. */
 export type StoredApiKey =

@@ -7,9 +7,9 @@ import { oneMinute, tenSeconds, type TrafficResolution } from '../traffic/traffi
 import { parseField, type TrafficCounts } from '../traffic/traffic-fields.ts';
 import { maxReportDelayMs, reportMs } from '../traffic/traffic-reporter.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { summarizeTraffic, trafficSummarySchema } from './traffic-summary.ts';
-import { unknownPlan } from './unknown-plan.ts';
 
 export interface TrafficRange {
   /** Unix milliseconds by Redis' clock. The first point begins at a multiple of the step, mostly the one at or before it. */

@@ -9,9 +9,10 @@ import {
   type ServiceUse,
 } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { parseUsageKey, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages } from './api-key-index.ts';
-import { scanUsage } from './scan-usage.ts';
+import { formatCsvText } from './csv-cell.ts';
+import { scanRedisKeys } from './scan-redis-keys.ts';
 import type { Session } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 
@@ -136,4 +137,34 @@ async function readRows(
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
 export async function oldestDay({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<number> {
   return dayNumberOf(now()) - (await readRetentionDays(redis));
+}
+
+/**
+ * Finds customers with use in one of the months that the index lacks, such as those that were removed. Each customer once,
+ * although SCAN may return it more often.
+ * @param months months as YYYYMM
+ */
+async function* scanUsage(redis: RedisClient, months: readonly string[]): AsyncGenerator<CustomerId[]> {
+  const found = new Set<CustomerId>();
+  for await (const page of scanRedisKeys(redis, redisKeys.usageMonth('cus_*', '*'))) {
+    const recorded = page.filter((key) => months.includes(key.slice(-6)));
+    const ids = new Set(recorded.flatMap((key) => parseUsageKey(key)?.customerId ?? [])).difference(found);
+    for (const id of ids) found.add(id);
+    const indexed = await Promise.all(Array.from(ids, (id) => redis.zscore(redisKeys.customers, id)));
+    const unindexed = [...ids].filter((_id, position) => indexed[position] === null);
+    if (unindexed.length > 0) yield unindexed;
+  }
+}
+
+/** Formats rows of use as CSV, page by page. The columns are stable: they are only added, at the end. */
+export async function* usageCsv(pages: AsyncIterable<readonly UsageRow[]>): AsyncGenerator<string> {
+  yield 'id,name,date,plan,served,refused,bannedSeconds,units\n';
+  for await (const page of pages) {
+    if (page.length > 0) yield page.map(csvLine).join('');
+  }
+}
+
+function csvLine({ id, name, date, plan, served, refused, bannedSeconds, units = served }: UsageRow): string {
+  const texts = [id, name, date, plan ?? ''].map(formatCsvText);
+  return `${[...texts, served, refused, bannedSeconds, units].join(',')}\n`;
 }

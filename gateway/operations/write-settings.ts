@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis';
 import type { Change } from '../redis/record-change.ts';
 import { isReplyError } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { OperationFailure } from './operation-failure.ts';
+import { OperationFailure } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import type { SettingChange, Values } from './settings-diff.ts';
 

@@ -11,7 +11,7 @@ import {
   type ChangeOptions,
 } from './options.ts';
 import { printResult } from './output.ts';
-import { createProgressLine } from './progress-line.ts';
+import { createProgressLine } from './progress.ts';
 import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 

@@ -1,12 +1,11 @@
 import { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { findListedKeys, type KeyLine } from '../operations/find-listed-keys.ts';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { InvalidOperation, OperationFailure } from '../operations/invalid-operation.ts';
 import { revokeBatch } from '../operations/key-batches.ts';
 import type { KeyFilter, KeyInList } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
 import { revokeKey } from '../operations/keys.ts';
-import { OperationFailure } from '../operations/operation-failure.ts';
 import type { Session } from '../operations/session.ts';
 import { findStoredKey } from '../operations/stored-keys.ts';
 import { confirm, yesOption } from './confirm.ts';
@@ -16,9 +15,8 @@ import { keyLayout } from './keys-list.ts';
 import { printList } from './list-output.ts';
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printable, printError, printResult } from './output.ts';
-import { withProgress } from './progress.ts';
+import { stopSignal, withProgress } from './progress.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { stopSignal } from './stop-signal.ts';
 import { readTextFile } from './text-file.ts';
 
 interface RevokeOptions extends ChangeOptions, KeyFilter {

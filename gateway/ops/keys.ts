@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
 import type { ByWindow } from '../limits/windows.ts';
 import { changeKey } from '../operations/keys.ts';
+import { acceptLoss } from '../operations/missing-keys.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { rotateKey } from '../operations/rotate-key.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { printIssued, printKey } from './key-output.ts';
-import { keysAcceptLossCommand } from './keys-accept-loss.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
@@ -135,5 +136,19 @@ function reindexCommand(): Command {
       for (const key of unusable.slice(0, maxPrinted)) {
         printError(`warning: ${key} has no id, or that of another key: it is served, but can't be listed`);
       }
+    });
+}
+
+function keysAcceptLossCommand(): Command {
+  return new Command('accept-loss')
+    .description(
+      'refuse keys that Redis has lost as unknown: gateways that served them answer 503 until then',
+    )
+    .addOption(yesOption())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async ({ yes, as, json }: ChangeOptions & { yes?: true }) => {
+      await confirm('Are all keys that Redis has lost meant to be gone? Their clients get 401.', yes);
+      printResult(await withChanges(as, acceptLoss), json);
     });
 }

@@ -1,18 +1,19 @@
 import { Command } from 'commander';
 import { doubtInWords, knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
+import { previewPlanUndo, undoPlanChange } from '../operations/plan-undo.ts';
 import { previewPlan, setPlan, type PlanChange } from '../operations/plans.ts';
-import { confirm } from './confirm.ts';
+import { removePlan } from '../operations/remove-plan.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
-import { printWarning } from './output.ts';
+import { print, printJson, printWarning } from './output.ts';
 import { effectOf, printPlanChange } from './plan-change.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { plansListCommand } from './plans-list.ts';
-import { plansRemoveCommand } from './plans-remove.ts';
 import { plansTrialCommand } from './plans-trial.ts';
-import { plansUndoCommand } from './plans-undo.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { formatChanges } from './setting-changes.ts';
 
 export function plansCommand(): Command {
   return new Command('plans')
@@ -73,4 +74,53 @@ function setCommand(): Command {
 
 function questionOf({ after: { name, ...limits } }: PlanChange): string | undefined {
   return doubtInWords(name, knownIn(limits));
+}
+
+interface RemoveOptions extends ChangeOptions {
+  yes?: true;
+}
+
+function plansRemoveCommand(): Command {
+  return new Command('remove')
+    .description('remove a plan that no valid key is on')
+    .argument('<name>')
+    .addOption(yesOption())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (name: string, { yes, as, json }: RemoveOptions) => {
+      const removal = await withChanges(as, (session) =>
+        removePlan(session, name, () => confirm(`Remove the plan ${name}?`, yes)),
+      );
+      if (json) return printJson({ name, before: removal.before, after: null });
+      await print(formatChanges({ changes: [removal], unlisted: [] }));
+    });
+}
+
+interface UndoOptions extends ChangeOptions {
+  dryRun?: true;
+}
+
+/** Nothing is asked, since the undo can be undone by the same command. */
+function plansUndoCommand(): Command {
+  return new Command('undo')
+    .description(
+      'set the limits back that a plan had before its last change, also one of another operator; again redoes it',
+    )
+    .argument('<name>')
+    .option(
+      '--dry-run',
+      'change nothing; name the keys that are over those limits now, or were on the recorded days',
+    )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (name: string, { dryRun, as, json }: UndoOptions) => {
+      if (dryRun) {
+        const { undo, effect } = await withRedis(async (session) => {
+          const preview = await previewPlanUndo(session, name);
+          return { undo: preview, effect: await effectOf(session, preview) };
+        });
+        return printPlanChange(undo, json, effect);
+      }
+      await printPlanChange(await withChanges(as, (session) => undoPlanChange(session, name)), json);
+    });
 }

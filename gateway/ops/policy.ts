@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
 import { resetSetting, setSetting, showSetting } from '../operations/settings.ts';
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
+import { valueOf } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson, printResult, type Cell } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
-import { addSettingOptions } from './setting-options.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
@@ -93,4 +94,18 @@ function resetCommand(): Command {
       const lines = formatFields(fields.map((field) => [field, old?.[field], next?.[field]]));
       await print(`${lines.join('\n')}\n`);
     });
+}
+
+/** Adds an option for each field of a setting, such as --grace-seconds for graceSeconds. */
+function addSettingOptions(command: Command, shape: Readonly<Record<string, z.ZodType>>): Command {
+  for (const [field, schema] of Object.entries(shape)) {
+    const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const kind = schema instanceof z.ZodBoolean ? 'boolean' : 'n';
+    command.option(`--${name} <${kind}>`, schema.description ?? '', (text) => {
+      const parsed = schema.safeParse(valueOf(text, schema));
+      if (parsed.success) return parsed.data;
+      throw new InvalidArgumentError(`${field} ${parsed.error.issues[0]?.message}.`);
+    });
+  }
+  return command;
 }

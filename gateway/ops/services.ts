@@ -7,7 +7,7 @@ import { loadConfig } from '../config/config.ts';
 import { origin } from '../config/env-schemas.ts';
 import type { DescriptionText } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
-import { OperationFailure } from '../operations/operation-failure.ts';
+import { OperationFailure } from '../operations/invalid-operation.ts';
 import { reloadServices, type GatewayReload } from '../operations/reload-services.ts';
 import { checkConformance, type TestTokens } from '../services/conformance.ts';
 import { readServicesFile, type LoadedServices } from '../services/load-services.ts';

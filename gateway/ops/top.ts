@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { readBusiestCustomerUsage, type BusyCustomerUsage } from '../operations/busiest-customer-usage.ts';
-import { readBusiestKeyUsage, type BusyKeyUsage } from '../operations/busiest-key-usage.ts';
+import { readBusiestKeyUsage, type BusyKeyUsage } from '../operations/busiest-keys.ts';
 import type { WindowView } from '../operations/key-windows.ts';
 import type { Session } from '../operations/session.ts';
 import {

@@ -7,7 +7,6 @@ import type { DayUsage } from '../quota/usage-days.ts';
 import { fieldLayout, printList, type ListLayout, type OutputFormat } from './list-output.ts';
 import { printJson, printResult } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { sparkline } from './sparkline.ts';
 
 const shown = fieldLayout<DayUsage>({
   DATE: 'date',
@@ -52,4 +51,14 @@ function readKeyDays(id: string, daysOf: (session: Session) => Days): Promise<Da
   return withRedis(async (session) =>
     readDays(session, await findCustomerId(session.redis, id), daysOf(session)),
   );
+}
+
+const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** Draws a bar for each value, the largest at full height; a space for 0. */
+function sparkline(values: readonly number[]): string {
+  const max = Math.max(0, ...values);
+  return values
+    .map((value) => (value <= 0 ? ' ' : (bars[Math.ceil((value / max) * bars.length) - 1] ?? '')))
+    .join('');
 }

@@ -3,7 +3,7 @@ import { lastMonths, readUsageMonths, unitsOf, type MonthUsage } from '../operat
 import { redisKeys } from '../redis/redis-keys.ts';
 import { fieldColumns, listing, type ListLayout } from './list-output.ts';
 import { countArgument } from './options.ts';
-import { createProgressLine } from './progress-line.ts';
+import { createProgressLine } from './progress.ts';
 
 const layout: ListLayout<MonthUsage> = {
   headings: ['MONTH', 'CUSTOMERS', 'SERVED', 'REFUSED', 'UNITS'],

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { adjustUsageExpiry } from '../operations/adjust-usage-expiry.ts';
+import { resetDay } from '../operations/reset-day.ts';
 import { setSetting, showSetting } from '../operations/settings.ts';
 import { maxRetentionDays, usageSetting } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { asOption, countArgument, jsonOption, type ChangeOptions } from './options.ts';
+import { asOption, countArgument, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
-import { createProgressLine } from './progress-line.ts';
+import { createProgressLine } from './progress.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 interface RetentionOptions extends ChangeOptions {
@@ -46,4 +47,17 @@ export async function adjustStoredUse(redis: RedisClient, days: number): Promise
   } finally {
     progress.clear();
   }
+}
+
+export function usageResetCommand(): Command {
+  return new Command('reset')
+    .description(
+      'give a key its UTC day back: the day limit counts from 0 again, the record of use keeps all',
+    )
+    .argument('<id>', '', idArgument)
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { as, json }: ChangeOptions) => {
+      printResult({ id, setBack: await withChanges(as, (session) => resetDay(session, id)) }, json);
+    });
 }

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { byWindow, isWindowName } from '../limits/windows.ts';
+import { UnknownKey } from '../operations/invalid-operation.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import { findCustomerId } from '../operations/stored-customers.ts';
-import { UnknownKey } from '../operations/unknown-key.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { readRefusals, type Refusals } from '../quota/refusals.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
@@ -13,11 +13,9 @@ import { printFields, printJson, printTable } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
 import { unknownCommand } from './usage-error.ts';
-import { usageExportCommand } from './usage-export.ts';
+import { usageExportCommand, usageServicesCommand } from './usage-export.ts';
 import { usageMonthsCommand } from './usage-months.ts';
-import { usageResetCommand } from './usage-reset.ts';
-import { usageRetentionCommand } from './usage-retention.ts';
-import { usageServicesCommand } from './usage-services.ts';
+import { usageResetCommand, usageRetentionCommand } from './usage-retention.ts';
 
 interface UsageOptions extends ListOptions {
   days?: number;

@@ -1,11 +1,11 @@
 import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
 import type { RequestSpans } from '../observability/request-spans.ts';
+import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { replyError } from '../redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
-import { scriptOutcome } from '../redis/script-outcomes.ts';
 
 export interface QuotaBatch {
   /**

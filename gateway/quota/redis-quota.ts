@@ -3,7 +3,7 @@ import { costOfOne, type QuotaCost } from '../limits/access.ts';
 import type { Limits } from '../limits/limits.ts';
 import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../limits/windows.ts';
 import type { TrialLimits } from '../plans/trial.ts';
-import { scriptOutcome } from '../redis/script-outcomes.ts';
+import { scriptOutcome } from '../redis/define-scripts.ts';
 import { operatorsReason } from './ban-reason.ts';
 import type { QuotaBatch } from './quota-batch.ts';
 import { decisionOf, type QuotaDecision, type WindowUse } from './quota-decision.ts';

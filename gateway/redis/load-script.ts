@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { windows } from '../limits/windows.ts';
-import type { ScriptDefinition } from './define-scripts.ts';
-import { scriptOutcome } from './script-outcomes.ts';
+import { scriptOutcome, type ScriptDefinition } from './define-scripts.ts';
 
 const outcomes = Object.entries(scriptOutcome).map(([name, value]) => `${name} = ${value}`);
 const luaWindows = windows.map(({ name, ...window }) => {

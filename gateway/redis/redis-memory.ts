@@ -1,4 +1,3 @@
-import { infoNumber } from './info-field.ts';
 import { mastersOf, type RedisClient } from './redis-client.ts';
 
 export interface RedisMemory {
@@ -25,4 +24,14 @@ export function parseMemory(info: string): RedisMemory | undefined {
   const usedBytes = read('used_memory') - read('mem_not_counted_for_evict');
   const limitBytes = read('maxmemory') || read('total_system_memory');
   return usedBytes > 0 && limitBytes > 0 ? { usedBytes, limitBytes } : undefined;
+}
+
+/** Value of a field in the reply to INFO; undefined if the reply lacks it. */
+export function infoField(info: string, field: string): string | undefined {
+  return new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
+}
+
+/** The same for a field that holds a whole number; 0 if the reply has no such number. */
+export function infoNumber(info: string, field: string): number {
+  return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
 }

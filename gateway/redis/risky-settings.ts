@@ -1,5 +1,5 @@
-import { infoField } from './info-field.ts';
 import { mastersOf, type RedisClient } from './redis-client.ts';
+import { infoField } from './redis-memory.ts';
 
 /** The risk of a Redis that keeps no append-only file. */
 export const appendOnlyOff =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countInFleet } from '../../gateway/quota/fleet-keys.ts';
+import { countInFleet } from '../../gateway/quota/keys-in-use.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
+import { scriptOutcome } from '../../gateway/redis/define-scripts.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
-import { scriptOutcome } from '../../gateway/redis/script-outcomes.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readBusiestEndedKeys } from '../../gateway/operations/busiest-ended-keys.ts';
+import { readBusiestEndedKeys } from '../../gateway/operations/busiest-keys.ts';
 import { readKeyDetail } from '../../gateway/operations/key-detail.ts';
 import { readOnlyAudit } from '../../gateway/operations/session.ts';
 import { readRefusedUse } from '../../gateway/quota/key-use.ts';

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lastMonths, readUsageMonths } from '../../gateway/operations/usage-months.ts';
-import { readUseByService } from '../../gateway/operations/usage-services.ts';
+import { lastMonths, readUsageMonths, readUseByService } from '../../gateway/operations/usage-months.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';

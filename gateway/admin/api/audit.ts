@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { changedFields } from '../../operations/audit-changes.ts';
 import { auditTargets, type AuditFilter } from '../../operations/audit-filter.ts';
 import { readAuditNewer, readAuditPage, readLatestAuditId } from '../../operations/audit-log.ts';
-import { nameTargets, type NamedEntry } from '../../operations/audit-names.ts';
+import { changedFields, nameTargets, type NamedEntry } from '../../operations/audit-names.ts';
 import { timeInput } from '../../operations/key-input.ts';
 import type { Session } from '../../operations/session.ts';
 import { countInput, nextInput } from './query-input.ts';

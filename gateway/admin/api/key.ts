@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { addBan, liftBan } from '../../operations/bans.ts';
-import { InvalidOperation } from '../../operations/invalid-operation.ts';
+import { InvalidOperation, OperationFailure } from '../../operations/invalid-operation.ts';
 import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
 import { banInput, graceInput, keyChangeInput } from '../../operations/key-input.ts';
 import { keyViewSchema, recordView } from '../../operations/key-view.ts';
 import { changeKey, revokeKey, type IssuedApiKey } from '../../operations/keys.ts';
-import { OperationFailure } from '../../operations/operation-failure.ts';
 import { rotateKey } from '../../operations/rotate-key.ts';
 import type { ChangingSession } from '../../operations/session.ts';
 import { limitedRoutes } from './limited-routes.ts';

@@ -1,10 +1,8 @@
 import type { ErrorRequestHandler, Request } from 'express';
 import { z } from 'zod';
-import { InvalidOperation } from '../../operations/invalid-operation.ts';
-import { OperationFailure } from '../../operations/operation-failure.ts';
+import { InvalidOperation, OperationFailure, UnknownKey } from '../../operations/invalid-operation.ts';
 import { OvertakenChange } from '../../operations/overtaken-change.ts';
 import { UnknownCustomer } from '../../operations/stored-customers.ts';
-import { UnknownKey } from '../../operations/unknown-key.ts';
 import { isRedisConnectionLost, isServerRefusal } from '../../redis/redis-errors.ts';
 import { ApiError } from './api-error.ts';
 

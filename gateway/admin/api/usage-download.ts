@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { usageCsv } from '../../operations/usage-csv.ts';
 import { daysOfMonth } from '../../operations/usage-months.ts';
-import { exportUsage } from '../../operations/usage-record.ts';
+import { exportUsage, usageCsv } from '../../operations/usage-record.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import type { Api } from './route.ts';

@@ -1,6 +1,10 @@
 import { presentSlots, readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
-import { readBusiestEndedKeys, type EndedKeyUse } from '../../operations/busiest-ended-keys.ts';
-import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
+import {
+  readBusiestEndedKeys,
+  readBusiestKeyUsage,
+  type BusyKeyUsage,
+  type EndedKeyUse,
+} from '../../operations/busiest-keys.ts';
 import { describeFleet } from '../../operations/describe-fleet.ts';
 import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
 import { createFleetTraffic } from '../../operations/fleet-traffic.ts';

@@ -1,5 +1,5 @@
 import type { BusyAddress } from '../busiest-addresses.ts';
-import type { EndedKeyUse } from '../busiest-ended-keys.ts';
+import type { EndedKeyUse } from '../busiest-keys.ts';
 import type { FleetStatus } from '../fleet-status.ts';
 import type { RedisServerStatus } from '../redis-status.ts';
 import type { TrafficSummary } from '../traffic-summary.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { windows } from '../../../../gateway/limits/windows.ts';
-import { formatPlansFile } from '../../../../gateway/operations/format-plans-file.ts';
+import { formatPlansFile } from '../../../../gateway/operations/export-plans-file.ts';
 import { plansFileJsonSchema, type PlansFile } from '../../../../gateway/operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../../../../gateway/operations/plans-file.ts';
 import { banPolicyBounds, banPolicySetting, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createQuotaBatch } from '../../../../gateway/quota/quota-batch.ts';
+import { scriptOutcome } from '../../../../gateway/redis/define-scripts.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { RedisUnavailable } from '../../../../gateway/redis/redis-gate.ts';
 import { quotaKeys } from '../../../../gateway/redis/redis-keys.ts';
-import { scriptOutcome } from '../../../../gateway/redis/script-outcomes.ts';
 
 const step = fc.oneof(
   {
