@@ -12,9 +12,11 @@ import { loadDocs, type Docs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
+import { createCompression } from './http/compression.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { createIsProxy } from './http/trusted-proxies.ts';
+import { allowOrigins } from './journey/allow-origins.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
@@ -60,6 +62,10 @@ export interface GatewayDependencies extends RedisState {
   /** Where clients see the gateway; undefined: the scheme and Host of each request. */
   publicUrl: string | undefined;
   supportUrl: string | undefined;
+  /** Origins of other sites whose pages may use the API. */
+  corsOrigins: readonly string[] | '*';
+  /** Responses of at least this size are compressed; 0: none. */
+  compressMinBytes: number;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -174,6 +180,7 @@ function createJourney(
       matchRoute(api, docs),
       traceRequest(parts),
       recordAccess({ ...parts, services }),
+      ...allowOrigins({ ...parts, api }),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
       serveDocs(docs, api),
@@ -196,13 +203,14 @@ function createJourney(
 function createParts(dependencies: GatewayDependencies) {
   const { redis, gate, plans, spans, busyAddresses, metrics } = dependencies;
   const apiKeys = createApiKeyCache(dependencies);
-  const { decide } = createQuota({
+  const { decide, giveBack } = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
     onTrialRefusal: (plan, window) => metrics.trialRefusals.inc({ plan, window }),
   });
   const quota: Quota = {
     decide: spans === undefined ? decide : (...args) => spans.traceDecision(() => decide(...args)),
+    giveBack,
   };
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const observeAddressRefusal = createObserveAddressRefusal({
@@ -221,6 +229,7 @@ function createParts(dependencies: GatewayDependencies) {
     lookUpUsage: createUsageLookup(dependencies),
     takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
     isProxy,
+    compression: createCompression(dependencies),
     publicAddress: createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy }),
     prototypes: createPrototypes(isProxy),
   };

@@ -12,6 +12,10 @@ const catalogue = {
   revoked_api_key: [401, 'This API key has been revoked.'],
   account_suspended: [401, 'The account of this API key is suspended. Ask support.'],
   insufficient_scope: [403, 'This API key lacks a scope that the operation needs.'],
+  unrestricted_key: [
+    403,
+    'This API key may call every operation, so it does not belong in a browser. Use a key that is restricted by scopes.',
+  ],
   cost_exceeds_limit: [403, 'The request costs more than a limit of this API key allows at all.'],
   rate_limit_exceeded: [
     429,

@@ -89,6 +89,8 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     trustProxy,
     publicUrl,
     supportUrl,
+    corsOrigins: config.corsOrigins,
+    compressMinBytes: config.compressMinBytes,
     createCounter,
     log,
     logRequest,

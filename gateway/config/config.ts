@@ -17,6 +17,7 @@ import {
   adminUrl,
   hostNameList,
   originList,
+  pageOrigins,
   proxyList,
   publicUrl,
   redisUrl,
@@ -34,6 +35,8 @@ export interface Config {
   publicUrl: string | undefined;
   /** Where clients find help. */
   supportUrl: string | undefined;
+  /** Origins of other sites whose pages may use the API. */
+  corsOrigins: readonly string[] | '*';
   /** Host names of the admin port other than localhost, in lower case. */
   adminHosts: string[];
   /** Origin under which a proxy that ends TLS passes on the admin port. */
@@ -55,6 +58,8 @@ export interface Config {
   upstreamTimeoutMs: number;
   upstreamConnections: number;
   limits: HttpLimits;
+  /** Responses of at least this size are compressed; 0: none. */
+  compressMinBytes: number;
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -92,6 +97,7 @@ const schema = z.object({
   GATEWAY_PORT: port.default(8080),
   PUBLIC_URL: publicUrl.optional(),
   SUPPORT_URL: supportUrl.optional(),
+  CORS_ORIGINS: pageOrigins,
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port.default(9090),
   ADMIN_HOSTS: hostNameList,
@@ -120,6 +126,7 @@ const schema = z.object({
   MAX_CONNECTIONS: count.default(10_000),
   MAX_CONNECTIONS_PER_ADDRESS: count.default(2000),
   UPSTREAM_CONNECTIONS: count.default(256),
+  COMPRESS_MIN_BYTES: wholeNumber(0, 131_072, 'bytes').default(8192),
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   DEMO: boolean.default(false),
@@ -148,6 +155,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     adminPort: values.GATEWAY_ADMIN_PORT,
     publicUrl: values.PUBLIC_URL,
     supportUrl: values.SUPPORT_URL,
+    corsOrigins: values.CORS_ORIGINS,
     adminHosts: values.ADMIN_HOSTS,
     adminUrl: values.ADMIN_URL,
     workers: values.GATEWAY_WORKERS,
@@ -171,6 +179,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       maxConnections: values.MAX_CONNECTIONS,
       maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
     },
+    compressMinBytes: values.COMPRESS_MIN_BYTES,
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,

@@ -19,6 +19,7 @@ const url = (protocols: string[], example: string) =>
 
 const originLike = (example: string) =>
   url(['http:', 'https:'], example)
+    .refine((text) => !text.includes('*'), 'has a wildcard, which is not supported: name each host')
     .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
     .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
     .transform((text) => new URL(text).origin);
@@ -45,11 +46,21 @@ export const supportUrl = z
   .transform((text) => new URL(text).href);
 
 /** Origins, separated by commas. An issue names the position of the bad address and not the address itself. */
-export const originList = z.string().transform((text, context) => {
+export const originList = z.string().transform((text, context) => parseOrigins(text, context, origin));
+
+const pageOrigin = originLike('https://app.example.com');
+
+/** Origins of pages that may use the API, separated by commas, or an asterisk for all. */
+export const pageOrigins = z
+  .string()
+  .transform((text, context) => (text.trim() === '*' ? '*' : parseOrigins(text, context, pageOrigin)))
+  .default([]);
+
+function parseOrigins(text: string, context: z.RefinementCtx, schema: typeof origin): string[] {
   const parts = text.split(',').map((part) => part.trim());
   const origins: string[] = [];
   for (const [index, part] of parts.entries()) {
-    const parsed = origin.safeParse(part);
+    const parsed = schema.safeParse(part);
     const issues = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
     if (parsed.success && origins.includes(parsed.data)) issues.push('is listed twice');
     if (parsed.success) origins.push(parsed.data);
@@ -57,7 +68,7 @@ export const originList = z.string().transform((text, context) => {
     for (const issue of issues) context.addIssue({ code: 'custom', message: `${issue}${ordinal}` });
   }
   return origins;
-});
+}
 
 const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
 

@@ -12,7 +12,10 @@ export type Encoding = (typeof encodings)[number];
  * The content coding that a client prefers. One that accepts none at all gets the text as it is (RFC 9110 section 12.5.3).
  * @param codings those that there are, in the order of preference
  */
-export function acceptedEncoding(req: Request, codings: readonly Encoding[] = encodings): Encoding {
+export function acceptedEncoding(
+  req: Pick<Request, 'acceptsEncodings'>,
+  codings: readonly Encoding[] = encodings,
+): Encoding {
   return codings.find((one) => one === req.acceptsEncodings(...codings)) ?? 'identity';
 }
 
@@ -65,4 +68,10 @@ export async function encode(text: string, encoding: Encoding): Promise<EncodedT
 /** @param content the bytes, or what they depend on */
 export function entityTag(content: string | Buffer): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
+}
+
+/** Weak comparison, as If-None-Match has it (RFC 9110 sections 8.8.3.2 and 13.1.2). An asterisk matches whatever there is. */
+export function matchesTag(ifNoneMatch: string, tag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.match(/"[^"]*"/g)?.includes(tag.replace(/^W\//, '')) === true;
 }

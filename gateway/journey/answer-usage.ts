@@ -8,7 +8,7 @@ import { usageBody } from '../quota/usage-body.ts';
 import type { LookUpUsage } from '../quota/usage-lookup.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { assertSmallBody, assertWellFormed } from './reject-request.ts';
-import { callerOf, setDecision } from './request-context.ts';
+import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
 
 interface AnswerUsageDependencies {
   /** Path of the resource, such as /v1/usage. */
@@ -42,6 +42,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     // An error about the request carries the caller's own limits, as everywhere.
     assertWellFormed(req);
     assertSmallBody(req);
+    if (isUnrestrictedInPage(res.locals, caller)) throw new GatewayError('unrestricted_key');
     if (days === undefined) {
       throw new GatewayError('invalid_request', {
         message: `days must be a whole number from 1 to ${maxDays}.`,

@@ -1,9 +1,9 @@
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
-import { costOfOne, missingScopes, type OperationAccess } from '../limits/access.ts';
+import { costOfOne, missingScopes, type OperationAccess, type QuotaCost } from '../limits/access.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -17,7 +17,7 @@ import type { ServiceUseReports } from '../quota/service-use.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { callerOf, clientAddress, setDecision } from './request-context.ts';
+import { callerOf, clientAddress, isUnrestrictedInPage, setDecision } from './request-context.ts';
 
 type Limited = Extract<CurrentDecision, { outcome: 'limited' }>;
 
@@ -48,20 +48,16 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     dependencies;
 
   /** @returns undefined if the caller's record is stale */
-  async function decideOnCurrent(
-    caller: Caller,
-    access: OperationAccess,
-  ): Promise<CurrentDecision | undefined> {
-    const decision = await quota.decide(caller, costFor(caller, access));
+  async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller, costFor(caller, res));
     return decision.outcome === 'stale' ? undefined : decision;
   }
 
   return async function enforceQuota(req, res, next) {
-    const access = res.locals.route?.service?.operations[req.method] ?? noAccess;
     let caller = callerOf(res.locals);
-    let decision = await quota.decide(caller, costFor(caller, access));
+    let decision = await quota.decide(caller, costFor(caller, res));
     if (decision.outcome === 'stale') {
-      const current = await withRereadRecord(apiKeys, caller, (current) => decideOnCurrent(current, access));
+      const current = await withRereadRecord(apiKeys, caller, (current) => decideOnCurrent(current, res));
       if (current.outcome === 'refused') {
         delete res.locals.caller;
         return refuseAnonymous(req, res, current.error, current.key);
@@ -69,7 +65,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       ({ caller, result: decision } = current);
       res.locals.caller = caller;
     }
-    const { units } = costFor(caller, access);
+    const { units } = costFor(caller, res);
     const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, units) : undefined;
     if (decision.outcome === 'limited' && tooSmall !== undefined) {
       setDecision(res, 'limited');
@@ -90,14 +86,21 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     if (decision.outcome !== 'allowed') {
       usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }
+    if (decision.outcome === 'allowed' && isConditional(req)) {
+      const allowed = decision;
+      res.locals.giveBack = async () => {
+        const current = await quota.giveBack(caller, costFor(caller, res), allowed);
+        if (current === undefined) return;
+        res.locals.headers.setAll(rateLimitHeaders(current));
+        if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -units, -1);
+      };
+    }
     setDecision(res, decision.outcome);
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
     switch (decision.outcome) {
-      case 'allowed': {
-        const missing = missingScopes(access.scopes, caller.scopes);
-        return missing.length === 0 ? next() : next(insufficientScope(res, access.scopes, missing));
-      }
+      case 'allowed':
+        return next(whyForbidden(caller, res));
       case 'limited':
         return next(refused(decision, units));
       case 'banned':
@@ -106,9 +109,28 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
   };
 }
 
-/** A request that is refused for its scope costs one unit, like any other that its service does not get. */
-function costFor(caller: Caller, { scopes, cost }: OperationAccess) {
-  return missingScopes(scopes, caller.scopes).length === 0 ? cost : costOfOne;
+/** Whether the response may be 304 (RFC 9110 section 13.2.2). */
+function isConditional({ headers }: Request): boolean {
+  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
+}
+
+function accessOf({ req, locals }: Response): OperationAccess {
+  return locals.route?.service?.operations[req.method] ?? noAccess;
+}
+
+/** A request that is forbidden costs one unit, like any other that its service does not get. */
+function costFor(caller: Caller, res: Response): QuotaCost {
+  const { scopes, cost } = accessOf(res);
+  const isForbidden =
+    missingScopes(scopes, caller.scopes).length > 0 || isUnrestrictedInPage(res.locals, caller);
+  return isForbidden ? costOfOne : cost;
+}
+
+function whyForbidden(caller: Caller, res: Response): GatewayError | undefined {
+  if (isUnrestrictedInPage(res.locals, caller)) return new GatewayError('unrestricted_key');
+  const { scopes } = accessOf(res);
+  const missing = missingScopes(scopes, caller.scopes);
+  return missing.length === 0 ? undefined : insufficientScope(res, scopes, missing);
 }
 
 /** As RFC 6750 section 3.1 says. */

@@ -2,9 +2,10 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
+import type { Compression } from '../http/compression.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { carriesBody } from '../http/request-body.ts';
+import { carriesBody, isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RoutedService } from '../services/routes.ts';
@@ -23,6 +24,7 @@ interface ProxyToServiceDependencies {
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
   publicAddress: PublicAddress;
+  compression: Compression;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
 }
@@ -47,7 +49,7 @@ function rulesOf(res: Response): OperationRules | undefined {
 
 function createProxy(
   { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
-  { isProxy, publicAddress, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
+  { isProxy, publicAddress, compression, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): RequestHandler {
   const proxy = createProxyMiddleware<Request, Response>({
     target: placeholderTarget,
@@ -61,6 +63,9 @@ function createProxy(
         requestHeaders,
         requestBody: (res) => res.locals.body ?? null,
         responseHeaders,
+        onNotModified: async (res) => res.locals.giveBack?.(),
+        isCompressible: compression.applies,
+        compress: compression.compress,
         onSettled(res, ms, status) {
           res.locals.upstreamMs = ms;
           res.locals.upstreamStatus = status;
@@ -84,6 +89,7 @@ function createProxy(
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
+      isSafe: isSafe(req),
       described: rulesOf(res)?.requestHeaders,
       isTraced: spans !== undefined,
     });

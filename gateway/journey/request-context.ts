@@ -17,6 +17,8 @@ declare module 'express-serve-static-core' {
     headers: ResponseHeaders;
     /** Server span of the request, if traces are exported. Set by traceRequest. */
     span?: Span;
+    /** Whether a page of another site sends the request. Set by allowOrigins. */
+    isFromOtherSite?: boolean;
     /** Set by authenticate. */
     caller?: Caller;
     /** Id of the request's key, if it was revoked or has expired. For the access log. */
@@ -34,6 +36,11 @@ declare module 'express-serve-static-core' {
     onDecision?: () => void;
     /** Undefined for a path that the API does not have. Logs contain its pattern, and never the path itself. */
     route?: ApiRoute | undefined;
+    /**
+     * Gives back what the request has cost, since its response is 304, and corrects the rate limit headers. Never rejects. Set
+     * for a request with a condition.
+     */
+    giveBack?: () => Promise<void>;
     /** The request's body, if it has one that is forwarded. Set by bufferBody. */
     body?: Buffer;
     /** Code of the error that was sent. */
@@ -54,6 +61,11 @@ export function setDecision({ locals }: Response, decision: Decision): void {
 /** Address of the client, as far as trusted proxies report it. */
 export function clientAddress(req: Request): string {
   return req.ip ?? '';
+}
+
+/** Whether a page of another site uses a key that may call everything: whoever opens the page can copy the key. */
+export function isUnrestrictedInPage(locals: { isFromOtherSite?: boolean }, { scopes }: Caller): boolean {
+  return locals.isFromOtherSite === true && scopes === undefined;
 }
 
 /** The caller that authenticate found. For steps that come after it. */

@@ -4,7 +4,6 @@ import { securityHeaders } from '../http/security-headers.ts';
 /** A year, for this host only: other services of the domain decide for themselves. */
 const httpsOnly = 'max-age=31536000';
 
-/** Sets no CORS headers, on purpose: API keys do not belong in browsers. */
 export function setSecurityHeaders(): RequestHandler {
   return function setSecurityHeaders(req, res, next) {
     const { headers } = res.locals;

@@ -4,7 +4,7 @@ import { mapWindows, windowOf, type ByWindow, type WindowName } from '../limits/
 
 /** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */
 export type QuotaDecision =
-  | { outcome: 'allowed'; windows: WindowStates; nowMs: number }
+  | Allowed
   | {
       outcome: 'limited';
       violated: WindowName;
@@ -16,6 +16,16 @@ export type QuotaDecision =
   | Ban
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
+
+export interface Allowed {
+  outcome: 'allowed';
+  windows: WindowStates;
+  nowMs: number;
+  /** Set if it was made without Redis. */
+  isLocal?: true;
+  /** Set if limits on trial would have refused the request. */
+  refusedOnTrial?: true;
+}
 
 /** A decision that was made with the caller's record as it is in Redis. */
 export type CurrentDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;

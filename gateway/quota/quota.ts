@@ -19,8 +19,8 @@ import { knownLimits } from './known-limits.ts';
 import type { LocalQuota } from './local-quota.ts';
 import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
-import type { Ban, QuotaDecision } from './quota-decision.ts';
-import { consumeQuota, type CountedTrial } from './redis-quota.ts';
+import type { Allowed, Ban, QuotaDecision } from './quota-decision.ts';
+import { consumeQuota, giveBackQuota, type CountedTrial } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import type { UsageReports } from './usage-reports.ts';
 
@@ -30,6 +30,11 @@ export interface Quota {
    * @throws GatewayError service_unavailable if no limit is known for the caller's plan
    */
   decide(caller: Caller, cost: QuotaCost): Promise<QuotaDecision>;
+  /**
+   * Gives back what a request has cost that needs no more than a 304. What was counted without Redis stays counted.
+   * @returns the decision as it is without it; undefined if the request stays charged. Never rejects.
+   */
+  giveBack(caller: Caller, cost: QuotaCost, decision: Allowed): Promise<Allowed | undefined>;
 }
 
 interface QuotaDependencies {
@@ -71,8 +76,9 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   async function decideLocally(caller: Caller, { units }: QuotaCost): Promise<QuotaDecision> {
     dependencies.onLocalDecision(caller.plan);
     const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), units);
-    if (decision.outcome === 'allowed') usageReports.addServed(caller.customerId, units);
-    return decision;
+    if (decision.outcome !== 'allowed') return decision;
+    usageReports.addServed(caller.customerId, units);
+    return { ...decision, isLocal: true };
   }
 
   /** Without a reply in time, this process has decided on the request, and counted it if it was allowed. */
@@ -113,6 +119,14 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     }
   }
 
+  async function giveBack(caller: Caller, cost: QuotaCost, decision: Allowed): Promise<Allowed | undefined> {
+    if (decision.isLocal) return undefined;
+    const limits = limitsOf(caller);
+    const { retentionDays } = dependencies.usagePolicy.current();
+    const charged = { caller, limits, cost, trial: trialOf(caller, limits), decision, retentionDays };
+    return gate.send(() => giveBackQuota(redis, charged));
+  }
+
   function onBanObserved({ id }: Caller, { remainingMs, nowMs }: Ban): void {
     log.warn({ keyId: id, seconds: Math.ceil(remainingMs / 1000) }, 'API key is banned');
     // If this fails, the ban is in force all the same, and is only missing in `ops bans list`.
@@ -127,5 +141,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
         () => decideInRedis(caller, cost),
         (ban) => onBanObserved(caller, ban),
       ),
+    // Redis is unavailable, which the gate reports, or keys were edited into other types.
+    giveBack: (...args) => giveBack(...args).catch(() => undefined),
   };
 }

@@ -4,9 +4,16 @@ import type { Limits } from '../limits/limits.ts';
 import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../limits/windows.ts';
 import type { TrialLimits } from '../plans/trial.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { operatorsReason } from './ban-reason.ts';
 import type { QuotaBatch } from './quota-batch.ts';
-import { decisionOf, type QuotaDecision, type WindowUse } from './quota-decision.ts';
+import {
+  decisionOf,
+  windowStates,
+  type Allowed,
+  type QuotaDecision,
+  type WindowUse,
+} from './quota-decision.ts';
 
 /** Limits on trial for one request. */
 export interface CountedTrial {
@@ -30,14 +37,40 @@ export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<
   const { caller, limits, cost = costOfOne, trial } = request;
   const args = [String(caller.rev), optionsArgument(cost, trial?.limits)];
   for (const { name } of windows) args.push(String(limits[name] ?? ''));
-  const parse = (reply: readonly number[]) => {
-    if (trial !== undefined) {
-      const refusedBy = trialWindow(reply, limits);
-      if (refusedBy !== undefined) trial.onRefusal(refusedBy);
-    }
-    return parseReply(reply, limits, cost.units);
+  const parse = (reply: readonly number[]): QuotaDecision => {
+    const decision = parseReply(reply, limits, cost.units);
+    const refusedBy = trial === undefined ? undefined : trialWindow(reply, limits);
+    if (refusedBy === undefined) return decision;
+    trial?.onRefusal(refusedBy);
+    return decision.outcome === 'allowed' ? { ...decision, refusedOnTrial: true } : decision;
   };
   return batch.run(caller.quotaKeys, args, parse, cost.units);
+}
+
+interface ChargedRequest extends QuotaRequest {
+  cost: QuotaCost;
+  decision: Allowed;
+  retentionDays: number;
+}
+
+/**
+ * Gives back what a request has cost that needs no more than a 304, by one Redis command.
+ * @returns the decision as it is without it; undefined if the request stays charged
+ */
+export async function giveBackQuota(
+  redis: RedisClient,
+  { caller, limits, cost, trial, decision, retentionDays }: ChargedRequest,
+): Promise<Allowed | undefined> {
+  const counted = decision.refusedOnTrial ? undefined : trial?.limits;
+  const [given, nowMs = 0, ...uses] = await redis.giveBack(
+    ...caller.quotaKeys,
+    decision.nowMs,
+    optionsArgument(cost, counted),
+    retentionDays,
+    ...windows.map(({ name }) => limits[name] ?? ''),
+  );
+  if (given !== 1) return undefined;
+  return { outcome: 'allowed', windows: windowStates(limits, parseUses(uses, 0, limits)), nowMs };
 }
 
 /** As consume.lua and trial.lua expect it: `cost=5 since=1795000000000 minute=60 day=1000`. */

@@ -5,8 +5,11 @@ import type { LiveUsagePolicy } from './usage-policy.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 
 export interface ServiceUseReports {
-  /** Counts a request that counted towards the quotas, for an operation of a service. */
-  count(customerId: CustomerId, service: string, units: number): void;
+  /**
+   * Counts a request that counted towards the quotas, for an operation of a service.
+   * @param served -1 if it was counted before, and does not count any more; its units are negative then, too
+   */
+  count(customerId: CustomerId, service: string, units: number, served?: 1 | -1): void;
   /** Adds the counts to the months' records. Never rejects: what Redis does not confirm is lost. @param all also what could wait */
   report(all?: boolean): Promise<void>;
 }
@@ -36,7 +39,10 @@ export function createServiceUseReports({
   now,
 }: ServiceUseDependencies): ServiceUseReports {
   async function send({ customerId, dayNumber, services }: CountedDay): Promise<void> {
-    const counts = Array.from(services, ([service, { served, units }]) => [service, served, units]);
+    const counts = Array.from(services, ([service, { served, units }]) => [service, served, units]).filter(
+      ([, served]) => served !== 0,
+    );
+    if (counts.length === 0) return;
     const { retentionDays } = usagePolicy.current();
     await redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, retentionDays, ...counts.flat());
   }
@@ -51,7 +57,7 @@ export function createServiceUseReports({
   });
 
   return {
-    count(customerId, service, units) {
+    count(customerId, service, units, served = 1) {
       const dayNumber = dayNumberOf(now());
       const day = days.get(`${customerId}:${dayNumber}`, () => ({
         customerId,
@@ -60,9 +66,9 @@ export function createServiceUseReports({
       }));
       if (day === undefined) return;
       const use = day.services.get(service);
-      if (use === undefined) day.services.set(service, { served: 1, units });
+      if (use === undefined) day.services.set(service, { served, units });
       else {
-        use.served += 1;
+        use.served += served;
         use.units += units;
       }
     },

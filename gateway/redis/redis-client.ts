@@ -17,6 +17,8 @@ declare module 'ioredis' {
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
     /** read-usage-4.lua */
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
+    /** give-back-4.lua */
+    giveBack(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-usage-2.lua */
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-usage-month-1.lua: pairs of field and value. */
@@ -62,6 +64,7 @@ declare module 'ioredis' {
 export const scriptFiles = {
   consumeQuota: 'consume.lua',
   readUsage: 'read-usage-4.lua',
+  giveBack: 'give-back-4.lua',
   addUsage: 'add-usage-2.lua',
   readUsageMonth: 'read-usage-month-1.lua',
   addTraffic: 'add-traffic.lua',

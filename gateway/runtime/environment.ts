@@ -41,7 +41,7 @@ export function parseEnvironment<Schema extends z.ZodObject>(
 }
 
 /** Names of settings whose value may hold a password or a token. */
-const mayHoldSecret = /_(?:URL|ENDPOINT|HEADERS)$/;
+const mayHoldSecret = /_(?:URL|ENDPOINT|HEADERS|ORIGINS)$/;
 
 /** Whether a text is a key, where the name of its file was expected. */
 const isPem = (text: string) => text.includes('-----BEGIN');

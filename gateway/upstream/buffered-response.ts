@@ -1,5 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { entityTag, matchesTag } from '../http/encoded-text.ts';
 import { helpLink } from '../http/help-link.ts';
+import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import { endWithBody } from '../http/send-response.ts';
 import { statusesWithoutContent, type BodyKind } from '../services/what-passes.ts';
@@ -11,6 +13,22 @@ export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefi
 /** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
 export const maxBufferedBytes = 128 * 1024;
 
+/** Whether only the content tells if a HEAD is to get 304: the request is then sent as GET. */
+export function needsContent({ method, headers }: IncomingMessage): boolean {
+  return method === 'HEAD' && headers['if-none-match'] !== undefined;
+}
+
+interface ResponseOptions {
+  /** Makes the headers for the client from those of the upstream. */
+  clientHeaders: (status: number, headers: UpstreamHeaders) => ResponseHeaders;
+  /** Called before a 304 is sent. Never rejects. */
+  onNotModified: () => Promise<void>;
+  /** Whether the response depends on Accept-Encoding. */
+  isCompressible: (headers: UpstreamHeaders, body: Buffer) => boolean;
+  /** @returns undefined if the body is sent as it is */
+  compress: (body: Buffer) => Promise<Buffer | undefined> | undefined;
+}
+
 /**
  * The upstream's response on its way to the client. It is buffered until it is complete: an upstream that breaks off
  * leads to a clean 502, and a client that reads slowly occupies no connection to the upstream. A response larger than
@@ -18,20 +36,16 @@ export const maxBufferedBytes = 128 * 1024;
  */
 export class BufferedResponse {
   readonly #res: ServerResponse;
-  readonly #clientHeaders: (status: number, headers: UpstreamHeaders) => ResponseHeaders;
+  readonly #options: ResponseOptions;
   #status = 0;
   #headers: UpstreamHeaders = {};
   #bodyKind: BodyKind = 'json';
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** @param clientHeaders makes the headers for the client from those of the upstream */
-  constructor(
-    res: ServerResponse,
-    clientHeaders: (status: number, headers: UpstreamHeaders) => ResponseHeaders,
-  ) {
+  constructor(res: ServerResponse, options: ResponseOptions) {
     this.#res = res;
-    this.#clientHeaders = clientHeaders;
+    this.#options = options;
   }
 
   get started(): boolean {
@@ -54,7 +68,7 @@ export class BufferedResponse {
     this.#headers = headers;
     this.#bodyKind = bodyKind;
     if (Number(headers['content-length']) > maxBufferedBytes) {
-      this.#res.writeHead(status, this.#clientHeaders(this.#status, headers).toRaw());
+      this.#res.writeHead(status, this.#options.clientHeaders(status, headers).toRaw());
       this.#res.flushHeaders();
     }
   }
@@ -65,7 +79,7 @@ export class BufferedResponse {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= maxBufferedBytes) return true;
-    this.#res.writeHead(this.#status, this.#clientHeaders(this.#status, this.#headers).toRaw());
+    this.#res.writeHead(this.#status, this.#options.clientHeaders(this.#status, this.#headers).toRaw());
     return this.#res.write(this.#takeChunks());
   }
 
@@ -73,14 +87,66 @@ export class BufferedResponse {
   end(): void {
     if (this.streaming) {
       this.#res.end();
-    } else {
-      const body = this.#takeChunks();
-      if (this.#hasContent() && this.#headers['content-encoding'] === undefined) this.#checkBody(body);
-      const code = this.#status < 400 ? undefined : (errorCodeOf(body) ?? this.#codeWithoutBody());
-      if (code !== undefined) this.#addLink(helpLink(code));
-      this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
-      endWithBody(this.#res, body);
+      return;
     }
+    const body = this.#takeChunks();
+    if (this.#hasContent() && this.#headers['content-encoding'] === undefined) this.#checkBody(body);
+    const code = this.#status < 400 ? undefined : (errorCodeOf(body) ?? this.#codeWithoutBody());
+    if (code !== undefined) this.#addToList('link', helpLink(code));
+    const canCompress = this.#options.isCompressible(this.#headers, body);
+    if (canCompress) this.#addToList('vary', 'Accept-Encoding');
+    const { 'if-none-match': condition } = this.#res.req.headers;
+    const tag = condition === undefined ? undefined : this.#entityTag(body);
+    if (this.#status === 304) void this.#sendNotModified(this.#headers);
+    else if (condition !== undefined && tag !== undefined && matchesTag(condition, tag)) {
+      this.#status = 304;
+      const { vary, deprecation, sunset } = this.#headers;
+      void this.#sendNotModified({ vary, deprecation, sunset, etag: tag });
+    } else this.#sendBody(body, tag, canCompress);
+  }
+
+  /**
+   * That of the service, or else a weak one, which holds for each content coding. Costs up to a twentieth of the rest of a
+   * request, so only one that has a condition gets it.
+   */
+  #entityTag(body: Buffer): string | undefined {
+    if (this.#status !== 200 || !isSafe(this.#res.req)) return undefined;
+    const { etag } = this.#headers;
+    return etag === undefined ? `W/${entityTag(body)}` : String(etag);
+  }
+
+  /** With the fields that RFC 9110 section 15.4.5 asks for, and those that the client must not miss. */
+  async #sendNotModified(headers: UpstreamHeaders): Promise<void> {
+    await this.#options.onNotModified();
+    if (this.#res.destroyed) return;
+    this.#res.writeHead(304, this.#options.clientHeaders(304, headers).toRaw()).end();
+  }
+
+  #sendBody(body: Buffer, tag: string | undefined, canCompress: boolean): void {
+    const headers = this.#completeHeaders(body);
+    if (tag !== undefined && this.#headers['etag'] === undefined) headers.set('ETag', tag);
+    const compressed = canCompress && this.#hasContent() ? this.#options.compress(body) : undefined;
+    if (compressed === undefined) this.#endWith(headers, body);
+    else void this.#sendCompressed(headers, body, compressed);
+  }
+
+  async #sendCompressed(
+    headers: ResponseHeaders,
+    body: Buffer,
+    compressed: Promise<Buffer | undefined>,
+  ): Promise<void> {
+    const content = await compressed;
+    if (this.#res.destroyed) return;
+    if (content !== undefined) {
+      headers.set('Content-Encoding', 'gzip');
+      headers.set('Content-Length', String(content.length));
+    }
+    this.#endWith(headers, content ?? body);
+  }
+
+  #endWith(headers: ResponseHeaders, body: Buffer): void {
+    this.#res.writeHead(this.#status, headers.toRaw());
+    endWithBody(this.#res, body);
   }
 
   #checkBody(body: Buffer): void {
@@ -99,21 +165,21 @@ export class BufferedResponse {
     return this.#res.req.method === 'HEAD' ? 'errors' : undefined;
   }
 
-  /** Adds it to the upstream's, so that all become absolute in one way. */
-  #addLink(link: string): void {
-    const { link: links = [] } = this.#headers;
-    this.#headers = { ...this.#headers, link: [links, link].flat().join(', ') };
+  /** Adds an element to a header of the upstream. For links, so that all become absolute in one way. */
+  #addToList(name: 'link' | 'vary', element: string): void {
+    const { [name]: elements = [] } = this.#headers;
+    this.#headers = { ...this.#headers, [name]: [elements, element].flat().join(', ') };
   }
 
   /** Headers of a response whose length is known. */
   #completeHeaders(body: Buffer): ResponseHeaders {
     if (this.#headers['content-length'] === undefined) {
-      const headers = this.#clientHeaders(this.#status, this.#headers);
+      const headers = this.#options.clientHeaders(this.#status, this.#headers);
       if (this.#hasContent()) headers.set('Content-Length', String(body.length));
       return headers;
     }
-    if (this.#status !== 204) return this.#clientHeaders(this.#status, this.#headers);
-    return this.#clientHeaders(this.#status, { ...this.#headers, 'content-length': undefined });
+    if (this.#status !== 204) return this.#options.clientHeaders(this.#status, this.#headers);
+    return this.#options.clientHeaders(this.#status, { ...this.#headers, 'content-length': undefined });
   }
 
   #hasContent(): boolean {

@@ -5,7 +5,12 @@ import { GatewayError } from '../errors.ts';
 import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { BodyKind } from '../services/what-passes.ts';
-import { BufferedResponse, maxBufferedBytes, type UpstreamHeaders } from './buffered-response.ts';
+import {
+  BufferedResponse,
+  maxBufferedBytes,
+  needsContent,
+  type UpstreamHeaders,
+} from './buffered-response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import { createResponseTimers, PendingResponse, type ResponseTimers } from './response-timers.ts';
 import { countStreamed } from './streamed-garbage.ts';
@@ -32,6 +37,11 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   requestBody: (res: Res) => Buffer | null;
   /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
+  /** Called before a 304 is sent. Never rejects. */
+  onNotModified: (res: Res) => Promise<void>;
+  isCompressible: (headers: UpstreamHeaders, body: Buffer) => boolean;
+  /** @returns undefined if the body is sent as it is */
+  compress: (req: Req, body: Buffer) => Promise<Buffer | undefined> | undefined;
   /** Called with the time from first sending the request to its outcome, whatever that is, and the response's status. */
   onSettled: (res: Res, ms: number, status: number | undefined) => void;
   /**
@@ -139,9 +149,12 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#succeed = succeed;
     this.#fail = fail;
     this.#headers = options.requestHeaders(req, res);
-    this.#response = new BufferedResponse(res, (status, upstreamHeaders) =>
-      options.responseHeaders(res, status, upstreamHeaders),
-    );
+    this.#response = new BufferedResponse(res, {
+      clientHeaders: (status, upstreamHeaders) => options.responseHeaders(res, status, upstreamHeaders),
+      onNotModified: () => options.onNotModified(res),
+      isCompressible: options.isCompressible,
+      compress: (body) => options.compress(req, body),
+    });
   }
 
   begin(): void {
@@ -163,7 +176,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     const request = {
       origin: this.#target.origin,
       path: this.#req.url ?? '/',
-      method: this.#req.method ?? 'GET',
+      method: needsContent(this.#req) ? 'GET' : (this.#req.method ?? 'GET'),
       headers: this.#attempt === undefined ? this.#headers : [...this.#headers, ...this.#attempt.headers],
       body: requestBody(this.#res),
       // undici would close the connection after a HEAD, for servers that send a body with it.
@@ -201,6 +214,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const more = this.#response.add(chunk);
     if (this.#response.streaming) {
+      if (this.#req.method === 'HEAD') return this.#endWithoutContent(controller);
       this.#streamedBytes += chunk.length;
       countStreamed(chunk.length);
     }
@@ -218,6 +232,12 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#response.end();
     this.#options.upstreams.succeeded(this.#target, this.#epoch, this.#sentAt);
     this.#settle();
+  }
+
+  /** A HEAD that was sent as GET needs no more of a response that is too large for an entity tag. */
+  #endWithoutContent(controller: Dispatcher.DispatchController): void {
+    this.onResponseEnd();
+    controller.abort(new Error('the client does not want the content'));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

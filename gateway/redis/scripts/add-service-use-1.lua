@@ -5,7 +5,7 @@ Adds what a process has counted of one customer and UTC day for each service to 
 KEYS[1]  prefix of the day counters, as in consume.lua
 ARGV[1]  number of the day since 1970
 ARGV[2]  days for which use is kept
-ARGV[3…] for each service: its name, served requests, and units that they cost
+ARGV[3…] for each service: its name, served requests, and units that they cost; negative to take some back
 ]]
 
 local customerTag, dayNumber = customerTagOf(KEYS[1]), tonumber(ARGV[1])
@@ -19,8 +19,8 @@ for index = 3, #ARGV, 3 do
   local served, units = string.match(readMonth(month, field)[1] or '', '^(%d+) (%d+)$')
   redis.call('HSET', month, field, string.format(
     '%.0f %.0f',
-    (tonumber(served) or 0) + tonumber(ARGV[index + 1]),
-    (tonumber(units) or 0) + tonumber(ARGV[index + 2])
+    math.max(0, (tonumber(served) or 0) + tonumber(ARGV[index + 1])),
+    math.max(0, (tonumber(units) or 0) + tonumber(ARGV[index + 2]))
   ))
 end
 if not before[1] then

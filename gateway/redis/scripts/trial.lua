@@ -94,3 +94,18 @@ local function countTrial(customerTag, text, presentCost, now)
   return refusing or 0
 end
 
+-- Takes back the units of a request that the trial has counted, in the windows that it was counted in, unless they have ended.
+local function giveBackTrial(customerTag, text, presentCost, countedMs, now)
+  local since, limits, trialCost = parseTrial(text)
+  local key = 'gw:trial:' .. customerTag
+  for index, window in ipairs(windows) do
+    local field = window.name .. 'Used'
+    local counts = redis.pcall('HMGET', key, 'since', field, window.name .. 'EndsAt')
+    if limits[index] and not counts.err and counts[1] == since then
+      local endsAt = wholeNumber(counts[3])
+      if endsAt > now and (window.calendar or endsAt - window.lengthMs <= countedMs) then
+        redis.call('HSET', key, field, math.max(0, wholeNumber(counts[2]) - (trialCost or presentCost)))
+      end
+    end
+  end
+end

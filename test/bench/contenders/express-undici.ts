@@ -40,7 +40,10 @@ app.use(
           addClientHeaders(clientHeaders, headers);
           return clientHeaders;
         },
-        onSettled: () => {},
+        onNotModified: async () => {},
+      isCompressible: () => false,
+      compress: () => undefined,
+      onSettled: () => {},
         checkResponse: () => 'json',
       }),
     ],

@@ -43,6 +43,8 @@ const defaults = {
     maxConnections: 10_000,
     maxConnectionsPerAddress: 2000,
   },
+  corsOrigins: [],
+  compressMinBytes: 8192,
   shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
   demo: false,
@@ -84,6 +86,7 @@ describe('settings', () => {
         DATA_DIR: '/var/lib/gateway',
         LOG_LEVEL: 'debug',
         PUBLIC_URL: 'https://API.example.com/animals/',
+        CORS_ORIGINS: 'HTTPS://App.example.com/, http://localhost:5173',
         SUPPORT_URL: 'HTTPS://help.example.com/animals?from=api#top',
         TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
         INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
@@ -98,6 +101,7 @@ describe('settings', () => {
         MAX_REQUESTS_PER_CONNECTION: '6',
         MAX_CONNECTIONS: '7',
         MAX_CONNECTIONS_PER_ADDRESS: '8',
+        COMPRESS_MIN_BYTES: '131072',
         SHUTDOWN_DELAY_MS: '0',
         SHUTDOWN_TIMEOUT_MS: '9999999',
         DEMO: 'true',
@@ -108,6 +112,8 @@ describe('settings', () => {
       adminHost: '::1',
       adminPort: 65_535,
       publicUrl: 'https://api.example.com/animals',
+      corsOrigins: ['https://app.example.com', 'http://localhost:5173'],
+      compressMinBytes: 131_072,
       supportUrl: 'https://help.example.com/animals?from=api#top',
       adminHosts: ['gateway', 'gateway.internal'],
       adminUrl: 'https://console.example.com:8443',
@@ -236,6 +242,21 @@ describe('an invalid setting is reported with the reason', () => {
     ['https://api.example.com/v1/', 'ends in /v1, which the gateway adds itself: leave it out'],
   ])('PUBLIC_URL=%s', (value, reason) => {
     expect(issuesOf({ PUBLIC_URL: value })).toEqual([`PUBLIC_URL ${reason}`]);
+  });
+
+  test.each([
+    ['app.example.com', 'is not a URL such as https://app.example.com'],
+    ['null', 'is not a URL such as https://app.example.com'],
+    ['https://*.example.com/', 'has a wildcard, which is not supported: name each host'],
+    ['https://user:secret@app.example.com', 'has more than a scheme, a host and a port'],
+    ['https://app.example.com/page', 'has more than a scheme, a host and a port'],
+    ['https://app.example.com,*', 'is not a URL such as https://app.example.com (address 2 of 2)'],
+  ])('CORS_ORIGINS=%s', (value, reason) => {
+    expect(issuesOf({ CORS_ORIGINS: value })).toEqual([`CORS_ORIGINS ${reason}`]);
+  });
+
+  test('CORS_ORIGINS may be an asterisk', () => {
+    expect(loadConfig({ CORS_ORIGINS: '*' }).corsOrigins).toBe('*');
   });
 
   test.each([

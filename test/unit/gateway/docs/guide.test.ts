@@ -38,7 +38,13 @@ test("an API without a guide gets one of the gateway's, with its own first GET o
   expect(guide).toContain('<code>GET /parcels/v2/usage</code>');
   expect(guide).not.toContain('{{');
   expect(guide).not.toMatch(/\bpets?\b|pets_|animal|\/v1\b/i);
-  expect(idsOf(guide).slice(0, 5)).toEqual(['get-a-key', 'first-request', 'limits', 'back-off', 'errors']);
+  expect(idsOf(guide).slice(0, 5)).toEqual([
+    'get-a-key',
+    'first-request',
+    'limits',
+    'ask-whether-something-has-changed',
+    'back-off',
+  ]);
 });
 
 test('every code of the gateway and of the services is explained, each once, also in a guide that leaves it out', () => {

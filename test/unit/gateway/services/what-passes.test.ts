@@ -113,7 +113,7 @@ describe('of the responses of an operation', () => {
 
   test('described headers pass, and none that the gateway sets', () => {
     const headers = rulesOf('/v1/boxes/1', 'GET').responseRule(200)?.headers;
-    expect([...(headers ?? [])]).toEqual(['x-weight']);
+    expect([...(headers ?? [])]).toEqual(['etag', 'x-weight']);
   });
 });
 
@@ -133,6 +133,7 @@ describe('the merged description', () => {
     expect(Object.keys(responses)).toEqual([
       '200',
       '303',
+      '304',
       '400',
       '401',
       '403',

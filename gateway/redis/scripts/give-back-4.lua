@@ -1,0 +1,81 @@
+-- include: trial.lua
+--[[
+Gives back what a request has cost whose response is 304: in each window that it was counted in, unless that has ended since, and
+in the record of use. If the day has ended, nothing is given back: what was charged is in the record of that day.
+
+KEYS     those of a request in consume.lua
+ARGV[1]  time of the decision in Unix ms, as consume.lua has returned it
+ARGV[2]  what the request costs, and its trial, as in consume.lua; without a trial if that would have refused the request
+ARGV[3]  days for which use is kept
+ARGV[4…] a limit for each window, in the order of the list, or an empty argument
+
+Returns {1 if something was given back or 0, now in Unix ms, and for each window with a limit: units used, ms to its end}.
+]]
+
+-- Such requests cost a service as much as others: more than this many times the minute limit are charged, in a minute that the
+-- first opens.
+local freeOfMinuteLimit = 10
+local freeMs = 60000
+-- The clock of a window's expiry and that of the decision may differ by some milliseconds.
+local sameMs = 20
+
+local now, customerTag = nowMs(), customerTagOf(KEYS[2])
+local decidedAt, options = tonumber(ARGV[1]), ARGV[2]
+local cost = tonumber(string.match(options, '^cost=(%d+)') or 1)
+local limits = limitsFrom(ARGV, 4)
+
+local function take(counter, used)
+  if used > cost then
+    redis.call('DECRBY', counter, cost)
+  else
+    redis.call('DEL', counter)
+  end
+end
+
+local function isFree(dayNumber, dayUsed)
+  if dayNumberOf(decidedAt) ~= dayNumber or dayUsed < cost then
+    return false
+  end
+  -- Not GET: a value of another type counts as none.
+  local key = 'gw:not-modified:' .. customerTag
+  local free = wholeNumber(redis.call('MGET', key)[1])
+  local leftMs = free > 0 and redis.call('PTTL', key) or 0
+  if free + cost > freeOfMinuteLimit * limits[1] then
+    return false
+  end
+  redis.call('SET', key, free + cost, 'PX', leftMs > 0 and leftMs or freeMs)
+  return true
+end
+
+local function giveBack()
+  local dayNumber = dayNumberOf(now)
+  local day = dayCounter(customerTag, utcDate(dayNumber))
+  local dayUsed = wholeNumber(redis.call('MGET', day)[1])
+  if not isFree(dayNumber, dayUsed) then
+    return 0
+  end
+  take(day, dayUsed)
+  if cost > 1 then
+    addToDay(customerTag, dayNumber, 'x', 1 - cost, tonumber(ARGV[3]))
+  end
+  for index, window in ipairs(windows) do
+    if limits[index] and window.lengthMs then
+      local counter = counterOf(window, customerTag)
+      local used, leftMs = wholeNumber(redis.call('MGET', counter)[1]), redis.call('PTTL', counter)
+      local isSame = leftMs > 0 and now + leftMs - window.lengthMs <= decidedAt + sameMs
+      if used > 0 and isSame then
+        take(counter, used)
+      end
+    end
+  end
+  -- It was an allowed request, but its number on that day is that of another one from now on (consume.lua).
+  redis.pcall('HDEL', KEYS[4], 'lastAllowed')
+  if string.find(options, 'since=', 1, true) then
+    giveBackTrial(customerTag, options, cost, decidedAt + sameMs, now)
+  end
+  return 1
+end
+
+local given = giveBack()
+local used, leftMs = readWindows(customerTag, limits, now, false)
+return addWindows({ given, now }, limits, used, leftMs)

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+
+const shop = 'https://shop.example';
+const preflight = {
+  'access-control-request-method': 'GET',
+  'access-control-request-headers': 'authorization',
+};
+
+const corsOf = (headers: Record<string, string | string[] | undefined>) =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name === 'vary' || name.startsWith('access-control-')),
+  );
+
+describe('pages of other sites', () => {
+  let kit: GatewayKit;
+  let open: Service;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit({ CORS_ORIGINS: `${shop}, http://localhost:5173` });
+    open = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      CORS_ORIGINS: '*',
+    });
+  });
+
+  afterAll(async () => {
+    await open[Symbol.asyncDispose]();
+    await kit[Symbol.asyncDispose]();
+  });
+
+  const restricted = () => kit.issue({ scopes: ['pets-service:read'] });
+  const from = (origin: string, headers: Record<string, string> = {}) => ({
+    headers: { origin, ...headers },
+  });
+  const ask = (path: string, origin: string, gateway = kit.gateway) =>
+    send(gateway.url + path, { method: 'OPTIONS', ...from(origin, preflight) });
+
+  test('a preflight of an allowed site says what its pages may send', async () => {
+    const response = await ask('/v1/pets', shop);
+    expect([response.status, response.text]).toEqual([204, '']);
+    expect(corsOf(response.headers)).toEqual({
+      vary: 'Origin',
+      'access-control-allow-origin': shop,
+      'access-control-expose-headers': '*',
+      'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
+      'access-control-allow-headers': 'Authorization, *',
+      'access-control-max-age': '7200',
+    });
+  });
+
+  test('a preflight for a path that does not exist succeeds, so that the page can read the 404', async () => {
+    const { key } = await restricted();
+    expect(await ask('/v1/nothing', shop)).toMatchObject({ status: 204 });
+    const response = await send(`${kit.gateway.url}/v1/nothing`, { key, ...from(shop) });
+    expect(response.json).toMatchObject({ code: 'not_found' });
+    expect(response.header('access-control-allow-origin')).toBe(shop);
+  });
+
+  test.each([
+    'https://shop.example.evil.example',
+    'http://shop.example',
+    'https://shop.example:8443',
+    'https://SHOP.example',
+    'null',
+    `${shop}, https://evil.example`,
+  ])('an origin that is not on the list gets no CORS headers: %s', async (origin) => {
+    const { key } = await restricted();
+    expect(corsOf((await ask('/v1/pets', origin)).headers)).toEqual({ vary: 'Origin' });
+    const response = await send(`${kit.gateway.url}/v1/pets`, { key, ...from(origin) });
+    expect(response.status).toBe(200);
+    expect(corsOf(response.headers)).toEqual({ vary: 'Origin' });
+  });
+
+  test('an invalid preflight is refused, and without a requested method it is any other OPTIONS', async () => {
+    const plain = await send(`${kit.gateway.url}/v1/pets`, { method: 'OPTIONS', ...from(shop) });
+    expect(plain).toMatchObject({ status: 204 });
+    expect(plain.headers).toHaveProperty('x-ratelimit-limit');
+    expect(plain.headers).not.toHaveProperty('access-control-allow-methods');
+    const raw = await sendRaw(
+      kit.gateway.port,
+      `OPTIONS /v1/pets HTTP/1.1\r\nOrigin: ${shop}\r\nAccess-Control-Request-Method: GET\r\nConnection: close\r\n\r\n`,
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test('responses and refusals can be read, and Vary has what the service says, too', async () => {
+    const { key } = await kit.issue({ scopes: ['pets-service:read'], minute: 2 });
+    const visible = { 'access-control-allow-origin': shop, 'access-control-expose-headers': '*' };
+    kit.upstream.response = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', vary: 'Accept-Language' }).end('[]');
+    };
+    const get = (wanted?: string) =>
+      send(`${kit.gateway.url}/v1/pets`, { key: wanted ?? key, ...from(shop) });
+    const served = await get();
+    expect(served.status).toBe(200);
+    expect(corsOf(served.headers)).toEqual({ ...visible, vary: 'Origin, Accept-Language' });
+    kit.upstream.response = (req) => req.socket.destroy();
+    const failed = await get();
+    expect(failed.status).toBe(502);
+    expect(corsOf(failed.headers)).toEqual({ ...visible, vary: 'Origin' });
+    const limited = await get();
+    expect(limited.status).toBe(429);
+    expect(corsOf(limited.headers)).toEqual({ ...visible, vary: 'Origin' });
+    const anonymous = await get('pets_nonsense');
+    expect(anonymous.status).toBe(401);
+    expect(corsOf(anonymous.headers)).toEqual({ ...visible, vary: 'Origin' });
+  });
+
+  test('an unrestricted key is refused in a page, at the cost of one, and works everywhere else', async () => {
+    const { key } = await kit.issue({ minute: 60 });
+    const before = kit.upstream.seen.length;
+    for (const path of ['/v1/pets', '/v1/usage']) {
+      const response = await send(kit.gateway.url + path, { key, ...from(shop) });
+      expect(response.json).toEqual({
+        code: 'unrestricted_key',
+        message:
+          'This API key may call every operation, so it does not belong in a browser. Use a key that is restricted by scopes.',
+        status: 403,
+      });
+      expect(response.header('x-ratelimit-remaining')).toBe('59');
+      expect(response.header('access-control-allow-origin')).toBe(shop);
+    }
+    expect(kit.upstream.seen).toHaveLength(before);
+    kit.upstream.response = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end('[]');
+    };
+    // The gateway's own pages, a server, and a proxy that passes on the Origin of a site that is not allowed.
+    for (const origin of [kit.gateway.url, undefined, 'https://other.example']) {
+      const headers = origin === undefined ? {} : { origin };
+      expect(await send(`${kit.gateway.url}/v1/pets`, { key, headers })).toMatchObject({ status: 200 });
+    }
+  });
+
+  test('a restricted key lacks what it lacks elsewhere', async () => {
+    const { key } = await restricted();
+    const response = await send(`${kit.gateway.url}/v1/pets`, {
+      method: 'POST',
+      key,
+      ...from(shop),
+      body: '{}',
+    });
+    expect(response.json).toMatchObject({ code: 'insufficient_scope' });
+  });
+
+  test('an asterisk allows each site, but not an unrestricted key, unless the page is its own', async () => {
+    const { key } = await restricted();
+    const unrestricted = await kit.issue();
+    for (const origin of ['https://anything.example', 'null']) {
+      const response = await send(`${open.url}/v1/pets`, { key, ...from(origin) });
+      expect(response.status).toBe(200);
+      expect(response.header('access-control-allow-origin')).toBe('*');
+      const refused = await send(`${open.url}/v1/pets`, { key: unrestricted.key, ...from(origin) });
+      expect(refused.json).toMatchObject({ code: 'unrestricted_key' });
+    }
+    const own = await send(`${open.url}/v1/pets`, { key: unrestricted.key, ...from(open.url) });
+    expect(own.status).toBe(200);
+  });
+
+  test('pages outside of the API have no CORS headers', async () => {
+    for (const path of ['/docs', '/']) {
+      expect((await ask(path, shop)).headers).not.toHaveProperty('access-control-allow-origin');
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TrialLimits } from '../../gateway/plans/trial.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { createSimulatedKey } from '../support/kits/simulated-key.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+/** What a 304 gives back, at times that the test sets. */
+describe('a request that is given back', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const noon = Date.parse('2026-11-24T12:00:00Z');
+  const limits = { minute: 10, hour: 20, day: 30, month: 40 };
+  const remaining = (decision: unknown) => {
+    const { windows } = decision as { windows: Record<string, { remaining: number }> };
+    return Object.fromEntries(Object.entries(windows).map(([name, state]) => [name, state.remaining]));
+  };
+  const start = async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at(noon);
+    return key;
+  };
+  const day = (date = '2026-11-24') => [date, date] as const;
+
+  test('is as if it had not been made, in each window and in the record of use', async () => {
+    const key = await start();
+    await key.decide(limits);
+    const five = { units: 5 };
+    const decision = await key.decide(limits, undefined, five);
+    expect(remaining(decision)).toEqual({ minute: 4, hour: 14, day: 24, month: 34 });
+    expect(await key.days(...day())).toMatchObject([{ served: 2, units: 6 }]);
+    const current = await key.giveBack(decision, limits, undefined, five);
+    expect(remaining(current)).toEqual({ minute: 9, hour: 19, day: 29, month: 39 });
+    expect(await key.days(...day())).toMatchObject([{ served: 1 }]);
+    expect(remaining(await key.decide(limits))).toEqual({ minute: 8, hour: 18, day: 28, month: 38 });
+    await key.at('2026-11-25T00:00:00Z');
+    await key.serve(1);
+    expect(await key.days(...day())).toMatchObject([{ served: 2 }]);
+  });
+
+  test('the only request of its windows leaves none', async () => {
+    const key = await start();
+    const decision = await key.decide(limits);
+    expect(remaining(await key.giveBack(decision, limits))).toEqual({
+      minute: 10,
+      hour: 20,
+      day: 30,
+      month: 40,
+    });
+    expect(await redis.keys(`gw:*{${key.customerId}}*`)).not.toContain(
+      redisKeys.openWindow(key.customerId, 'minute'),
+    );
+    await key.at('2026-11-25T00:00:00Z');
+    await key.serve(1);
+    expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([{ served: 0 }, { served: 1 }]);
+  });
+
+  test('changes no window that was opened after it', async () => {
+    const key = await start();
+    const decision = await key.decide(limits);
+    await redis.del(redisKeys.openWindow(key.customerId, 'minute'));
+    await key.at(noon + 61_000);
+    // The clock of expiries is the real one.
+    await redis.pexpire(redisKeys.openWindow(key.customerId, 'hour'), 3_600_000 - 61_000);
+    await key.decide(limits);
+    // The hour is the same one; of the minute nothing is left to give back.
+    expect(remaining(await key.giveBack(decision, limits))).toEqual({
+      minute: 9,
+      hour: 19,
+      day: 29,
+      month: 39,
+    });
+  });
+
+  test('changes nothing once its day is over', async () => {
+    const key = await start();
+    await key.at('2026-11-24T23:59:59.999Z');
+    const decision = await key.decide(limits);
+    await key.at('2026-11-25T00:00:00Z');
+    expect(await key.giveBack(decision, limits)).toBeUndefined();
+    expect(remaining(await key.decide(limits))).toEqual({ minute: 8, hour: 18, day: 29, month: 38 });
+    expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([{ served: 1 }, { served: 1 }]);
+  });
+
+  test('is charged beyond ten times the limit of the minute', async () => {
+    const key = await start();
+    const small = { minute: 2 };
+    for (let free = 0; free < 20; free += 1) {
+      expect(await key.giveBack(await key.decide(small), small)).toBeDefined();
+    }
+    expect(await key.giveBack(await key.decide(small), small)).toBeUndefined();
+    expect(await key.giveBack(await key.decide(small), small)).toBeUndefined();
+    expect((await key.decide(small)).outcome).toBe('limited');
+    const ttl = await redis.pttl(redisKeys.notModified(key.customerId));
+    expect(ttl).toBeGreaterThan(0);
+    expect(ttl).toBeLessThanOrEqual(60_000);
+    await redis.del(redisKeys.notModified(key.customerId), redisKeys.openWindow(key.customerId, 'minute'));
+    expect(await key.giveBack(await key.decide(small), small)).toBeDefined();
+    expect(await key.days(...day())).toMatchObject([{ served: 2 }]);
+  });
+
+  test('begins the grace period before strikes count anew, since it was allowed', async () => {
+    const key = await start();
+    const one = { minute: 1 };
+    const decision = await key.decide(one);
+    expect((await key.decide(one)).outcome).toBe('limited');
+    await key.giveBack(decision, one);
+    expect((await key.decide(one)).outcome).toBe('allowed');
+    await key.at(noon + 15_000);
+    // The day has as many requests as at the first refusal.
+    expect(await key.decide(one)).toMatchObject({ outcome: 'limited', strikesLeft: 0 });
+  });
+
+  test('is given back to limits on trial as well, unless they would have refused it', async () => {
+    const key = await start();
+    const refusedBy: string[] = [];
+    const onTrial: TrialLimits = { since: noon, minute: 2, day: 100 };
+    const trial = { limits: onTrial, onRefusal: (window: string) => void refusedBy.push(window) };
+    const first = await key.decide(limits, trial);
+    const second = await key.decide(limits, trial);
+    await key.giveBack(first, limits, trial);
+    await key.giveBack(second, limits, trial);
+    expect(await redis.hget(redisKeys.trial(key.customerId), 'minuteUsed')).toBe('0');
+    await key.decide(limits, trial);
+    await key.decide(limits, trial);
+    const refused = await key.decide(limits, trial);
+    expect(refusedBy).toEqual(['minute']);
+    await key.giveBack(refused, limits, trial);
+    expect(await redis.hget(redisKeys.trial(key.customerId), 'minuteUsed')).toBe('2');
+  });
+
+  test('repairs nothing that was edited into another type, and does not fail', async () => {
+    const key = await start();
+    const decision = await key.decide(limits);
+    const { customerId } = key;
+    for (const name of [
+      redisKeys.openWindow(customerId, 'hour'),
+      redisKeys.notModified(customerId),
+      redisKeys.strikes(key),
+    ]) {
+      await redis.del(name);
+      await redis.lpush(name, 'x');
+    }
+    expect(remaining(await key.giveBack(decision, limits))).toMatchObject({ minute: 10, day: 30 });
+  });
+});
