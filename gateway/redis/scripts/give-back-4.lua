@@ -26,7 +26,7 @@ local limits = limitsFrom(ARGV, 4)
 
 local function take(counter, used)
   if used > cost then
-    redis.call('DECRBY', counter, cost)
+    redis.call('INCRBY', counter, -cost)
   else
     redis.call('DEL', counter)
   end

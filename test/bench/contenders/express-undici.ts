@@ -41,9 +41,9 @@ app.use(
           return clientHeaders;
         },
         onNotModified: async () => {},
-      isCompressible: () => false,
-      compress: () => undefined,
-      onSettled: () => {},
+        isCompressible: () => false,
+        compress: () => undefined,
+        onSettled: () => {},
         checkResponse: () => 'json',
       }),
     ],
