@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { parseIdempotencyKey } from '#runtime/idempotency-key.ts';
 import express, { Router, type RequestHandler } from 'express';
 import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
 import { sendJson } from '../http/send-json.ts';
 import { tokenCallerOf } from '../internal-token.ts';
-import { parseIdempotencyKey } from './idempotency-key.ts';
 import { int64Reviver } from './int64.ts';
 import { findJsonExcess } from './json-size.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
@@ -68,7 +68,7 @@ function listPets(store: PetStore): RequestHandler {
 
 function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
-    const key = parseIdempotencyKey(req);
+    const key = parseIdempotencyKey(req, (message) => new PetsError('invalid_request', { message }));
     const newPet = parseNewPet(req.body);
     const { pet, replayed } =
       key === undefined

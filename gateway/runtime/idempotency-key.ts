@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { PetsError } from '../errors.ts';
 
 const name = 'Idempotency-Key';
 const maxLength = 255;
@@ -15,24 +14,27 @@ const bare = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
 /**
  * Parses the key of draft-ietf-httpapi-idempotency-key-header-07, section 2. It is the same key with and without quotes.
+ * @param invalid makes the error of a message
  * @returns undefined if the header was not sent
- * @throws PetsError invalid_request
+ * @throws what `invalid` makes
  */
 export function parseIdempotencyKey(
   req: Pick<IncomingMessage, 'headers' | 'headersDistinct'>,
+  invalid: (message: string) => Error,
 ): string | undefined {
   if (req.headers['idempotency-key'] === undefined) return undefined;
   const [value = '', ...more] = req.headersDistinct['idempotency-key'] ?? [];
-  if (more.length > 0) throw invalid('must be given only once');
   const key = quoted.exec(value)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? value;
-  if (key === '') throw invalid('must not be empty');
-  if (!quoted.test(value) && !bare.test(value)) {
-    throw invalid('must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"');
-  }
-  if (key.length > maxLength) throw invalid(`must have at most ${maxLength} characters`);
+  const issue =
+    more.length > 0
+      ? 'must be given only once'
+      : key === ''
+        ? 'must not be empty'
+        : !quoted.test(value) && !bare.test(value)
+          ? 'must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"'
+          : key.length > maxLength
+            ? `must have at most ${maxLength} characters`
+            : undefined;
+  if (issue !== undefined) throw invalid(`${name} ${issue}.`);
   return key;
-}
-
-function invalid(issue: string): PetsError {
-  return new PetsError('invalid_request', { message: `${name} ${issue}.` });
 }
