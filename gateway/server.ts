@@ -99,6 +99,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     metrics: renderMetrics,
     metricsType: metrics.registry.contentType,
     hostNames: adminHostNames(config),
+    apiHosts: config.adminApiHosts,
     adminUrl: config.adminUrl,
   });
   const adminServer = createAdminServer(adminApp, config.trustProxy);

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { changeCredentials } from '../redis/redis-client.ts';
 import type { Service } from '../service.ts';
 import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
+import { callerOf } from './access/caller.ts';
 import { createConsoleAccess } from './access/console-access.ts';
-import { sessionOf } from './access/console-session.ts';
 import { createSearchTurns } from './access/search-turns.ts';
 import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
@@ -20,6 +20,8 @@ interface ConsoleDependencies {
   redisIsPrivate: boolean;
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
+  /** The setting ADMIN_API_HOSTS. */
+  adminApiHosts: readonly string[];
   /** The setting TRUST_PROXY. */
   trustProxy: readonly string[];
   /** This gateway itself, whose state is known without Redis. */
@@ -51,6 +53,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     redisUrl: url,
     redisIsPrivate,
     adminUrl,
+    adminApiHosts,
     trustProxy,
     service,
     api: pageSettings,
@@ -61,7 +64,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const redis = createConsoleRedis({ url, isPrivate: redisIsPrivate, log, now });
   const { read } = redis;
   const takeTurn = createSearchTurns();
-  const access = createConsoleAccess({ read, adminUrl, trustProxy, log, countRefusal, now });
+  const access = createConsoleAccess({ read, adminUrl, adminApiHosts, trustProxy, log, countRefusal, now });
   let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
   const live = createLiveFeed({
@@ -71,8 +74,8 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   return {
     api: operatorsApi({
       read,
-      search: (req, use) => takeTurn(sessionOf(req).id, () => read(use)),
-      change: (req, use) => redis.change({ who: sessionOf(req).name, reason: changeReason(req) }, use),
+      search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
+      change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
       access,
       live,
       logUnexpected,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import {
@@ -39,6 +40,8 @@ export interface Config {
   corsOrigins: readonly string[] | '*';
   /** Host names of the admin port other than localhost, in lower case. */
   adminHosts: string[];
+  /** Host names under which the admin port has the API for programs, and nothing else. */
+  adminApiHosts: string[];
   /** Origin under which a proxy that ends TLS passes on the admin port. */
   adminUrl: string | undefined;
   /** Processes that serve requests. */
@@ -101,6 +104,7 @@ const schema = z.object({
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port.default(9090),
   ADMIN_HOSTS: hostNameList,
+  ADMIN_API_HOSTS: hostNameList,
   ADMIN_URL: adminUrl.optional(),
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
   SERVICES_FILE: text.optional(),
@@ -148,6 +152,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
   }
+  assertApiHosts(values);
   return Object.freeze({
     host: values.GATEWAY_HOST,
     port: values.GATEWAY_PORT,
@@ -157,6 +162,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     supportUrl: values.SUPPORT_URL,
     corsOrigins: values.CORS_ORIGINS,
     adminHosts: values.ADMIN_HOSTS,
+    adminApiHosts: values.ADMIN_API_HOSTS,
     adminUrl: values.ADMIN_URL,
     workers: values.GATEWAY_WORKERS,
     servicesFile: servicesFile === undefined ? undefined : resolve(servicesFile),
@@ -185,6 +191,21 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     demo: values.DEMO,
     tracing: tracingSettings(values),
   });
+}
+
+/** @throws ConfigError if the console, or probes, would be at one of the hosts that have the API alone */
+function assertApiHosts({
+  ADMIN_API_HOSTS: apiHosts,
+  ADMIN_HOSTS: hosts,
+  ADMIN_URL: url,
+}: z.infer<typeof schema>): void {
+  const others = new Set(['localhost', ...hosts, ...(url === undefined ? [] : [new URL(url).hostname])]);
+  const issues = apiHosts
+    .filter((host) => others.has(host) || isIP(host) !== 0)
+    .map(
+      (host) => `ADMIN_API_HOSTS has ${host}, which the console is opened at: give the API a name of its own`,
+    );
+  if (issues.length > 0) throw new ConfigError(issues);
 }
 
 /** @throws ConfigError if the setting ends in a base path, which would be in addresses twice */

@@ -155,6 +155,6 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
 }
 
 /** @param ms Unix milliseconds, as text that may have been edited by hand */
-function timeOf(ms: string | undefined): string | null {
+export function timeOf(ms: string | undefined): string | null {
   return ms !== undefined && /^\d{1,15}$/.test(ms) ? new Date(Number(ms)).toISOString() : null;
 }

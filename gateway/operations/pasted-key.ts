@@ -7,8 +7,11 @@ const mostOfKey = keyPattern(/[0-9A-Za-z]{13,}/);
 /** A key that was copied without its prefix. The checksum tells it from any other text. */
 const bareKey = /^[0-9A-Za-z]{38}$/;
 
+/** A token of the operators' API (api-tokens.ts). */
+const apiToken = /ops_[\w-]{43}/;
+
 /**
- * Whether a text is or contains an API key, or most of one, which must not be shown, stored or sent anywhere. A whole key
+ * Whether a text is or contains an API key, or most of one, or a token of the operators' API, which must not be shown, stored or sent anywhere. A whole key
  * is noticed also with a prefix that this process does not know, such as in arguments of a command, which are read before
  * Redis.
  */
@@ -16,6 +19,7 @@ export function containsApiKey(text: string): boolean {
   return (
     mostOfKey().test(text) ||
     containsWholeKey(text) ||
+    apiToken.test(text) ||
     (bareKey.test(text) && isWellFormedApiKey(keyPrefix() + text))
   );
 }

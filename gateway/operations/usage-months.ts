@@ -15,7 +15,7 @@ const counts = z.object({
     .describe('By service, if gateways have several, the most units first'),
 });
 
-const customerMonthSchema = counts.extend({
+export const customerMonthSchema = counts.extend({
   id: z.string().describe('Id of the customer'),
   name: z.string(),
   plan: z.string().nullable().describe('Plan on the last day with use; null if it is not known'),
@@ -60,6 +60,16 @@ export async function readUsageMonths(
     await onPage(done, [...sums.values()]);
   }
   return [...sums.values()];
+}
+
+/** Use of each customer in one month, in pages. Customers without use are left out. @param month as YYYY-MM */
+export async function* readMonthByCustomer(
+  session: Pick<Session, 'redis' | 'now'>,
+  month: string,
+): AsyncGenerator<CustomerMonth[]> {
+  for await (const { customers } of readUseByCustomer(session, daysOfMonth(month))) {
+    yield customers.flatMap(monthsOf).map(([, use]) => use);
+  }
 }
 
 /** @returns the first and the last day of a month as YYYY-MM */

@@ -69,6 +69,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   console: ['console', 'console --viewer'],
   'console sessions': ['console sessions'],
   'console sessions end': ['console sessions end console_5b1f0c9ad2e4', 'console sessions end --all'],
+  'api-tokens issue': [
+    'api-tokens issue --name billing --scopes customers:write,keys:write,usage:read --expires 90d',
+  ],
+  'api-tokens list': ['api-tokens list'],
+  'api-tokens revoke': ['api-tokens revoke token_5b1f0c9ad2e4'],
   'services check': ['services check services.yaml'],
   'services test': ['services test http://127.0.0.1:3003'],
   'tokens issue': ['tokens issue billing'],

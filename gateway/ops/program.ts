@@ -1,6 +1,7 @@
 import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
 import { addressesCommand } from './addresses.ts';
+import { apiTokensCommand } from './api-tokens.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';
@@ -43,6 +44,7 @@ export const program = new Command('ops')
   .addCommand(policyCommand())
   .addCommand(auditCommand())
   .addCommand(consoleCommand())
+  .addCommand(apiTokensCommand())
   .addCommand(servicesCommand())
   .addCommand(tokensCommand())
   .addCommand(redisAclCommand())

@@ -2,6 +2,8 @@
 export const auditActions = [
   'addresses.block',
   'addresses.unblock',
+  'api-tokens.issue',
+  'api-tokens.revoke',
   'bans.add',
   'bans.lift',
   'console.end',

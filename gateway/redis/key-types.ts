@@ -17,6 +17,8 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.consoleSessions, 'hash'],
   [redisKeys.consoleSeen, 'hash'],
   [redisKeys.consoleAddresses, 'zset'],
+  [redisKeys.apiTokens, 'hash'],
+  [redisKeys.apiTokensSeen, 'hash'],
 ]);
 
 /** @returns undefined for a key that is not the gateway's, or that may have any type */

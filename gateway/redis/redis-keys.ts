@@ -129,6 +129,12 @@ export const redisKeys = {
   consoleSessions: 'gw:console:sessions',
   /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */
   consoleSeen: 'gw:console:seen',
+  /** Hash: SHA-256 of each token of the operators' API to its record (api-tokens.ts). Not gw:a…: that is the audit log's. */
+  apiTokens: 'gw:bearer-tokens',
+  /** Hash with expiry: SHA-256 of each of these tokens to the Unix milliseconds at which it was last used. */
+  apiTokensSeen: 'gw:bearer-tokens:seen',
+  /** String with expiry: a request with an Idempotency-Key, and its response (idempotency.ts). */
+  idempotency: (id: string) => `gw:idempotency:${id}`,
   /** Sorted set with expiry: addresses of the running consoles by the time they were last announced. */
   consoleAddresses: 'gw:console:addresses',
   /** Prefix of the per-address counters of requests without a valid key. */

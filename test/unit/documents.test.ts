@@ -21,6 +21,7 @@ const documents = {
   'gateway/README.md': maxLines,
   'gateway/API.md': maxLines,
   'gateway/CLIENTS.md': maxLines,
+  'gateway/admin/API.md': maxLines,
   'gateway/admin/README.md': maxLines,
   'gateway/DEPLOY.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,

@@ -1,17 +1,38 @@
 import type { Request } from 'express';
 import type { ConsoleSession } from '../../operations/console-sessions.ts';
 
+/** Who sends a request: a person, or a program. */
+export interface Caller {
+  /** Of the session, or of the token. */
+  id: string;
+  /** Name in the audit log. */
+  who: string;
+  /** Value of the cookie, or the token. */
+  secret: string;
+  /** Session of a person. */
+  session?: ConsoleSession;
+  /** Scopes of a program. */
+  scopes?: readonly string[];
+}
+
 /** The session of a request, with the secret that its cookie holds. */
 export interface RequestSession {
   session: ConsoleSession;
   token: string;
 }
 
-const sessions = new WeakMap<Request, RequestSession>();
+const callers = new WeakMap<Request, Caller>();
+
+/** @throws Error if no step before, requireSession or requireToken, has found one */
+export function callerOf(req: Request): Caller {
+  const caller = callers.get(req);
+  if (caller === undefined) throw new Error(`${req.path} is served without requireSession or requireToken`);
+  return caller;
+}
 
 /**
  * The person who sent a request.
- * @throws Error if no step before, requireSession, has found one
+ * @throws Error as callerOf does, and for a program
  */
 export function sessionOf(req: Request): ConsoleSession {
   return requestSession(req).session;
@@ -19,11 +40,11 @@ export function sessionOf(req: Request): ConsoleSession {
 
 /** @throws Error as sessionOf does */
 export function requestSession(req: Request): RequestSession {
-  const found = sessions.get(req);
-  if (found === undefined) throw new Error(`${req.path} is served without requireSession`);
-  return found;
+  const { session, secret: token } = callerOf(req);
+  if (session === undefined) throw new Error(`${req.path} is for sessions, and is not closed to tokens`);
+  return { session, token };
 }
 
-export function setRequestSession(req: Request, session: RequestSession): void {
-  sessions.set(req, session);
+export function setCaller(req: Request, caller: Caller): void {
+  callers.set(req, caller);
 }

@@ -4,40 +4,43 @@ import { addressGroup } from '../../http/address-group.ts';
 import { findClientAddress } from '../../http/client-address.ts';
 import { createIsProxy } from '../../http/trusted-proxies.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { Route } from '../api/route.ts';
+import { hostName } from '../reject-unknown-host.ts';
+import { createMinuteLimit } from './minute-limit.ts';
+import { createRefuseSecret, type RefuseSecret } from './refuse-secret.ts';
 import { requireCsrfToken } from './require-csrf-token.ts';
 import { requireJsonBody } from './require-json-body.ts';
-import { requireOperator } from './require-operator.ts';
 import { requireOrigin } from './require-origin.ts';
+import { requirePermission } from './require-permission.ts';
 import { createSessionFinder, requireSession } from './require-session.ts';
+import { requireToken } from './require-token.ts';
 import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
 import { createRefusalTrace } from './trace-refusals.ts';
 import { createSessionVerifier } from './verify-session.ts';
-import { createWrongCodeLimit, type WrongCodeLimit } from './wrong-code-limit.ts';
 
 /** Decides who may use the API of the console. */
 export interface ConsoleAccess {
   cookie: SessionCookie;
-  chargeWrongCode: WrongCodeLimit;
+  refuseSecret: RefuseSecret;
   /** The valid sessions of a browser: one, if nobody has tampered with its cookies. */
   findSessions: ReturnType<typeof createSessionFinder>;
   /** To be called when a person has signed out. */
   forget(token: string): void;
-  /** Address of a client, or its network if it is IPv6. */
-  clientAddress(req: Request): string;
   /** Leaves a trace of a refusal that is about access; does nothing for any other. */
   traceRefusal: ReturnType<typeof createRefusalTrace>;
   /** Checks of a request that needs no session. */
   open: readonly RequestHandler[];
-  /** Checks of every other request, in their order. */
-  guard: Router;
-  /** The part of the checks that also a viewer passes, to sign out. */
-  signedIn: readonly RequestHandler[];
+  /** Checks of every other request. */
+  guard(routes: readonly Route[]): RequestHandler;
   close(): void;
 }
 
 interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
+  /** The setting ADMIN_API_HOSTS: names at which no session counts. */
+  adminApiHosts: readonly string[];
   /** The setting TRUST_PROXY. */
   trustProxy: readonly string[];
   log: Logger;
@@ -47,26 +50,46 @@ interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
   now: () => number;
 }
 
+/**
+ * A right code or token works however many wrong ones came before it, also from the same address: nobody guesses 128 bits, and
+ * people behind one proxy share an address.
+ */
+const maxWrongSecrets = 10;
+
 export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
-  const { read, adminUrl, trustProxy, log, countRefusal: count, now } = dependencies;
+  const { read, adminUrl, adminApiHosts, trustProxy, log, countRefusal: count, now } = dependencies;
   const cookie = createSessionCookie(adminUrl);
   const verifier = createSessionVerifier({ read, now });
   const isProxy = createIsProxy(trustProxy);
   const clientAddress = (req: Request) => addressGroup(findClientAddress(req, isProxy));
-  const open = [requireOrigin(adminUrl), requireJsonBody()];
+  const refuseSecret = createRefuseSecret({
+    chargeWrongSecret: createMinuteLimit(maxWrongSecrets),
+    clientAddress,
+  });
+  const isForPrograms = (req: Request) => adminApiHosts.includes(hostName(req));
+  const fromPage = [requireOrigin(adminUrl), requireJsonBody()];
   const findSessions = createSessionFinder({ cookie, verifier });
-  const signedIn = [...open, requireSession({ findSessions, verifier }), requireCsrfToken()];
-  const guard = Router().use(...signedIn, requireOperator());
+  const person = Router().use(...fromPage, requireSession({ findSessions, verifier }), requireCsrfToken());
+  const program = Router().use(requireJsonBody(), requireToken({ read, refuseSecret }));
   return {
     cookie,
-    chargeWrongCode: createWrongCodeLimit(),
+    refuseSecret,
     findSessions,
     forget: verifier.forget,
-    clientAddress,
     traceRefusal: createRefusalTrace({ cookie, clientAddress, log, count }),
-    open,
-    guard,
-    signedIn,
+    open: [
+      (req, _res, next) => {
+        if (isForPrograms(req)) throw new ApiError('session_required');
+        next();
+      },
+      ...fromPage,
+    ],
+    guard: (routes) =>
+      // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
+      Router().use((req, res, next) => {
+        const isProgram = req.headers.authorization !== undefined || isForPrograms(req);
+        return (isProgram ? program : person)(req, res, next);
+      }, requirePermission(routes)),
     close: () => verifier.close(),
   };
 }

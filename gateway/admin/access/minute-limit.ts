@@ -1,21 +1,14 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
-/** Counts a wrong code of an address. @returns seconds to wait, if it is over its limit */
-export type WrongCodeLimit = (address: string) => Promise<number | undefined>;
+/** Counts one more of a subject, such as an address. @returns seconds to wait, if it is over its limit */
+export type MinuteLimit = (subject: string) => Promise<number | undefined>;
 
-const windowSeconds = 60;
-const maxPerAddress = 10;
-
-/**
- * Creates the limit of wrong codes. A right code works however many wrong ones came before it, also from the same address:
- * nobody guesses 128 bits, and people behind one proxy share an address. One process serves the admin port, so its memory
- * is enough.
- */
-export function createWrongCodeLimit(): WrongCodeLimit {
-  const perAddress = new RateLimiterMemory({ points: maxPerAddress, duration: windowSeconds });
-  return async function chargeWrongCode(address) {
+/** Creates a limit for each subject. One process serves the admin port, so its memory is enough. */
+export function createMinuteLimit(max: number): MinuteLimit {
+  const limiter = new RateLimiterMemory({ points: max, duration: 60 });
+  return async function charge(subject) {
     try {
-      await perAddress.consume(address);
+      await limiter.consume(subject);
       return undefined;
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { ApiError } from '../api/api-error.ts';
-import { requestSession } from './console-session.ts';
+import { requestSession } from './caller.ts';
 import { isCsrfToken } from './csrf-token.ts';
 import { isReading } from './is-reading.ts';
 

@@ -1,17 +1,40 @@
-import type { RequestHandler } from 'express';
+import { Router, type RequestHandler } from 'express';
+import { permits } from '../../operations/api-scopes.ts';
 import { ApiError } from '../api/api-error.ts';
-import { sessionOf } from './console-session.ts';
+import type { Route } from '../api/route.ts';
+import { callerOf, type Caller } from './caller.ts';
 import { isReading } from './is-reading.ts';
 
-/** A POST that changes nothing: what it asks about is too large for an address, or must not be in one. */
-const readingPosts = [/^\/keys\/find$/, /^\/(?:keys|customers|plans)\/[^/]+\/effect$/];
+type Permitted = Pick<Route, 'method' | 'path' | 'scope' | 'isForViewers'>;
 
-/** Refuses a change by a viewer. Comes after requireSession. */
-export function requireOperator(): RequestHandler {
-  return function requireOperator(req, _res, next) {
-    const reads =
-      isReading(req) || (req.method === 'POST' && readingPosts.some((path) => path.test(req.path)));
-    if (reads || sessionOf(req).role === 'operator') return next();
-    throw new ApiError('operator_required');
-  };
+/** Refuses what the caller may not do. Comes after requireSession or requireToken. */
+export function requirePermission(routes: readonly Permitted[]): RequestHandler {
+  const router = Router();
+  for (const route of routes) {
+    router[route.method](route.path, (req, _res, next) => {
+      assertPermitted(callerOf(req), route);
+      next('router');
+    });
+  }
+  // A viewer gets the same for a path that does not exist.
+  router.use((req, _res, next) => {
+    const { session } = callerOf(req);
+    if (session !== undefined) assertRole(session, isReading(req));
+    next();
+  });
+  return router;
+}
+
+function assertPermitted({ session, scopes = [] }: Caller, { scope, isForViewers }: Permitted): void {
+  if (session !== undefined) return assertRole(session, isForViewers);
+  if (scope === undefined) throw new ApiError('session_required');
+  if (permits(scopes, scope)) return;
+  throw new ApiError('insufficient_scope', {
+    message: `The token needs the scope ${scope}. It has: ${scopes.join(', ')}.`,
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+function assertRole({ role }: NonNullable<Caller['session']>, isForViewers: boolean): void {
+  if (role !== 'operator' && !isForViewers) throw new ApiError('operator_required');
 }

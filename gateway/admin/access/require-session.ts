@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../api/api-error.ts';
-import { setRequestSession, type RequestSession } from './console-session.ts';
+import { setCaller, type RequestSession } from './caller.ts';
 import { isReading } from './is-reading.ts';
 import type { SessionCookie } from './session-cookie.ts';
 import type { SessionVerifier } from './verify-session.ts';
@@ -33,14 +33,15 @@ interface RequireSessionDependencies {
 
 /**
  * Refuses a request without a valid session, or with several: another page must not choose whose session this is. Later
- * steps get it from sessionOf.
+ * steps get it from callerOf.
  */
 export function requireSession({ findSessions, verifier }: RequireSessionDependencies): RequestHandler {
   return async function requireSession(req, res, next) {
     const [found, ...others] = await findSessions(req);
     if (found === undefined || others.length > 0) throw new ApiError('no_session');
-    setRequestSession(req, found);
-    verifier.watch(found.token, res);
+    const { session, token: secret } = found;
+    setCaller(req, { id: session.id, who: session.name, secret, session });
+    verifier.watch(secret, res);
     next();
   };
 }

@@ -1,8 +1,8 @@
 import express, { Router, type RequestHandler } from 'express';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { isCustomerId } from '../../redis/redis-keys.ts';
+import { callerOf } from '../access/caller.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
-import { sessionOf } from '../access/console-session.ts';
 import type { LiveFeed } from '../live/live-feed.ts';
 import { sendEvents } from '../live/send-events.ts';
 import { addressesRoutes } from './addresses.ts';
@@ -38,7 +38,8 @@ interface OperatorsApiDependencies extends ApiDependencies {
   logUnexpected: (error: unknown) => void;
 }
 
-const guardedRoutes: readonly Route[] = [
+export const apiRoutes: readonly Route[] = [
+  ...sessionRoutes,
   ...addressesRoutes,
   ...auditRoutes,
   ...bansRoutes,
@@ -55,8 +56,6 @@ const guardedRoutes: readonly Route[] = [
   ...usageRoutes,
 ];
 
-export const apiRoutes: readonly Route[] = [...sessionRoutes, ...guardedRoutes];
-
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { read, search, change, access, live, logUnexpected } = dependencies;
@@ -65,7 +64,7 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     search,
     change,
     access,
-    sendEvents: sendEvents(live, (req) => sessionOf(req).id),
+    sendEvents: sendEvents(live, (req) => callerOf(req).id),
     counts: createPlanCounts({ read }),
     readTraffic: createTrafficReader({ search }),
     adjustments: createUsageAdjustments({ change }),
@@ -77,14 +76,12 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     ({ serve }: Route): RequestHandler =>
     (req, res) =>
       serve(api, req, res);
-  for (const route of sessionRoutes) {
-    const checks =
-      route.operation.access === 'open'
-        ? [...access.open, express.json({ limit: maxCodeBody })]
-        : access.signedIn;
-    router[route.method](route.path, ...checks, serve(route));
+  const openRoutes = apiRoutes.filter(({ operation }) => operation.access === 'open');
+  const guardedRoutes = apiRoutes.filter((route) => !openRoutes.includes(route));
+  for (const route of openRoutes) {
+    router[route.method](route.path, ...access.open, express.json({ limit: maxCodeBody }), serve(route));
   }
-  router.use(access.guard, express.json({ limit: maxBody }));
+  router.use(access.guard(guardedRoutes), express.json({ limit: maxBody }));
   router.param('id', (_req, _res, next, id: string) => {
     // An operation that takes either would change the customer, and then there is no key to show.
     if (!keyIdPattern.test(id) || isCustomerId(id)) {

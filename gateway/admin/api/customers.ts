@@ -105,6 +105,7 @@ export const customersRoutes = [
   }),
   route.post('/customers/:customer/keys', {
     operationId: 'issueFurtherKey',
+    noun: 'keys',
     summary: 'Issue a further key of a customer, which shares its plan and limits',
     input: furtherKeyInput,
     ...issued,

@@ -3,16 +3,24 @@ import { consoleSessionId } from '../../operations/console-sessions.ts';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { planNamePattern } from '../../plans/plan-settings.ts';
 import { customerIdPattern } from '../../redis/redis-keys.ts';
+import { maxTokenRequests } from '../access/require-token.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Operation, Route } from './route.ts';
 
 const info = {
   title: "Operators' API of the animal store gateway",
   version: '1.0.0',
-  description: `The API of the console, on the admin port. \`ops console\` prints a link with a code that begins a session; every other
-call needs the session's cookie. A change needs two headers as well: \`Origin\`, with the address of the console itself, and
-\`X-CSRF-Token\`, with the token that \`GET /api/session\` returns. \`X-Change-Reason\`, percent-encoded UTF-8 of at most 100
-characters, says why; the audit log has it. A viewer's session may only read.
+  description: `For programs, such as a billing system, and for the console. It is on the admin port.
+
+A program sends \`Authorization: Bearer TOKEN\`, with a token of \`ops api-tokens issue\`. Each operation names the scope that it
+needs; a scope to write permits to read as well. Operations that name none are closed to tokens. A token has
+${maxTokenRequests} requests a minute at each gateway.
+
+The console uses a session instead: \`ops console\` prints a link with a code that begins one; every other call needs the
+session's cookie. A change needs two headers as well: \`Origin\`, with the address of the console itself, and
+\`X-CSRF-Token\`, with the token that \`GET /api/session\` returns. A viewer's session may only read.
+
+\`X-Change-Reason\`, percent-encoded UTF-8 of at most 100 characters, says why something is changed; the audit log has it.
 `,
 };
 
@@ -29,7 +37,42 @@ const pathParameters = {
   session: { component: 'SessionId', schema: { type: 'string', pattern: consoleSessionId.source } },
 };
 
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Chosen by the client, for this request alone. A repetition within a day gets the first response, with ' +
+    '`Idempotency-Replayed: true`, and makes nothing more. With another body it gets 422, and 409 while the first is under way.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+};
+
 type Json = { [name: string]: unknown };
+
+const header = (description: string, type: string) => ({ description, schema: { type } });
+
+const refusals: Record<string, { description: string; headers?: Json }> = {
+  Unauthorized: {
+    description: 'No valid token, and no session',
+    headers: { 'WWW-Authenticate': header('`Bearer`, for a request with a token', 'string') },
+  },
+  Forbidden: {
+    description: 'The token lacks the scope that the message names, or the session is a viewer’s',
+    headers: { 'WWW-Authenticate': header('`Bearer` with the scope that is needed', 'string') },
+  },
+  TooManyRequests: {
+    description: 'Too many requests of the token, or wrong tokens of the address',
+    headers: { 'Retry-After': header('Seconds to wait', 'integer') },
+  },
+  Error: { description: 'A refusal' },
+};
+
+const tokenRefusals = Object.fromEntries(
+  Object.entries({ 401: 'Unauthorized', 403: 'Forbidden', 429: 'TooManyRequests' }).map(([status, name]) => [
+    status,
+    { $ref: `#/components/responses/${name}` },
+  ]),
+);
 
 /** Builds the OpenAPI document of routes from their schemas. */
 export function describeApi(routes: readonly Route[]): object {
@@ -51,17 +94,25 @@ export function describeApi(routes: readonly Route[]): object {
           name: 'console-session',
           description: 'The name ends with the port if the console is reached without ADMIN_URL.',
         },
+        token: { type: 'http', scheme: 'bearer', description: 'A token of `ops api-tokens issue`.' },
       },
       schemas: schemas.components,
-      responses: { Error: response('A refusal', schemas.of(apiErrorSchema)) },
-      parameters: Object.fromEntries(
-        Object.entries(pathParameters).map(([name, { component, schema }]) => [
-          component,
-          { name, in: 'path', required: true, schema },
+      responses: Object.fromEntries(
+        Object.entries(refusals).map(([name, { description, headers }]) => [
+          name,
+          { ...response(description, schemas.of(apiErrorSchema)), ...(headers && { headers }) },
         ]),
       ),
+      parameters: {
+        ...Object.fromEntries(
+          Object.entries(pathParameters).map(([name, { component, schema }]) => [
+            component,
+            { name, in: 'path', required: true, schema },
+          ]),
+        ),
+        IdempotencyKey: idempotencyKey,
+      },
     },
-    security: [{ session: [] }],
   };
 }
 
@@ -74,7 +125,7 @@ function parametersOf(path: string): Json {
 
 function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) => Json): Json {
   return Object.fromEntries(
-    routes.map(({ method, operation }) => {
+    routes.map(({ method, operation, scope, isCreate }) => {
       const {
         operationId,
         summary,
@@ -90,10 +141,16 @@ function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) =>
           operationId,
           summary,
           ...(description === undefined ? {} : { description }),
-          ...(access === 'open' ? { security: [] } : {}),
+          security:
+            access === 'open' ? [] : [...(scope === undefined ? [] : [{ token: [scope] }]), { session: [] }],
+          ...(isCreate ? { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] } : {}),
           ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
           responses: {
-            [(operation.events ?? operation.text) ? 200 : status]: success(operation, schemaOf),
+            [(operation.events ?? operation.text ?? operation.streamed) ? 200 : status]: success(
+              operation,
+              schemaOf,
+            ),
+            ...(scope === undefined ? {} : tokenRefusals),
             default: { $ref: '#/components/responses/Error' },
           },
         },
@@ -123,7 +180,7 @@ function body(schema: Json, { example }: Operation): Json {
 }
 
 function success(operation: Operation, schemaOf: (schema: z.ZodType) => Json): Json {
-  const { responds, result, text = operation.events && 'text/event-stream' } = operation;
+  const { responds, streamed, result = streamed, text = operation.events && 'text/event-stream' } = operation;
   if (text !== undefined)
     return { description: responds, content: { [text]: { schema: { type: 'string' } } } };
   return result === undefined ? { description: responds } : response(responds, schemaOf(result));
@@ -141,7 +198,7 @@ function createSchemas(routes: readonly Route[]): { of(schema: z.ZodType): Json;
   const names = new Map<z.ZodType, string>([[apiErrorSchema, 'Error']]);
   const add = (schema: z.ZodType, name: string) => names.set(schema, names.get(schema) ?? name);
   for (const { method, operation } of routes) {
-    const { operationId, input, result, events = [] } = operation;
+    const { operationId, input, streamed, result = streamed, events = [] } = operation;
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
     if (input !== undefined) add(input, method === 'get' ? '' : `${name}Request`);
     for (const schema of result === undefined ? events : [result]) add(schema, `${name}Response`);

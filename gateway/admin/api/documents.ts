@@ -50,6 +50,7 @@ export function renderDocument(markdown: string, document: URL): string {
 export const documentsRoutes = [
   route.get('/documents', {
     operationId: 'getDocument',
+    noun: null,
     summary: 'A document for operators that comes with this version of the gateway',
     input: z.strictObject({ name: names }),
     responds: 'The document as HTML',

@@ -80,6 +80,7 @@ export const keysRoutes = [
   }),
   route.post('/keys/find', {
     operationId: 'findKey',
+    access: 'viewer',
     summary: 'Find a key by the key itself',
     description: 'A viewer may do this. The key is neither stored nor logged.',
     input: z.strictObject({
@@ -119,6 +120,7 @@ export const keysRoutes = [
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
   route.get('/key-plans', {
     operationId: 'listKeyPlans',
+    noun: 'plans',
     summary: 'Plans that a key can be on, with their limits in Redis',
     responds: 'All of them',
     result: listOf(keyPlanSchema),

@@ -37,6 +37,7 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
   return [
     route.post(`${path}/effect`, {
       operationId: ids.effect,
+      access: 'viewer',
       summary: `What another plan or other limits would do to the next request of ${one}`,
       description: 'Changes nothing, so a viewer may ask, too. Refused as the change itself would be.',
       input: limitsChangeInput,

@@ -6,6 +6,7 @@ import { route } from './route.ts';
 export const liveRoutes = [
   route.get('/live', {
     operationId: 'watchLive',
+    noun: null,
     summary: 'What happens now, as server-sent events',
     description:
       'First an event `history`, whose data is a list of LivePoint for the last five minutes at most, and then an event ' +

@@ -112,6 +112,7 @@ export const plansRoutes = [
   }),
   route.post('/plans/:name/effect', {
     operationId: 'previewPlanLimits',
+    access: 'viewer',
     summary: 'What limits would do if they were set now; changes nothing',
     input: z.strictObject(limits),
     example: { minute: 200, day: 10_000 },

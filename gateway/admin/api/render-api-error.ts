@@ -33,7 +33,7 @@ export function renderApiError({
 /** Errors of body-parser. */
 const bodyErrorSchema = z.object({ type: z.string(), status: z.int() });
 
-function toApiError(thrown: unknown): ApiError {
+export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof z.ZodError) return new ApiError('bad_request', { message: describeIssues(thrown) });
   if (thrown instanceof OvertakenChange)

@@ -1,12 +1,15 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { acceptedEncoding, encode } from '../../http/encoded-text.ts';
+import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
 import type { Traffic } from '../../operations/traffic.ts';
 import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import type { Counted, PlanCounts } from './plan-counts.ts';
+import { respondOnce } from './respond-once.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
+import type { UsageText } from './usage-download.ts';
 
 /** What openapi.yaml says of an operation. */
 export interface Operation<Input = unknown, Result = unknown> {
@@ -27,8 +30,12 @@ export interface Operation<Input = unknown, Result = unknown> {
   events?: readonly z.ZodType[];
   /** Media type of a response that is a text, which the handler streams. */
   text?: string;
-  /** `open`: without a session. `session`: also for a viewer, whose changes are refused otherwise. */
-  access?: 'open' | 'session';
+  /** A JSON response that the handler streams. */
+  streamed?: z.ZodType;
+  /** `open`: without a session. `viewer`: changes nothing that others see, so a viewer may call it as well as a GET. */
+  access?: 'open' | 'viewer';
+  /** First part of the scope that a token needs, by default that of the path; null closes the operation to tokens. */
+  noun?: string | null;
 }
 
 /** A range of the record of traffic: up to now, or a free one. */
@@ -49,8 +56,8 @@ export interface Api extends ApiDependencies {
   adjustments: UsageAdjustments;
   /** Use of all keys in the last months. */
   usageMonths: () => Promise<Counted<MonthUsage[]>>;
-  /** Streams the use of a month as CSV. */
-  downloadUsage: (res: Response, month: string) => Promise<void>;
+  /** Streams the use of all customers. */
+  downloadUsage: (res: Response, text: UsageText) => Promise<void>;
 }
 
 export interface Call<Input> {
@@ -71,11 +78,16 @@ export interface Route {
   /** As Express has it, below `/api`. */
   path: string;
   operation: Operation;
+  /** Whether a viewer may call it. */
+  isForViewers: boolean;
+  /** What a token needs; undefined if it is closed to tokens. */
+  scope: ApiScope | undefined;
+  /** Whether it makes something, which a repetition would make again without an Idempotency-Key. */
+  isCreate: boolean;
   serve: (api: Api, req: Request, res: Response) => Promise<void>;
 }
 
-const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
-type Method = (typeof methods)[number];
+type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
 
 /** Input of an operation that has none. */
 const ignored = z.custom<never>();
@@ -86,36 +98,56 @@ function routeOf(method: Method) {
     { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result>,
   ): Route {
     const { input: schema = ignored, result, status = result === undefined ? 204 : 200 } = operation;
-    const isStreamed = operation.events !== undefined || operation.text !== undefined;
+    const isStreamed = (operation.events ?? operation.text ?? operation.streamed) !== undefined;
+    const isCreate = method === 'post' && status === 201;
+    const isForViewers = method === 'get' || operation.access === 'viewer';
     return {
       method,
       path,
       operation,
+      isForViewers,
+      isCreate,
+      scope: scopeOf(path, operation, isForViewers),
       async serve(api, req, res) {
         const input = schema.parse(method === 'get' ? req.query : req.body);
         const [target = ''] = Object.values(req.params).map(String);
-        const value = await handle({ req, res, target, input }, api);
-        if (isStreamed) return;
-        res.status(status);
-        if (result === undefined) res.end();
-        else await sendJson(req, res, value);
+        const run = async () => handle({ req, res, target, input }, api);
+        if (isStreamed) return void (await run());
+        if (result === undefined) {
+          await run();
+          res.status(status).end();
+          return;
+        }
+        const toJson = async () => JSON.stringify(await run());
+        const json = isCreate ? await respondOnce({ req, res }, api, toJson) : await toJson();
+        await sendJson(req, res.status(status), json);
       },
     };
   };
 }
 
+/** @throws Error for a route that forgets its scope: it would be closed, or open, to tokens by accident */
+function scopeOf(path: string, { noun }: Pick<Operation, 'noun'>, reads: boolean): ApiScope | undefined {
+  if (noun === null) return undefined;
+  const scope = `${noun ?? path.split('/')[1]}:${reads ? 'read' : 'write'}`;
+  if (isApiScope(scope)) return scope;
+  throw new Error(
+    `${path} needs ${scope}: add it to apiScopes, or close the operation to tokens with noun: null`,
+  );
+}
+
 /** From this on, a response is compressed: an hour of traffic has 74 kB. Responses with secrets are shorter. */
 const minCompressed = 8192;
 
-async function sendJson(req: Request, res: Response, value: unknown): Promise<void> {
-  const text = JSON.stringify(value);
-  const encoding = text.length < minCompressed ? 'identity' : acceptedEncoding(req);
+async function sendJson(req: Request, res: Response, json: string): Promise<void> {
+  const encoding = json.length < minCompressed ? 'identity' : acceptedEncoding(req);
+  res.type('json');
   if (encoding === 'identity') {
-    res.json(value);
+    res.send(json);
     return;
   }
-  const { body } = await encode(text, encoding);
-  res.set({ 'Content-Encoding': encoding, Vary: 'Accept-Encoding' }).type('json').send(body);
+  const { body } = await encode(json, encoding);
+  res.set({ 'Content-Encoding': encoding, Vary: 'Accept-Encoding' }).send(body);
 }
 
 /** Describes and serves a route: `route.get('/bans', { … })`. */

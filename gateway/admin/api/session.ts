@@ -3,8 +3,7 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { findConsolePerson, redeemConsoleCode } from '../../operations/console-codes.ts';
 import { consoleRoles, createConsoleSessions, type BegunSession } from '../../operations/console-sessions.ts';
-import type { ConsoleAccess } from '../access/console-access.ts';
-import { requestSession, type RequestSession } from '../access/console-session.ts';
+import { requestSession, type RequestSession } from '../access/caller.ts';
 import { csrfTokenFor } from '../access/csrf-token.ts';
 import { ApiError } from './api-error.ts';
 import { route, type Api } from './route.ts';
@@ -37,6 +36,7 @@ export const sessionRoutes = [
   route.post('/session', {
     operationId: 'beginSession',
     summary: 'Sign in with the code of a link',
+    noun: null,
     access: 'open',
     input: signIn,
     responds: 'The session, whose cookie is set',
@@ -51,7 +51,7 @@ export const sessionRoutes = [
   route.get('/session', {
     operationId: 'getSession',
     summary: 'Who is signed in',
-    access: 'session',
+    noun: null,
     responds: 'The session of the cookie',
     result: sessionSchema,
     handle: ({ req }) => viewSession(requestSession(req)),
@@ -59,7 +59,8 @@ export const sessionRoutes = [
   route.delete('/session', {
     operationId: 'endSession',
     summary: 'Sign out',
-    access: 'session',
+    noun: null,
+    access: 'viewer',
     responds: 'The session is over',
     handle: async ({ req, res }, { change, access }) => {
       const { session, token } = requestSession(req);
@@ -70,24 +71,14 @@ export const sessionRoutes = [
   }),
 ];
 
-/** @throws ApiError too_many_requests, invalid_code */
-async function refuseCode(req: Request, { chargeWrongCode, clientAddress }: ConsoleAccess): Promise<never> {
-  const waitSeconds = await chargeWrongCode(clientAddress(req));
-  if (waitSeconds === undefined) throw new ApiError('invalid_code');
-  throw new ApiError('too_many_requests', {
-    message: `Too many wrong codes. Try again in ${waitSeconds} seconds.`,
-    headers: { 'Retry-After': String(waitSeconds) },
-  });
-}
-
-/** @throws ApiError conflict if the link would make somebody else of the person who is signed in */
+/** @throws ApiError too_many_requests, invalid_code; conflict if the link would make somebody else of the person who is signed in */
 async function redeem(
   req: Request,
   { code, replace }: z.infer<typeof signIn>,
   { read, access }: Api,
 ): Promise<BegunSession> {
   const person = await read((session) => findConsolePerson(session, code));
-  if (person === undefined) return refuseCode(req, access);
+  if (person === undefined) return access.refuseSecret(req, 'invalid_code');
   const current = await access.findSessions(req);
   const others = current.map(({ session }) => session.name).filter((name) => name !== person.name);
   if (others.length > 0 && !replace) {
@@ -98,7 +89,7 @@ async function redeem(
   const replaced = current.map(({ session }) => session);
   const begun = await read((session) => redeemConsoleCode(session, code, replaced));
   for (const { token } of current) access.forget(token);
-  return begun ?? refuseCode(req, access);
+  return begun ?? access.refuseSecret(req, 'invalid_code');
 }
 
 function viewSession({ session, token }: RequestSession): z.infer<typeof sessionSchema> {

@@ -6,7 +6,7 @@ import {
   createConsoleSessions,
   type ConsoleSession,
 } from '../../operations/console-sessions.ts';
-import { sessionOf } from '../access/console-session.ts';
+import { sessionOf } from '../access/caller.ts';
 import { ApiError } from './api-error.ts';
 import { changed, listOf } from './results.ts';
 import { route } from './route.ts';
@@ -35,6 +35,7 @@ const endedSessions = changed(
 export const sessionsRoutes = [
   route.get('/sessions', {
     operationId: 'listSessions',
+    noun: null,
     summary: 'People who are signed in, oldest session first',
     responds: 'All sessions that have not expired',
     result: listOf(listedSessionSchema),
@@ -46,6 +47,7 @@ export const sessionsRoutes = [
   }),
   route.delete('/sessions', {
     operationId: 'endOtherSessions',
+    noun: null,
     summary: 'Sign everybody out but the person who asks for it',
     responds: 'The sessions that have ended',
     result: endedSessions,
@@ -59,6 +61,7 @@ export const sessionsRoutes = [
   }),
   route.delete('/sessions/:session', {
     operationId: 'endSessionOf',
+    noun: null,
     summary: 'Sign a person out',
     responds: 'The session that has ended',
     result: endedSessions,

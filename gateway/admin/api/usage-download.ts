@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { daysOfMonth } from '../../operations/usage-months.ts';
-import { exportUsage, usageCsv } from '../../operations/usage-record.ts';
+import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import type { Api } from './route.ts';
@@ -11,10 +10,18 @@ import type { Api } from './route.ts';
 const maxDownloads = 2;
 const maxRestMs = 1000;
 
-/** Creates the download of the use of a month, which takes the memory of a page of keys. */
+/** A text with the use of all customers, which takes the memory of a page of them. */
+export interface UsageText {
+  contentType: string;
+  /** Under which a browser saves it; undefined for a response to a program. */
+  fileName?: string;
+  write: (session: Pick<Session, 'redis' | 'now'>) => AsyncIterable<string>;
+}
+
+/** Creates the download of such texts. */
 export function createUsageDownload({ read }: Pick<ApiDependencies, 'read'>): Api['downloadUsage'] {
   let running = 0;
-  return async function downloadUsage(res, month) {
+  return async function downloadUsage(res, { contentType, fileName, write }) {
     if (running === maxDownloads) {
       throw new ApiError('too_many_requests', {
         message: `${maxDownloads} downloads of this gateway are under way. Try again when one is complete.`,
@@ -25,12 +32,11 @@ export function createUsageDownload({ read }: Pick<ApiDependencies, 'read'>): Ap
     try {
       await read(async (session) => {
         res.set({
-          'Content-Type': 'text/csv; charset=utf-8',
-          'Content-Disposition': `attachment; filename="usage-${month}.csv"`,
+          'Content-Type': contentType,
+          ...(fileName === undefined ? {} : { 'Content-Disposition': `attachment; filename="${fileName}"` }),
           'Cache-Control': 'no-store',
         });
-        const rows = usageCsv(exportUsage(session, daysOfMonth(month), () => {}));
-        await pipeline(Readable.from(restAfterEach(rows)), res);
+        await pipeline(Readable.from(restAfterEach(write(session))), res);
       });
     } catch (error) {
       // The browser has left.

@@ -1,3 +1,5 @@
+import type { ApiScope } from '../../../gateway/operations/api-scopes.ts';
+import { issueApiToken } from '../../../gateway/operations/api-tokens.ts';
 import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
@@ -26,6 +28,12 @@ export interface ConsoleApi {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
 }
 
+/** A program that uses the operators' API with a token. */
+export interface ProgramApi extends Pick<ConsoleApi, 'send'> {
+  id: string;
+  token: string;
+}
+
 /** A gateway with its operators' API. */
 export interface ConsoleApiKit extends AsyncDisposable {
   kit: GatewayKit;
@@ -35,16 +43,22 @@ export interface ConsoleApiKit extends AsyncDisposable {
   makeCode(person?: SignIn): Promise<string>;
   /** Begins a session without a browser. */
   signIn(person?: SignIn): Promise<ConsoleApi>;
+  /** Issues a token. */
+  issueToken(scopes: readonly ApiScope[], options?: { name?: string; expiresAt?: Date }): Promise<ProgramApi>;
 }
 
 export async function startConsoleApi(env: Record<string, string> = {}): Promise<ConsoleApiKit> {
   const kit = await startGatewayKit(env);
   const origin = kit.gateway.adminUrl;
 
+  const sessionOf = (who: string) => ({
+    redis: kit.redis,
+    audit: createAuditLog({ redis: kit.redis, who }),
+    now: () => Date.now(),
+  });
+
   async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
-    const { redis } = kit;
-    const session = { redis, audit: createAuditLog({ redis, who: name }), now: () => Date.now() };
-    const { code } = await makeConsoleCode(session, { name, role });
+    const { code } = await makeConsoleCode(sessionOf(name), { name, role });
     recordSecrets(`#code=${code}`);
     return code;
   }
@@ -56,13 +70,25 @@ export async function startConsoleApi(env: Record<string, string> = {}): Promise
     async signIn(person = {}) {
       return signInWith(person.adminUrl ?? origin, await makeCode(person));
     },
+    async issueToken(scopes, { name, expiresAt = new Date(Date.now() + 3_600_000) } = {}) {
+      const wanted = { name: name ?? null, scopes, expiresAt };
+      const { id, token } = await issueApiToken(sessionOf('Ada'), wanted);
+      recordSecrets(token);
+      return { id, token, send: sendWithToken(origin, token) };
+    },
     [Symbol.asyncDispose]: () => kit[Symbol.asyncDispose](),
   };
 }
 
+/** Sends what a program sends: no Origin, no cookie. */
+export function sendWithToken(origin: string, token: string): ConsoleApi['send'] {
+  return (method, path, body, headers = {}) =>
+    request(origin, method, path, body, { Authorization: `Bearer ${token}`, ...headers });
+}
+
 /** Exchanges a code for a session. */
 export async function signInWith(origin: string, code: string): Promise<ConsoleApi> {
-  const begun = await request(origin, 'POST', '/api/session', { code });
+  const begun = await request(origin, 'POST', '/api/session', { code }, { Origin: origin });
   const cookie = begun.headers
     .getSetCookie()
     .map((text) => text.split(';')[0])
@@ -73,7 +99,12 @@ export async function signInWith(origin: string, code: string): Promise<ConsoleA
     cookie,
     csrfToken,
     send: (method, path, body, headers = {}) =>
-      request(origin, method, path, body, { Cookie: cookie, 'X-CSRF-Token': csrfToken, ...headers }),
+      request(origin, method, path, body, {
+        Origin: origin,
+        Cookie: cookie,
+        'X-CSRF-Token': csrfToken,
+        ...headers,
+      }),
   };
 }
 
@@ -87,7 +118,6 @@ async function request(
   const response = await fetch(origin + path, {
     method,
     headers: {
-      Origin: origin,
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...headers,
     },

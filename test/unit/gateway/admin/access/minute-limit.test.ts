@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createWrongCodeLimit } from '../../../../../gateway/admin/access/wrong-code-limit.ts';
+import { createMinuteLimit } from '../../../../../gateway/admin/access/minute-limit.ts';
 
-test('an address has ten wrong codes a minute, and uses up nothing of any other', async () => {
-  const charge = createWrongCodeLimit();
+test('an address has its limit a minute, and uses up nothing of any other', async () => {
+  const charge = createMinuteLimit(10);
   for (let attempt = 0; attempt < 10; attempt += 1) expect(await charge('10.0.0.1')).toBeUndefined();
   for (let attempt = 0; attempt < 200; attempt += 1) expect(await charge('10.0.0.1')).toBeGreaterThan(0);
   for (let address = 2; address < 200; address += 1)

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  findApiToken,
+  issueApiToken,
+  listApiTokens,
+  revokeApiToken,
+} from '../../gateway/operations/api-tokens.ts';
+import { hashSecret } from '../../gateway/operations/console-secret.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { contents } from '../support/kits/ops-kit.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+const [minuteMs, dayMs] = [60_000, 86_400_000];
+
+describe('tokens of the operators’ API', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+  beforeEach(() => redis.del(redisKeys.apiTokens, redisKeys.apiTokensSeen));
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const startMs = Date.now();
+  const session = (laterMs = 0) => ({
+    redis,
+    audit: createAuditLog({ redis, who: 'Grace' }),
+    now: () => startMs + laterMs,
+  });
+  const inDays = (days: number) => new Date(startMs + days * dayMs);
+  const issue = (days = 1, laterMs = 0) =>
+    issueApiToken(session(laterMs), { name: 'billing', scopes: ['keys:write'], expiresAt: inDays(days) });
+
+  test('one is found until it expires or is revoked, and only its hash is stored', async () => {
+    const { token, ...issued } = await issue();
+    expect(token).toMatch(/^ops_[\w-]{43}$/);
+    expect(issued).toMatchObject({ name: 'billing', scopes: ['keys:write'], createdBy: 'Grace' });
+    expect(await findApiToken(session(), token)).toEqual(issued);
+    expect(await findApiToken(session(dayMs - 1), token)).toEqual(issued);
+    expect(await findApiToken(session(dayMs), token)).toBeUndefined();
+    for (const other of ['', token.slice(0, -1), `${token}x`, token.toUpperCase(), hashSecret(token)]) {
+      expect(await findApiToken(session(), other)).toBeUndefined();
+    }
+    expect(JSON.stringify(await contents(redis))).not.toContain(token.slice(4));
+    expect(await revokeApiToken(session(), issued.id)).toEqual(issued);
+    expect(await findApiToken(session(), token)).toBeUndefined();
+    await expect(revokeApiToken(session(), issued.id)).rejects.toThrow('there is no token');
+  });
+
+  test('the list says when each was last used, to the minute, and keeps expired ones for a month', async () => {
+    const [first, second] = [await issue(1), await issue(2, 1)];
+    const seen = async () => (await listApiTokens(session())).map(({ lastUsedAt }) => lastUsedAt);
+    expect(await seen()).toEqual([null, null]);
+    for (const laterMs of [0, minuteMs - 1]) await findApiToken(session(laterMs), first.token);
+    await expect.poll(seen).toEqual([new Date(startMs).toISOString(), null]);
+    await findApiToken(session(minuteMs), first.token);
+    await expect.poll(seen).toEqual([new Date(startMs + minuteMs).toISOString(), null]);
+    expect(await listApiTokens(session(dayMs))).toMatchObject([
+      { id: first.id, state: 'expired' },
+      { id: second.id, state: 'valid' },
+    ]);
+    const third = await issue(40, 31 * dayMs + 1);
+    expect((await listApiTokens(session(31 * dayMs))).map(({ id }) => id)).toEqual([second.id, third.id]);
+  });
+
+  test('the lifetime is a year at most', async () => {
+    await expect(issue(0)).rejects.toThrow('is in the past');
+    await expect(issue(367)).rejects.toThrow('a year at most');
+    expect(await listApiTokens(session())).toEqual([]);
+  });
+
+  test('who has issued and revoked which is in the audit log, in the same step', async () => {
+    const { id } = await issue();
+    await revokeApiToken(session(), id);
+    const entries = (await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 2)).map(
+      ([, fields]) => fields,
+    );
+    expect(entries.map(([, who, , action, , target]) => [who, action, target])).toEqual([
+      ['Grace', 'api-tokens.revoke', id],
+      ['Grace', 'api-tokens.issue', id],
+    ]);
+    await redis.rename(redisKeys.audit, 'gw:kept');
+    await redis.set(redisKeys.audit, 'x');
+    await expect(issue()).rejects.toThrow('WRONGTYPE');
+    expect(await listApiTokens(session())).toEqual([]);
+    await redis.rename('gw:kept', redisKeys.audit);
+  });
+
+  test('tokens that are issued at once are all there', async () => {
+    const issued = await Promise.all([1, 2, 3].map(() => issue()));
+    expect(await listApiTokens(session())).toHaveLength(3);
+    for (const { token } of issued) expect(await findApiToken(session(), token)).toBeDefined();
+  });
+
+  test('records that were edited into something else are no tokens, and go with the next that is issued', async () => {
+    const { token } = await issue();
+    for (const text of ['', 'null', '{', '[]', '{"scopes":["keys:write"]}', '{"__proto__":{"scopes":[]}}']) {
+      await redis.hset(redisKeys.apiTokens, hashSecret(token), text);
+      expect(await findApiToken(session(), token)).toBeUndefined();
+      expect(await listApiTokens(session())).toEqual([]);
+    }
+    await issue();
+    expect(await redis.hlen(redisKeys.apiTokens)).toBe(1);
+    await redis.set(redisKeys.apiTokens, 'x');
+    for (const attempt of [
+      findApiToken(session(), token),
+      listApiTokens(session()),
+      revokeApiToken(session(), 'token_1'),
+      issue(),
+    ]) {
+      await expect(attempt).rejects.toThrow('gw:bearer-tokens is no longer a hash: delete it first');
+    }
+    await redis.del(redisKeys.apiTokens);
+    await redis.set(redisKeys.apiTokensSeen, 'x');
+    const again = await issue();
+    expect(await findApiToken(session(), again.token)).toBeDefined();
+  });
+});

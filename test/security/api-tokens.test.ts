@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiRoutes } from '../../gateway/admin/api/api.ts';
+import { apiScopes } from '../../gateway/operations/api-scopes.ts';
+import { revokeApiToken } from '../../gateway/operations/api-tokens.ts';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { send } from '../support/http/http.ts';
+import {
+  sendWithToken,
+  startConsoleApi,
+  type ApiResponse,
+  type ConsoleApiKit,
+} from '../support/kits/console-api-kit.ts';
+import { contents } from '../support/kits/ops-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+
+let api: ConsoleApiKit;
+
+beforeAll(async () => {
+  api = await startConsoleApi();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** Paths lead to nothing, so that what is permitted changes nothing, either. */
+const operations = apiRoutes
+  .filter(({ operation }) => operation.access !== 'open')
+  .map(({ method, path, scope, operation }) => ({
+    name: operation.operationId,
+    method: method.toUpperCase(),
+    path: `/api${path.replaceAll(/:\w+/g, 'x')}`,
+    scope,
+  }));
+const forTokens = operations.flatMap(({ scope, ...one }) => (scope === undefined ? [] : { ...one, scope }));
+
+function expectRefusal({ status, body, headers }: ApiResponse, expected: number, code: string): void {
+  expect(body).toEqual({ code, message: expect.any(String) as string, status: expected });
+  expect(status).toBe(expected);
+  expect(headers.get('WWW-Authenticate') === 'Bearer').toBe(expected === 401);
+}
+
+describe('scopes', () => {
+  test.each(forTokens)('$name needs $scope, and the refusal names it', async ({ method, path, scope }) => {
+    const [noun] = scope.split(':');
+    const others = apiScopes.filter(
+      (other) => !other.startsWith(`${noun}:`) || other === scope.replace('write', 'read'),
+    );
+    const lacking = scope.endsWith(':read') ? others.filter((other) => other !== scope) : others;
+    const body = method === 'GET' ? undefined : {};
+    const refused = await (await api.issueToken(lacking)).send(method, path, body);
+    expectRefusal(refused, 403, 'insufficient_scope');
+    expect(refused.body).toMatchObject({
+      message: expect.stringContaining(`needs the scope ${scope}.`) as string,
+    });
+    expect(refused.headers.get('WWW-Authenticate')).toBe(
+      `Bearer error="insufficient_scope", scope="${scope}"`,
+    );
+  });
+
+  test.each(forTokens.filter(({ method, path }) => method !== 'GET' && !path.includes('reset')))(
+    '$name is permitted with $scope, without Origin and without a token of a session',
+    async ({ method, path, scope }) => {
+      const response = await (await api.issueToken([scope])).send(method, path, { unknown: true });
+      // What is refused now is the input, or what the path names.
+      expect([400, 404, 422]).toContain(response.status);
+    },
+  );
+
+  test.each(operations.filter(({ scope }) => scope === undefined))(
+    '$name is closed to tokens, whatever their scopes',
+    async ({ method, path }) => {
+      const { send } = await api.issueToken(apiScopes);
+      expectRefusal(await send(method, path, method === 'GET' ? undefined : {}), 403, 'session_required');
+    },
+  );
+
+  test('a path that does not exist is not found', async () => {
+    const { send } = await api.issueToken(apiScopes);
+    for (const method of ['GET', 'POST']) {
+      expectRefusal(await send(method, '/api/nothing', method === 'GET' ? undefined : {}), 404, 'not_found');
+    }
+  });
+});
+
+describe('a token', () => {
+  const customer = { name: 'Shop', plan: 'pro' };
+
+  test('is the name in the audit log, with its id', async () => {
+    const named = await api.issueToken(['customers:write'], { name: 'billing' });
+    const unnamed = await api.issueToken(['customers:write']);
+    for (const { send } of [named, unnamed]) {
+      const made = await send('POST', '/api/customers', customer, { 'X-Change-Reason': 'checkout%207' });
+      expect(made).toMatchObject({ status: 201, body: customer });
+    }
+    expect(await readAudit(api.kit.redis, 2)).toMatchObject([
+      { who: `billing (${named.id})`, action: 'customers.create', reason: 'checkout 7' },
+      { who: unnamed.id, action: 'customers.create' },
+    ]);
+  });
+
+  test('counts alone: a cookie beside it adds nothing and takes nothing away', async () => {
+    const [operator, viewer] = [await api.signIn(), await api.signIn({ role: 'viewer' })];
+    const reader = await api.issueToken(['customers:read']);
+    const writer = await api.issueToken(['customers:write']);
+    const create = (send: typeof reader.send, cookie: string, csrfToken: string) =>
+      send('POST', '/api/customers', customer, {
+        Cookie: cookie,
+        'X-CSRF-Token': csrfToken,
+        Origin: api.origin,
+      });
+    const { cookie, csrfToken } = operator;
+    expectRefusal(await create(reader.send, cookie, csrfToken), 403, 'insufficient_scope');
+    expectRefusal(await create(sendWithToken(api.origin, 'wrong'), cookie, csrfToken), 401, 'invalid_token');
+    expect((await create(writer.send, viewer.cookie, viewer.csrfToken)).status).toBe(201);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['another scheme', 'Basic b3BzOng='],
+    ['no token', 'Bearer'],
+    ['a wrong token', `Bearer ops_${'x'.repeat(43)}`],
+    ['a long text', `Bearer ${'x'.repeat(5000)}`],
+    ['two tokens', `Bearer ops_${'x'.repeat(43)} ops_${'y'.repeat(43)}`],
+  ])('that is %s is refused', async (_, authorization) => {
+    const sendAs = sendWithToken(api.origin, '');
+    const response = await sendAs('GET', '/api/plans', undefined, { Authorization: authorization });
+    expectRefusal(response, 401, 'invalid_token');
+  });
+
+  test('is over at once when it is revoked or expires', async () => {
+    const { redis } = api.kit;
+    const session = { redis, audit: createAuditLog({ redis, who: 'Ada' }), now: Date.now };
+    const [revoked, expired] = [await api.issueToken(['plans:read']), await api.issueToken(['plans:read'])];
+    for (const { send } of [revoked, expired]) expect((await send('GET', '/api/plans')).status).toBe(200);
+    await revokeApiToken(session, revoked.id);
+    for (const [field, text] of Object.entries(await redis.hgetall(redisKeys.apiTokens))) {
+      const record = JSON.parse(text) as { id: string };
+      const expiresAt = new Date(Date.now() - 1).toISOString();
+      if (record.id === expired.id)
+        await redis.hset(redisKeys.apiTokens, field, JSON.stringify({ ...record, expiresAt }));
+    }
+    for (const { send } of [revoked, expired]) {
+      expectRefusal(await send('GET', '/api/plans'), 401, 'invalid_token');
+    }
+  });
+
+  test('has 600 requests a minute, and takes nothing from others', async () => {
+    const [busy, other] = [await api.issueToken(['plans:read']), await api.issueToken(['plans:read'])];
+    const responses = [];
+    for (let batch = 0; batch < 30; batch += 1) {
+      responses.push(
+        ...(await Promise.all(Array.from({ length: 20 }, () => busy.send('GET', '/api/key-plans')))),
+      );
+    }
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    const refused = await busy.send('GET', '/api/key-plans');
+    expectRefusal(refused, 429, 'too_many_requests');
+    const waitSeconds = Number(refused.headers.get('Retry-After'));
+    expect(waitSeconds).toBeGreaterThan(0);
+    expect(waitSeconds).toBeLessThanOrEqual(60);
+    expect((await other.send('GET', '/api/key-plans')).status).toBe(200);
+  });
+});
+
+test('wrong tokens are limited by address, and leave a trace; a right one works at any time', async () => {
+  await using other = await startGateway({
+    REDIS_URL: api.kit.server.url,
+    PETS_SERVICE_URL: api.kit.upstream.url,
+  });
+  const { token } = await api.issueToken(['plans:read']);
+  const wrong = sendWithToken(other.adminUrl, `ops_${'x'.repeat(43)}`);
+  const statuses = [];
+  for (let attempt = 0; attempt < 12; attempt += 1) statuses.push((await wrong('GET', '/api/plans')).status);
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
+  expect(Number((await wrong('GET', '/api/plans')).headers.get('Retry-After'))).toBeGreaterThan(0);
+  expect((await sendWithToken(other.adminUrl, token)('GET', '/api/key-plans')).status).toBe(200);
+  const { text } = await send(`${other.adminUrl}/metrics`);
+  expect(text).toContain('gateway_console_refusals_total{code="invalid_token"} 10');
+  expect(other.output()).toContain('"code":"invalid_token"');
+});
+
+test('no token gets into logs, metrics, responses or Redis', async () => {
+  const { token, send: sendAs } = await api.issueToken(['customers:write']);
+  await sendAs('POST', '/api/customers', { name: token, plan: 'nothing' });
+  await sendAs('POST', '/api/plans', {});
+  await sendAs('GET', `/api/customers/${token}`);
+  recordSecrets(token);
+  const { text } = await send(`${api.origin}/metrics`);
+  for (const where of [api.kit.gateway.output(), text, JSON.stringify(await contents(api.kit.redis))])
+    expect(where).not.toContain(token.slice(4));
+});
