@@ -165,7 +165,8 @@ function createJourney(
   upstreams: readonly ServiceUpstream[],
 ): Express {
   const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
-  const { apiKeys, lookUpUsage, publicAddress } = parts;
+  const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
+  const { spans, logRequest, metrics } = parts;
   const { basePath, basePaths } = api;
   const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const { request, response } = parts.prototypes;
@@ -178,8 +179,8 @@ function createJourney(
       assignRequestId(),
       setSecurityHeaders(),
       matchRoute(api, docs),
-      traceRequest(parts),
-      recordAccess({ ...parts, services }),
+      traceRequest({ spans, isProxy }),
+      recordAccess({ services, logRequest, metrics }),
       ...allowOrigins({ ...parts, api }),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
@@ -187,12 +188,15 @@ function createJourney(
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePaths, enforceQuota({ ...parts, serviceUse })),
+      underPath(
+        basePaths,
+        enforceQuota({ apiKeys, quota, refuseAnonymous, hotKeys, keyUse, serviceUse, usageReports, metrics }),
+      ),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(parts.takeLargeBodySlot),
-      proxyToService({ ...parts, upstreams }),
+      proxyToService({ upstreams, isProxy, publicAddress, spans }),
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
@@ -201,7 +205,7 @@ function createJourney(
 
 /** What the steps need whatever the services are: a reload keeps it. */
 function createParts(dependencies: GatewayDependencies) {
-  const { redis, gate, plans, spans, busyAddresses, metrics } = dependencies;
+  const { redis, gate, plans, spans, busyAddresses, refusedUse, metrics, now } = dependencies;
   const apiKeys = createApiKeyCache(dependencies);
   const { decide, giveBack } = createQuota({
     ...dependencies,
@@ -225,7 +229,7 @@ function createParts(dependencies: GatewayDependencies) {
     quota,
     addressLimit,
     observeAddressRefusal,
-    refuseAnonymous: createRefuseAnonymous({ ...dependencies, addressLimit, observeAddressRefusal }),
+    refuseAnonymous: createRefuseAnonymous({ addressLimit, observeAddressRefusal, refusedUse, now }),
     lookUpUsage: createUsageLookup(dependencies),
     takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
     isProxy,

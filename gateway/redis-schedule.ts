@@ -1,17 +1,10 @@
 import type { Logger } from 'pino';
 import type { LostKeys } from './api-keys/lost-keys.ts';
 import { defaultKeyPrefix, keyPrefix } from './config/key-prefix.ts';
-import type { KeptUsage } from './kept-usage.ts';
 import type { InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { BusyAddresses } from './quota/busy-addresses.ts';
-import type { HotKeys } from './quota/hot-keys.ts';
 import type { Instances } from './quota/instances.ts';
-import type { KeyUseReports } from './quota/key-use.ts';
-import type { KeysInUse } from './quota/keys-in-use.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
-import type { ServiceUseReports } from './quota/service-use.ts';
-import type { UsageReports } from './quota/usage-reports.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { publishKeyPrefix } from './redis/published-key-prefix.ts';
 import type { RedisClient } from './redis/redis-client.ts';
@@ -19,6 +12,7 @@ import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import type { RedisGate } from './redis/redis-gate.ts';
 import { readRedisMemory } from './redis/redis-memory.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
+import type { Reports } from './reports.ts';
 
 /** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
 const refreshMs = 500;
@@ -38,17 +32,10 @@ interface RedisScheduleDependencies {
   /** Whether the gateway runs this Redis itself, and has logged how it keeps its data. */
   isPrivate: boolean;
   gate: RedisGate;
-  /** Settings that operators may change at any time. */
-  settings: readonly { refresh(): Promise<void> }[];
+  /** Reads what operators may change at any time. */
+  refreshSettings: () => Promise<void>;
   instances: Instances;
-  usageReports: UsageReports;
-  keptUsage: KeptUsage;
-  hotKeys: HotKeys;
-  busyAddresses: BusyAddresses;
-  keyUse: KeyUseReports;
-  refusedUse: KeyUseReports;
-  serviceUse: ServiceUseReports;
-  keysInUse: KeysInUse;
+  reports: Reports;
   lostKeys: LostKeys;
   invalidValues: InvalidValues;
   metrics: Metrics;
@@ -57,13 +44,14 @@ interface RedisScheduleDependencies {
 
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
-  const { redis, isPrivate, gate, settings, instances, usageReports, keptUsage } = dependencies;
-  const { hotKeys, busyAddresses, keyUse, refusedUse, serviceUse, keysInUse, lostKeys } = dependencies;
+  const { redis, isPrivate, gate, refreshSettings, instances, lostKeys } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
+  const { usageReports, keptUsage, hotKeys, busyAddresses, keyUse, refusedUse, serviceUse, keysInUse } =
+    dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await Promise.all(settings.map((setting) => setting.refresh()));
+    await refreshSettings();
     // After the settings were read, so that it publishes what is in force.
     await ignoreWrongTypes([instances.announce()]);
   }

@@ -1,65 +1,18 @@
-import { hostname } from 'node:os';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { createLostKeys, type LostKeys } from './api-keys/lost-keys.ts';
-import { withoutCredentials } from './config/redis-url.ts';
-import { createKeptUsage } from './kept-usage.ts';
-import { showPlanLimits } from './known-series.ts';
-import type { SomeLimits } from './limits/limits.ts';
-import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
+import { createLostKeys } from './api-keys/lost-keys.ts';
+import { createLiveSettings } from './live-settings.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
-import { createPlans, type Plans } from './plans/plans.ts';
-import { createAddressBlocks, type AddressBlocks } from './quota/address-blocks.ts';
-import { banPolicySetting, type LiveBanPolicy } from './quota/ban-policy.ts';
-import { createBusyAddresses, type BusyAddresses } from './quota/busy-addresses.ts';
-import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
-import { createInstances, type EndCause, type Instances } from './quota/instances.ts';
-import { createKeyUseReports, createRefusedUseReports, type KeyUseReports } from './quota/key-use.ts';
-import { countInFleet, createKeysInUse } from './quota/keys-in-use.ts';
-import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import { createServiceUseReports, type ServiceUseReports } from './quota/service-use.ts';
-import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
-import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
+import { createInstances, type EndCause } from './quota/instances.ts';
+import { createLocalQuota } from './quota/local-quota.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
-import { createOthersReader, mergeEnforced } from './redis/enforced-settings.ts';
-import { createHashReader } from './redis/hash-reader.ts';
-import { createLiveSetting } from './redis/live-setting.ts';
-import {
-  countLocalModeSeconds,
-  createLocalModeTimes,
-  type LocalModeTimes,
-} from './redis/local-mode-times.ts';
-import { createRedis, type RedisClient } from './redis/redis-client.ts';
+import { countLocalModeSeconds, createLocalModeTimes } from './redis/local-mode-times.ts';
+import { createRedis } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
-import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
+import { createRedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
+import { createReports } from './reports.ts';
 import { createTrafficReporter } from './traffic/traffic-reporter.ts';
-
-/** Redis, what is read from it continually, and what replaces it during an outage. */
-export interface RedisState {
-  redis: RedisClient;
-  gate: RedisGate;
-  plans: Plans;
-  banPolicy: LiveBanPolicy;
-  usagePolicy: LiveUsagePolicy;
-  addressBlocks: AddressBlocks;
-  instances: Instances;
-  local: LocalQuota;
-  usageReports: UsageReports;
-  hotKeys: HotKeys;
-  busyAddresses: BusyAddresses;
-  keyUse: KeyUseReports;
-  refusedUse: KeyUseReports;
-  serviceUse: ServiceUseReports;
-  invalidValues: InvalidValues;
-  localMode: LocalModeTimes;
-  lostKeys: LostKeys;
-  /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
-  waitUntilOpen(timeoutMs: number): Promise<boolean>;
-  /** Reports pending counts and disconnects. */
-  close(cause?: EndCause): Promise<void>;
-}
 
 interface RedisStateDependencies {
   url: string;
@@ -76,58 +29,23 @@ interface RedisStateDependencies {
   now: () => number;
 }
 
-export function createRedisState(dependencies: RedisStateDependencies): RedisState {
-  const { url, isPrivate, dataDirectory, log, metrics, readStatus, onReloadRequest, now } = dependencies;
+export type RedisState = ReturnType<typeof createRedisState>;
+
+/** Redis, what is read from it continually, and what replaces it during an outage. */
+export function createRedisState(dependencies: RedisStateDependencies) {
+  const { url, isPrivate, log, metrics, readStatus, onReloadRequest, now } = dependencies;
   const redis = createRedis(url, log);
-  const invalidValues = createInvalidValues({
-    log,
-    setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
-  });
   const clock = createRedisClock({ redis, now });
-  const local = createLocalQuota({ now: clock.now });
-  const hashes = createHashReader(redis);
-  const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
-  const onLimits = (plan: string, limits: SomeLimits) => showPlanLimits(metrics, plan, limits);
-  const plans = createPlans({ ...live, now, onLimits });
-  const banPolicy = createLiveSetting({ ...live, setting: banPolicySetting });
-  const usagePolicy = createLiveSetting({ ...live, setting: usageSetting });
-  const addressBlocks = createAddressBlocks({ hashes, invalidValues, now: clock.now });
-  const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
-  // Gateways on other Redis servers may have the same directory. The port of a private one changes.
-  const redisName = isPrivate ? 'private' : encodeURIComponent(withoutCredentials(url)).slice(0, 200);
-  const keptUsage = createKeptUsage({
-    redis,
-    directory: join(dataDirectory, 'kept-usage', redisName),
-    usagePolicy,
-    usageReports,
-    log,
-    now: clock.now,
-  });
+  const settings = createLiveSettings({ redis, log, metrics, now, redisNow: clock.now });
+  const { enforced, usagePolicy, invalidValues } = settings;
+  const reports = createReports({ ...dependencies, redis, usagePolicy, now: clock.now });
+  const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
   const lostKeys = createLostKeys({
     redis,
     log,
     onCount: (lost) => metrics.lostKeys.set(lost),
     now: clock.now,
   });
-  let keysCounted: Promise<unknown> = Promise.resolve();
-  const keysInUse = createKeysInUse((plan, counts, keys) => {
-    const counted = countInFleet(redis, plan, keys, clock.now())
-      // Without Redis, what this process has seen.
-      .catch(() => counts)
-      .then(({ active, refused }) => {
-        metrics.activeKeys.set({ plan }, active);
-        metrics.refusedKeys.set({ plan }, refused);
-      });
-    keysCounted = Promise.all([keysCounted, counted]);
-  });
-  const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
-  const busyAddresses = createBusyAddresses({ redis, now: clock.now });
-  const keyUse = createKeyUseReports({ redis, now: clock.now, gateway: hostname() });
-  const refusedUse = createRefusedUseReports({ redis, now: clock.now });
-  const serviceUse = createServiceUseReports({ redis, usagePolicy, now: clock.now });
-  const enforced = () =>
-    mergeEnforced([plans, banPolicy, usagePolicy].map((settings) => settings.enforced()));
-  const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
 
   metrics.localMode.set(1);
   const localMode = createLocalModeTimes(clock.now);
@@ -152,20 +70,14 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     log,
   });
 
+  const { refreshSettings } = settings;
   const schedule = startRedisSchedule({
     redis,
     isPrivate,
     gate,
-    settings: [plans, banPolicy, usagePolicy, addressBlocks],
+    refreshSettings,
     instances,
-    usageReports,
-    keptUsage,
-    hotKeys,
-    busyAddresses,
-    keyUse,
-    refusedUse,
-    serviceUse,
-    keysInUse,
+    reports,
     lostKeys,
     invalidValues,
     metrics,
@@ -175,38 +87,28 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   return {
     redis,
     gate,
-    plans,
-    banPolicy,
-    usagePolicy,
-    addressBlocks,
+    ...settings,
+    ...reports,
     instances,
-    local,
-    usageReports,
-    hotKeys,
-    busyAddresses,
-    keyUse,
-    refusedUse,
-    serviceUse,
-    invalidValues,
+    local: createLocalQuota({ now: clock.now }),
     localMode,
     lostKeys,
-    async waitUntilOpen(timeoutMs) {
+    /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
+    async waitUntilOpen(timeoutMs: number): Promise<boolean> {
       const deadline = now() + timeoutMs;
       while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
       return gate.open;
     },
-    async close(cause) {
+    /** Reports pending counts and disconnects. */
+    async close(cause?: EndCause): Promise<void> {
       localModeSeconds.stop();
       schedule.stop();
       if (gate.open) {
         await instances.leave(cause);
-        await usageReports.report().catch(() => {});
-        await Promise.all([refusedUse.report(), keyUse.report(true), serviceUse.report(true)]);
-        keysInUse.endMinute();
-        await keysCounted;
+        await reports.reportAll();
       }
       await trafficReporter.close();
-      await keptUsage.keep();
+      await reports.keptUsage.keep();
       gate.close();
       redis.disconnect();
     },

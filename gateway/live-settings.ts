@@ -1,0 +1,53 @@
+import type { Logger } from 'pino';
+import { showPlanLimits } from './known-series.ts';
+import type { SomeLimits } from './limits/limits.ts';
+import { createInvalidValues } from './observability/invalid-values.ts';
+import type { Metrics } from './observability/metrics.ts';
+import { createPlans } from './plans/plans.ts';
+import { createAddressBlocks } from './quota/address-blocks.ts';
+import { banPolicySetting } from './quota/ban-policy.ts';
+import { usageSetting } from './quota/usage-policy.ts';
+import { createOthersReader, mergeEnforced } from './redis/enforced-settings.ts';
+import { createHashReader } from './redis/hash-reader.ts';
+import { createLiveSetting } from './redis/live-setting.ts';
+import type { RedisClient } from './redis/redis-client.ts';
+
+interface LiveSettingsDependencies {
+  redis: RedisClient;
+  log: Logger;
+  metrics: Metrics;
+  /** Of this machine. */
+  now: () => number;
+  /** By Redis' clock. */
+  redisNow: () => number;
+}
+
+export type LiveSettings = ReturnType<typeof createLiveSettings>;
+
+/** What operators may set in Redis at any time, as it is in force. */
+export function createLiveSettings({ redis, log, metrics, now, redisNow }: LiveSettingsDependencies) {
+  const invalidValues = createInvalidValues({
+    log,
+    setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
+  });
+  const hashes = createHashReader(redis);
+  const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
+  const onLimits = (plan: string, limits: SomeLimits) => showPlanLimits(metrics, plan, limits);
+  const plans = createPlans({ ...live, now, onLimits });
+  const banPolicy = createLiveSetting({ ...live, setting: banPolicySetting });
+  const usagePolicy = createLiveSetting({ ...live, setting: usageSetting });
+  const addressBlocks = createAddressBlocks({ hashes, invalidValues, now: redisNow });
+  const settings = [plans, banPolicy, usagePolicy];
+  return {
+    plans,
+    banPolicy,
+    usagePolicy,
+    addressBlocks,
+    invalidValues,
+    /** What other gateways may take over from this one. */
+    enforced: () => mergeEnforced(settings.map((setting) => setting.enforced())),
+    async refreshSettings(): Promise<void> {
+      await Promise.all([...settings, addressBlocks].map((setting) => setting.refresh()));
+    },
+  };
+}

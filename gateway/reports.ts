@@ -1,0 +1,70 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { withoutCredentials } from './config/redis-url.ts';
+import { createKeptUsage } from './kept-usage.ts';
+import type { Metrics } from './observability/metrics.ts';
+import { createBusyAddresses } from './quota/busy-addresses.ts';
+import { createHotKeys } from './quota/hot-keys.ts';
+import { createKeyUseReports, createRefusedUseReports } from './quota/key-use.ts';
+import { countInFleet, createKeysInUse } from './quota/keys-in-use.ts';
+import { createServiceUseReports } from './quota/service-use.ts';
+import type { LiveUsagePolicy } from './quota/usage-policy.ts';
+import { createUsageReports } from './quota/usage-reports.ts';
+import type { RedisClient } from './redis/redis-client.ts';
+
+interface ReportsDependencies {
+  url: string;
+  /** Whether the gateway runs this Redis itself. */
+  isPrivate: boolean;
+  dataDirectory: string;
+  redis: RedisClient;
+  usagePolicy: LiveUsagePolicy;
+  metrics: Metrics;
+  log: Logger;
+  /** By Redis' clock. */
+  now: () => number;
+}
+
+export type Reports = ReturnType<typeof createReports>;
+
+/** What this process counts beside the quotas, and adds to that of others from time to time. */
+export function createReports(dependencies: ReportsDependencies) {
+  const { url, isPrivate, dataDirectory, redis, metrics, now } = dependencies;
+  // Gateways on other Redis servers may have the same directory. The port of a private one changes.
+  const redisName = isPrivate ? 'private' : encodeURIComponent(withoutCredentials(url)).slice(0, 200);
+  const usageReports = createUsageReports(dependencies);
+  const directory = join(dataDirectory, 'kept-usage', redisName);
+  const keptUsage = createKeptUsage({ ...dependencies, directory, usageReports });
+  let keysCounted: Promise<unknown> = Promise.resolve();
+  const keysInUse = createKeysInUse((plan, counts, keys) => {
+    const counted = countInFleet(redis, plan, keys, now())
+      // Without Redis, what this process has seen.
+      .catch(() => counts)
+      .then(({ active, refused }) => {
+        metrics.activeKeys.set({ plan }, active);
+        metrics.refusedKeys.set({ plan }, refused);
+      });
+    keysCounted = Promise.all([keysCounted, counted]);
+  });
+  const keyUse = createKeyUseReports({ redis, now, gateway: hostname() });
+  const refusedUse = createRefusedUseReports(dependencies);
+  const serviceUse = createServiceUseReports(dependencies);
+  return {
+    usageReports,
+    keptUsage,
+    keysInUse,
+    hotKeys: createHotKeys({ redis, now, keysInUse }),
+    busyAddresses: createBusyAddresses(dependencies),
+    keyUse,
+    refusedUse,
+    serviceUse,
+    /** The last report. Never rejects. */
+    async reportAll(): Promise<void> {
+      await usageReports.report().catch(() => {});
+      await Promise.all([refusedUse.report(), keyUse.report(true), serviceUse.report(true)]);
+      keysInUse.endMinute();
+      await keysCounted;
+    },
+  };
+}
