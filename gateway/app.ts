@@ -169,6 +169,8 @@ function createJourney(
   const { spans, logRequest, metrics } = parts;
   const { basePath, basePaths } = api;
   const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
+  const decides = { apiKeys, quota, refuseAnonymous };
+  const counts = { hotKeys, keyUse, serviceUse, usageReports };
   const { request, response } = parts.prototypes;
   const app = Object.assign(createApp(), { request, response });
 
@@ -188,10 +190,7 @@ function createJourney(
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(
-        basePaths,
-        enforceQuota({ apiKeys, quota, refuseAnonymous, hotKeys, keyUse, serviceUse, usageReports, metrics }),
-      ),
+      underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics })),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),
