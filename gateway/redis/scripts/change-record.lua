@@ -1,4 +1,5 @@
 -- include: clock.lua
+-- include: fields.lua
 --[[
 Changes the record of a customer, or of one of its API keys, or both, and raises the rev of the customer, so that every gateway
 reads them again on the next request of any of its keys. The rev becomes at least the time in Unix ms, so that a change is newer
@@ -22,17 +23,8 @@ local rev = redis.call('HGET', customer, 'rev') or '0'
 if ARGV[1] ~= '' and rev ~= ARGV[1] or ARGV[4] == '1' and redis.call('EXISTS', key) == 1 then
   return 0
 end
-local function write(hash, first, last)
-  for index = first, last, 2 do
-    if ARGV[index + 1] == '' then
-      redis.call('HDEL', hash, ARGV[index])
-    else
-      redis.call('HSET', hash, ARGV[index], ARGV[index + 1])
-    end
-  end
-end
 local firstOfKey = 6 + 2 * tonumber(ARGV[5])
-write(customer, 6, firstOfKey - 1)
+writeFields(customer, ARGV, 6, firstOfKey - 1)
 local now = nowMs()
 -- Read again: an import writes the rev of its file.
 local changed = math.max(wholeNumber(redis.call('HGET', customer, 'rev')) + 1, now)
@@ -44,7 +36,7 @@ end
 if not key then
   return changed
 end
-write(key, firstOfKey, #ARGV)
+writeFields(key, ARGV, firstOfKey, #ARGV)
 local id = redis.call('HGET', key, 'id')
 if id then
   redis.call('SADD', KEYS[3], id)

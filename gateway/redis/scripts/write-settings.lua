@@ -1,3 +1,4 @@
+-- include: fields.lua
 --[[
 Writes several hashes of settings and the set of plan names, or nothing if one of the hashes was changed since it was read.
 
@@ -29,13 +30,8 @@ local added, removed, written = nextList(), nextList(), {}
 for index = 2, #KEYS do
   local expected = nextList()
   written[index] = nextList()
-  if 2 * redis.call('HLEN', KEYS[index]) ~= #expected then
+  if not hasFields(KEYS[index], expected, 1, #expected) then
     return 0
-  end
-  for field = 1, #expected, 2 do
-    if redis.call('HGET', KEYS[index], expected[field]) ~= expected[field + 1] then
-      return 0
-    end
   end
 end
 
@@ -46,13 +42,6 @@ for _, name in ipairs(removed) do
   redis.call('SREM', KEYS[1], name)
 end
 for index = 2, #KEYS do
-  local fields = written[index]
-  for field = 1, #fields, 2 do
-    if fields[field + 1] == '' then
-      redis.call('HDEL', KEYS[index], fields[field])
-    else
-      redis.call('HSET', KEYS[index], fields[field], fields[field + 1])
-    end
-  end
+  writeFields(KEYS[index], written[index], 1, #written[index])
 end
 return 1
