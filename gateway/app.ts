@@ -166,7 +166,7 @@ function createJourney(
 ): Express {
   const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
-  const { spans, logRequest, metrics } = parts;
+  const { corsOrigins, compression, spans, logRequest, metrics } = parts;
   const { basePath, basePaths } = api;
   const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const decides = { apiKeys, quota, refuseAnonymous };
@@ -183,7 +183,7 @@ function createJourney(
       matchRoute(api, docs),
       traceRequest({ spans, isProxy }),
       recordAccess({ services, logRequest, metrics }),
-      ...allowOrigins({ ...parts, api }),
+      ...allowOrigins({ corsOrigins, api, publicAddress }),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
       serveDocs(docs, api),
@@ -195,7 +195,7 @@ function createJourney(
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(parts.takeLargeBodySlot),
-      proxyToService({ upstreams, isProxy, publicAddress, spans }),
+      proxyToService({ upstreams, isProxy, publicAddress, compression, spans }),
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
