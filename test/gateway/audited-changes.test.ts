@@ -12,7 +12,7 @@ import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { startRedisRelay } from '../support/stores/redis-relay.ts';
+import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 describe('a change and its entry in the audit log are one step', () => {
@@ -35,6 +35,10 @@ describe('a change and its entry in the audit log are one step', () => {
     audit: createAuditLog({ redis: client, who: 'tests' }),
     now: Date.now,
   });
+
+  /** The embedded Redis asks for a password. */
+  const connectThrough = ({ port }: RedisRelay) =>
+    connectRedis(Object.assign(new URL(server.url), { port }).href);
 
   async function changesTo(plan: string, minute: number) {
     const wanted = settingsOf({ plans: { [plan]: { minute, day: 900 } } });
@@ -68,7 +72,7 @@ describe('a change and its entry in the audit log are one step', () => {
 
   test('a rotation whose reply was lost was made: its key is returned', async () => {
     await using relay = await startRedisRelay(server.port);
-    const relayed = await connectRedis(relay.url);
+    const relayed = await connectThrough(relay);
     const { store, issue } = keyIssuer(redis);
     const { id } = await issue();
     relay.loseReplyTo('keys.rotate');
@@ -81,7 +85,7 @@ describe('a change and its entry in the audit log are one step', () => {
 
   test('a rotation during which Redis was lost says how to go on, and the next one as well', async () => {
     await using relay = await startRedisRelay(server.port);
-    const relayed = await connectRedis(relay.url);
+    const relayed = await connectThrough(relay);
     const { store, issue } = keyIssuer(redis);
     const { id } = await issue();
     const session = sessionOf(relayed);
@@ -106,7 +110,7 @@ describe('a change and its entry in the audit log are one step', () => {
 
   test('a change whose reply was lost has an entry', async () => {
     await using relay = await startRedisRelay(server.port);
-    const relayed = await connectRedis(relay.url);
+    const relayed = await connectThrough(relay);
     await redis.hset(redisKeys.plan('cut'), { minute: 10, day: 900 });
     const set = (minute: number) => setPlan(sessionOf(relayed), 'cut', { minute }, false);
     // Redis knows the script from then on, so that the reply is not that it does not.

@@ -53,9 +53,13 @@ function reasonsOf(test: TestCase): string[] {
   const missing = requirements.filter(({ name, skip }) => skip && test.tags.includes(name));
   if (missing.length > 0) return missing.map(({ description }) => description);
   const result = test.result();
-  return [
-    result.state === 'skipped' && result.note !== undefined ? result.note : `a reason: ${nameOf(test)}`,
-  ];
+  if (result.state === 'skipped' && result.note !== undefined) return [result.note];
+  return [`${hasFailedSetUp(test.parent) ? 'a set-up that succeeds' : 'a reason'}: ${nameOf(test)}`];
+}
+
+/** Whether a hook of a suite that the test belongs to has failed. */
+function hasFailedSetUp(suite: TestCase['parent']): boolean {
+  return suite.errors().length > 0 || (suite.type === 'suite' && hasFailedSetUp(suite.parent));
 }
 
 const nameOf = (test: TestCase) => `${test.module.relativeModuleId} > ${test.fullName}`;
