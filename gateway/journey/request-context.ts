@@ -17,6 +17,8 @@ declare module 'express-serve-static-core' {
     headers: ResponseHeaders;
     /** Server span of the request, if traces are exported. Set by traceRequest. */
     span?: Span;
+    /** Set by clientAddress. */
+    clientAddress?: string;
     /** Whether a page of another site sends the request. Set by allowOrigins. */
     isFromOtherSite?: boolean;
     /** Set by authenticate. */
@@ -58,9 +60,12 @@ export function setDecision({ locals }: Response, decision: Decision): void {
   locals.onDecision?.();
 }
 
-/** Address of the client, as far as trusted proxies report it. */
+/** Address of the client, as far as trusted proxies report it. Express works it out from the headers at each read. */
 export function clientAddress(req: Request): string {
-  return req.ip ?? '';
+  const { locals } = req.res ?? {};
+  if (locals === undefined) return req.ip ?? '';
+  locals.clientAddress ??= req.ip ?? '';
+  return locals.clientAddress;
 }
 
 /** Whether a page of another site uses a key that may call everything: whoever opens the page can copy the key. */

@@ -87,10 +87,12 @@ interface ReportsOptions extends KeyUseDependencies {
 
 function createReports(options: ReportsOptions): KeyUseReports {
   const { redis, now, redisKey, maxKeys, maxReported, describe, onReport } = options;
-  const keys = createWaitingCounts<CountedKey>({ max: maxKeys, maxReported, send });
-
-  async function send(reported: readonly CountedKey[]): Promise<void> {
-    const reports = reported.map(({ place, served, refused, addresses }) =>
+  const keys = createWaitingCounts<CountedKey>({
+    redis,
+    max: maxKeys,
+    maxReported,
+    onReport,
+    send: ({ place, served, refused, addresses }) =>
       redis.addKeyUse(
         redisKeys.apiKey(place),
         redisKey(place),
@@ -106,10 +108,7 @@ function createReports(options: ReportsOptions): KeyUseReports {
           describe(use),
         ]),
       ),
-    );
-    // Redis is unavailable, which the gate reports.
-    await Promise.allSettled([...reports, onReport?.(reported)]);
-  }
+  });
 
   return {
     count({ id, customerId, keyHash }, { address, userAgent, refused = false }) {

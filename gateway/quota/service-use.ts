@@ -38,21 +38,14 @@ export function createServiceUseReports({
   usagePolicy,
   now,
 }: ServiceUseDependencies): ServiceUseReports {
-  async function send({ customerId, dayNumber, services }: CountedDay): Promise<void> {
-    const counts = Array.from(services, ([service, { served, units }]) => [service, served, units]).filter(
-      ([, served]) => served !== 0,
-    );
-    if (counts.length === 0) return;
-    const { retentionDays } = usagePolicy.current();
-    await redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, retentionDays, ...counts.flat());
-  }
-
   const days = createWaitingCounts<CountedDay>({
+    redis,
     max: maxCustomers,
     maxReported,
-    async send(counted) {
-      // Redis is unavailable, which the gate reports.
-      await Promise.allSettled(counted.map(send));
+    send({ customerId, dayNumber, services }) {
+      const counts = Array.from(services, ([service, { served, units }]) => [service, served, units]);
+      const { retentionDays } = usagePolicy.current();
+      return redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, retentionDays, ...counts.flat());
     },
   });
 
