@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
+import { findAmbiguity } from '#runtime/malformed-request.ts';
 import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Express, type Request } from 'express';
@@ -10,7 +11,6 @@ import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs, type Docs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
-import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
 import { createCompression } from './http/compression.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';

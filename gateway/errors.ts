@@ -1,4 +1,4 @@
-import { StacklessError } from '#runtime/stackless-error.ts';
+import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
 
 /**
  * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in
@@ -44,46 +44,17 @@ const catalogue = {
   upstream_error: [502, 'The service behind the gateway sent an invalid response.'],
   service_unavailable: [503, 'The gateway cannot check this request at the moment. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the gateway.'],
-} as const satisfies Record<string, readonly [status: number, message: string]>;
+} as const satisfies ErrorCatalogue<string>;
 
 export type ErrorCode = keyof typeof catalogue;
 
 export const errorCodes: readonly string[] = Object.keys(catalogue);
 
-/** Body of every error response (specification section 2.5). */
-export interface ErrorBody {
-  code: ErrorCode;
-  message: string;
-  status: number;
-}
-
-interface GatewayErrorOptions {
-  /** Further response headers, such as Retry-After. */
-  headers?: Record<string, string>;
-  /** Logged, but never sent. */
-  cause?: unknown;
-  /** Replaces the catalogue's message if more can be said safely. */
-  message?: string;
-  /** Replaces the catalogue's status: 417 for an unknown Expect is a bad_request, too. */
-  status?: number;
-}
-
 /** An expected refusal. Thrown anywhere in the journey, and rendered by renderError. */
-export class GatewayError extends StacklessError {
+export class GatewayError extends HttpError<ErrorCode> {
   override readonly name = 'GatewayError';
-  readonly code: ErrorCode;
-  readonly status: number;
-  readonly headers: Record<string, string>;
 
-  constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
-    const [status, message] = catalogue[code];
-    super(options.message ?? message, { cause: options.cause });
-    this.code = code;
-    this.status = options.status ?? status;
-    this.headers = options.headers ?? {};
-  }
-
-  get body(): ErrorBody {
-    return { code: this.code, message: this.message, status: this.status };
+  constructor(code: ErrorCode, options?: HttpErrorOptions) {
+    super(catalogue, code, options);
   }
 }

@@ -13,32 +13,23 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
     res.once('close', () => {
       const { requestId, span, tokenCaller, tokenRefusal } = res.locals;
       const durationMs = performance.now() - startedAt;
-      const status = res.headersSent ? res.statusCode : clientClosedRequest;
-      metrics.recordRequest({
-        path,
+      // nginx's status for a caller that left before the response began. In logs and metrics only.
+      const status = res.headersSent ? res.statusCode : 499;
+      const issuer = tokenCaller?.issuer;
+      metrics.recordRequest({ path, method, status, caller: issuer, seconds: durationMs / 1000 });
+      const fields = {
+        requestId,
+        trace_id: span?.spanContext().traceId,
         method,
         status,
-        caller: tokenCaller?.issuer,
-        seconds: durationMs / 1000,
-      });
-      log.info(
-        {
-          requestId,
-          trace_id: span?.spanContext().traceId,
-          method,
-          status,
-          issuer: tokenCaller?.issuer,
-          caller: tokenCaller?.subject,
-          tokenRefusal,
-          durationMs: Math.round(durationMs * 100) / 100,
-          cutOff: res.writableFinished ? undefined : true,
-        },
-        'request',
-      );
+        issuer,
+        caller: tokenCaller?.subject,
+        tokenRefusal,
+        durationMs: Math.round(durationMs * 100) / 100,
+        cutOff: res.writableFinished ? undefined : true,
+      };
+      log.info(fields, 'request');
     });
     next();
   };
 }
-
-/** nginx's status for a caller that left before the response began. In logs and metrics only. */
-const clientClosedRequest = 499;

@@ -10,9 +10,7 @@ import type { DatabaseHealth } from './database/database-health.ts';
 import type { PetStore } from './database/pet-store.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
-import { assignRequestId } from './http/assign-request-id.ts';
-import { rejectMalformed } from './http/reject-malformed.ts';
-import { setSecurityHeaders } from './http/security-headers.ts';
+import { beginResponse, rejectMalformed } from './http/request-steps.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
 import { petRoutes } from './pets/pet-routes.ts';
@@ -48,8 +46,7 @@ export function createPetsService(): PetsService {
   app.enable('case sensitive routing').enable('strict routing');
   // As Express does, but without its limit on the number of parameters, beyond which one would be ignored.
   app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
-  app.use(assignRequestId());
-  app.use(setSecurityHeaders());
+  app.use(beginResponse());
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });
@@ -73,10 +70,9 @@ export function createPetsService(): PetsService {
       res.type(metrics.registry.contentType).send(await metrics.registry.metrics());
     });
     app.get('/openapi.json', describeApi());
-    app.use(recordAccess({ log, metrics }));
-    app.use(rejectMalformed());
-    app.use(requireInternalToken(verifyToken));
-    app.use(...traceRequest(tracing), petRoutes({ store, now }));
+    app.use(recordAccess({ log, metrics }), rejectMalformed(), requireInternalToken(verifyToken));
+    if (tracing !== undefined) app.use(traceRequest(tracing));
+    app.use(petRoutes({ store, now }));
     app.use(function notFound() {
       throw new PetsError('not_found');
     });

@@ -9,37 +9,12 @@ import {
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
-import { tracingSettings, tracingVariables, type TracingSettings } from '#runtime/tracing-settings.ts';
+import { tracingSettings, tracingVariables } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
-import { callerKeyFiles, type CallerKeyFile } from './caller-key-files.ts';
+import { callerKeyFiles } from './token-keys.ts';
 
-/** Everything that can be set from outside. README.md says what each setting means. */
-export interface Config {
-  host: string;
-  port: number;
-  /** Undefined: an embedded PostgreSQL in the data directory. */
-  databaseUrl: string | undefined;
-  databasePoolSize: number;
-  dataDirectory: string;
-  logLevel: string;
-  /** Empty: the data directory's own key. */
-  publicKeyFiles: string[];
-  /** Public keys of internal services that sign their own tokens. */
-  callerKeyFiles: CallerKeyFile[];
-  timeouts: HttpTimeouts;
-  /** Time between SIGTERM and the first connection that is refused. */
-  shutdownDelayMs: number;
-  shutdownTimeoutMs: number;
-  demo: boolean;
-  /** Undefined: no traces are exported. */
-  tracing: TracingSettings | undefined;
-}
-
-export interface HttpTimeouts {
-  headersTimeoutMs: number;
-  requestTimeoutMs: number;
-  keepAliveTimeoutMs: number;
-}
+/** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
+export type Config = ReturnType<typeof loadConfig>;
 
 /** The parameter of Prisma's own engines has no effect here: the tables would be in `public`, shared by all schemas. */
 const namesNoSchema = (text: string) => !(URL.parse(text)?.searchParams.has('schema') ?? false);
@@ -84,25 +59,30 @@ const schema = z.object({
 });
 
 /** @throws ConfigError with every invalid setting */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
+export function loadConfig(env: NodeJS.ProcessEnv) {
   const values = parseEnvironment(schema, env);
   return Object.freeze({
     host: values.PETS_SERVICE_HOST,
     port: values.PETS_SERVICE_PORT,
+    /** Undefined: an embedded PostgreSQL in the data directory. */
     databaseUrl: values.DATABASE_URL,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,
+    /** Empty: the data directory's own key. */
     publicKeyFiles: values.INTERNAL_TOKEN_PUBLIC_KEY_FILES,
+    /** Public keys of internal services that sign their own tokens. */
     callerKeyFiles: values.PETS_SERVICE_CALLER_KEYS,
     timeouts: {
       headersTimeoutMs: values.PETS_SERVICE_HEADERS_TIMEOUT_MS,
       requestTimeoutMs: values.PETS_SERVICE_REQUEST_TIMEOUT_MS,
       keepAliveTimeoutMs: values.PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS,
     },
+    /** Time between SIGTERM and the first connection that is refused. */
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
+    /** Undefined: no traces are exported. */
     tracing: tracingSettings(values),
   });
 }

@@ -1,3 +1,5 @@
+import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
+
 /** The closed list of the pets service's errors. A code is never renamed. */
 const catalogue = {
   unauthorized: [401, 'A valid internal token is required.'],
@@ -25,36 +27,17 @@ const catalogue = {
   ],
   service_unavailable: [503, 'The database cannot be reached. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the pets service.'],
-} as const satisfies Record<string, readonly [status: number, message: string]>;
+} as const satisfies ErrorCatalogue<string>;
 
 export type ErrorCode = keyof typeof catalogue;
 
 export const errorCodes: readonly string[] = Object.keys(catalogue);
 
-interface PetsErrorOptions {
-  /** Replaces the catalogue's message if more can be said. */
-  message?: string;
-  headers?: Record<string, string>;
-  /** Logged, but never sent. */
-  cause?: unknown;
-}
-
 /** An expected refusal, rendered by error-handler.ts. */
-export class PetsError extends Error {
-  readonly code: ErrorCode;
-  readonly status: number;
-  readonly headers: Record<string, string>;
+export class PetsError extends HttpError<ErrorCode> {
+  override readonly name = 'PetsError';
 
-  constructor(code: ErrorCode, { message, headers = {}, cause }: PetsErrorOptions = {}) {
-    const [status, defaultMessage] = catalogue[code];
-    super(message ?? defaultMessage, { cause });
-    this.name = 'PetsError';
-    this.code = code;
-    this.status = status;
-    this.headers = headers;
-  }
-
-  get body() {
-    return { code: this.code, message: this.message, status: this.status };
+  constructor(code: ErrorCode, options?: HttpErrorOptions) {
+    super(catalogue, code, options);
   }
 }

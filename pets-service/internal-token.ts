@@ -1,16 +1,16 @@
+import { countHeader } from '#runtime/malformed-request.ts';
 import type { RequestHandler } from 'express';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
-import { countHeader } from './http/count-header.ts';
-import { maxLifetimeSeconds, type TrustedKey, type TrustedKeys } from './trusted-keys.ts';
+import type { TrustedKey, TrustedKeys } from './token-keys.ts';
 
 /** In whose name a request is made. */
 export interface TokenCaller {
   /** Issuer of the token: the gateway, ops for a person, or the name of an internal service. */
   issuer: string;
-  /** Id of an API key, or what the issuer chose. */
+  /** Id of a customer, or what the issuer chose. */
   subject: string;
 }
 
@@ -31,7 +31,6 @@ export class TokenRefused extends Error {
 /** @throws TokenRefused */
 export type VerifyToken = (token: string) => TokenCaller;
 
-const audience = 'pets-service';
 /** Far longer than a token has to be. With it, the cached tokens take at most 40 MB. */
 const maxHeaderLength = 4096;
 const maxCachedTokens = 10_000;
@@ -42,6 +41,12 @@ const issuedAheadSeconds = 60;
 
 /** Message of jsonwebtoken. */
 const invalidSignature = 'invalid signature';
+
+/**
+ * Maximum of `exp` minus `iat`. A token should live for minutes: one that lives for years would be a password. Those of the
+ * gateway live for 5 minutes; a person can ask the ops command for one that lives for a day.
+ */
+const maxLifetimeSeconds = (issuer: string): number => (issuer === 'ops' ? 86_400 : 3600);
 
 const claims = z.object({
   iss: z.string(),
@@ -69,41 +74,39 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
     if (known !== undefined && now() < known.expiresAtMs) return known.caller;
     verified.delete(token);
     const { iss: issuer, sub: subject, iat, exp } = verify(token);
-    const caller = { issuer, subject };
     const aheadSeconds = Math.ceil(iat - now() / 1000);
     if (aheadSeconds > issuedAheadSeconds) {
       throw new TokenRefused(`issued ${aheadSeconds} s in the future by the clock of this host`);
     }
+    const caller = { issuer, subject };
     verified.set(token, { caller, expiresAtMs: exp * 1000 });
     return caller;
   };
 
   function verify(token: string): z.infer<typeof claims> {
-    const decoded = decode(token);
-    if (decoded === undefined) throw new TokenRefused('not a JSON Web Token');
-    const { header, payload } = decoded;
+    const { header, payload } = decode(token);
     const issuer = typeof payload === 'string' ? undefined : payload.iss;
-    let refusal: TokenRefused | undefined;
     const keys = trustedKeys.candidates({ kid: header.kid, issuer });
     // No extension is supported (RFC 7515 section 4.1.11).
     if (keys.length > 0 && header.crit !== undefined) throw new TokenRefused('requires an extension');
+    let refusal: string | undefined;
     for (const key of keys) {
       try {
         return verifyWith(key, token);
       } catch (error) {
-        const reason = error instanceof TokenRefused ? error.message : describeRefusal(error, now());
+        const reason = describeRefusal(error, now());
         // Of the keys of a caller, the one that signed the token has the reason.
-        if (refusal === undefined || reason !== invalidSignature) refusal = new TokenRefused(reason);
+        if (refusal === undefined || reason !== invalidSignature) refusal = reason;
       }
     }
-    throw refusal ?? new TokenRefused('signed with a key that is not among the public keys');
+    throw new TokenRefused(refusal ?? 'signed with a key that is not among the public keys');
   }
 
   function verifyWith({ publicKey, issuers }: TrustedKey, token: string): z.infer<typeof claims> {
     // The algorithm is fixed: what the token says of itself decides nothing (RFC 8725 section 3.1).
     const payload = jwt.verify(token, publicKey, {
       algorithms: ['ES256'],
-      audience,
+      audience: 'pets-service',
       issuer: issuers,
       clockTolerance: clockToleranceSeconds,
       clockTimestamp: Math.floor(now() / 1000),
@@ -111,22 +114,23 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
     const parsed = claims.parse(payload);
     const lifetimeSeconds = parsed.exp - parsed.iat;
     const maxSeconds = maxLifetimeSeconds(parsed.iss);
-    if (lifetimeSeconds > maxSeconds) {
-      throw new TokenRefused(
-        `valid for ${lifetimeSeconds} s; a token of this issuer may be valid for ${maxSeconds} s`,
-      );
-    }
-    return parsed;
+    if (lifetimeSeconds <= maxSeconds) return parsed;
+    throw new TokenRefused(
+      `valid for ${lifetimeSeconds} s; a token of this issuer may be valid for ${maxSeconds} s`,
+    );
   }
 }
 
-/** @returns undefined for a text that is no token, for which jsonwebtoken returns null or throws */
-function decode(token: string): jwt.Jwt | undefined {
+/** @throws TokenRefused for a text that is no token, for which jsonwebtoken returns null or throws */
+function decode(token: string): jwt.Jwt {
+  let decoded: jwt.Jwt | null = null;
   try {
-    return jwt.decode(token, { complete: true }) ?? undefined;
+    decoded = jwt.decode(token, { complete: true });
   } catch {
-    return undefined;
+    // Below.
   }
+  if (decoded === null) throw new TokenRefused('not a JSON Web Token');
+  return decoded;
 }
 
 function describeRefusal(error: unknown, nowMs: number): string {
@@ -135,7 +139,7 @@ function describeRefusal(error: unknown, nowMs: number): string {
     return `expired ${seconds} s ago by the clock of this host`;
   }
   // The library's messages name what was expected, and nothing of the token.
-  if (error instanceof jwt.JsonWebTokenError) return error.message;
+  if (error instanceof jwt.JsonWebTokenError || error instanceof TokenRefused) return error.message;
   return error instanceof z.ZodError
     ? 'claims are missing, too long or of a wrong type'
     : 'not a valid token';
@@ -151,8 +155,9 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
       if (header.length > maxHeaderLength) {
         throw new TokenRefused(`Authorization has more than ${maxHeaderLength} characters`);
       }
-      if (token === undefined)
+      if (token === undefined) {
         throw new TokenRefused('not exactly one Authorization header with a Bearer token');
+      }
       res.locals.tokenCaller = verifyToken(token);
     } catch (error) {
       if (!(error instanceof TokenRefused)) throw error;

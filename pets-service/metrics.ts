@@ -1,6 +1,6 @@
 import { collectProcessMetrics } from '#runtime/process-metrics.ts';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { PoolState } from './database/connections.ts';
+import type { PoolState } from './database/pet-store.ts';
 
 interface RecordedRequest {
   path: string;
@@ -11,16 +11,6 @@ interface RecordedRequest {
   seconds: number;
 }
 
-/** Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects. */
-export interface Metrics {
-  registry: Registry;
-  recordRequest(request: RecordedRequest): void;
-  /** @param pool `reads` or `writes` */
-  recordStatement(pool: string, seconds: number): void;
-}
-
-const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
 interface MetricSources {
   /** Reads the state of the connections to the database. */
   pools: () => PoolState[];
@@ -28,7 +18,10 @@ interface MetricSources {
   callers?: readonly string[];
 }
 
-export function createMetrics({ pools, callers = [] }: MetricSources): Metrics {
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects. */
+export function createMetrics({ pools, callers = [] }: MetricSources) {
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry, 'pets');
@@ -38,6 +31,7 @@ export function createMetrics({ pools, callers = [] }: MetricSources): Metrics {
     labelNames: ['route', 'method', 'status', 'caller'],
     registers,
   });
+  const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
   const requestSeconds = new Histogram({
     name: 'pets_request_duration_seconds',
     help: 'Duration of a request, to the end of its response',
@@ -68,37 +62,39 @@ export function createMetrics({ pools, callers = [] }: MetricSources): Metrics {
 
   // Prometheus sees no increase in a series that begins at 1.
   for (const { name } of pools()) statementSeconds.zero({ pool: name });
-  for (const { route, method, statuses } of knownOperations) {
+  for (const [method, route, success] of operations) {
     requestSeconds.zero({ route, method });
-    for (const status of statuses) {
+    for (const status of [success, 500, 503]) {
       for (const caller of callers) requests.inc({ route, method, status, caller }, 0);
     }
   }
 
   return {
     registry,
-    recordRequest({ path, method, status, caller = 'none', seconds }) {
-      const labels = { route: routeOf(path), method: knownMethods.has(method) ? method : 'other' };
+    recordRequest({ path, method, status, caller = 'none', seconds }: RecordedRequest): void {
+      const labels = { route: routeOf(path) ?? 'unmatched', method: methods.has(method) ? method : 'other' };
       requests.inc({ ...labels, status, caller });
       requestSeconds.observe(labels, seconds);
     },
-    recordStatement(pool, seconds) {
+    /** @param pool `reads` or `writes` */
+    recordStatement(pool: string, seconds: number): void {
       statementSeconds.observe({ pool }, seconds);
     },
   };
 }
 
-/** Operations of the API, with the statuses that alerts and graphs ask for. */
-const knownOperations = [
-  { route: '/v1/pets', method: 'GET', statuses: [200, 500, 503] },
-  { route: '/v1/pets', method: 'POST', statuses: [201, 500, 503] },
-  { route: '/v1/pets/{petId}', method: 'GET', statuses: [200, 500, 503] },
-];
+/** Operations of the API, with their status. */
+const operations = [
+  ['GET', '/v1/pets', 200],
+  ['POST', '/v1/pets', 201],
+  ['GET', '/v1/pets/{petId}', 200],
+] as const;
 
 /** Callers can invent methods, and a metric must not grow with them. */
-const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-export function routeOf(path: string): string {
+/** @returns undefined for a path that the service does not have */
+export function routeOf(path: string): string | undefined {
   if (path === '/v1/pets') return path;
-  return /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : 'unmatched';
+  return /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : undefined;
 }

@@ -16,10 +16,9 @@ import { createPetStore } from './database/pet-store.ts';
 import { createStatementSpans } from './database/statement-spans.ts';
 import { addDemoPets } from './demo-pets.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { loadCallerKeys, loadPublicKeys } from './internal-token-keys.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { createMetrics } from './metrics.ts';
-import { createTrustedKeys, gatewayIssuers } from './trusted-keys.ts';
+import { createTrustedKeys, gatewayIssuers, loadCallerKeys, loadPublicKeys } from './token-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
@@ -39,33 +38,27 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   });
   const drain = createDrain(server);
 
+  const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
   // The callers' first: if one is invalid, nothing is made in the data directory.
   const callerKeys = loadCallerKeys(config.callerKeyFiles);
-  const gatewayKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
-  const trustedKeys = createTrustedKeys(gatewayKeys, callerKeys);
-  const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
+  const trustedKeys = createTrustedKeys(loadPublicKeys(config.publicKeyFiles, dataDirectory), callerKeys);
   const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
   log.info(`database: ${database.description}`);
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
-  if (url === undefined || config.demo) {
-    const applied = await withDatabase(config, () => migrate(database.writes.adapter));
+  if (url === undefined || demo) {
+    const applied = await prepare(config, () => migrate(database.writes.adapter));
     if (applied.length > 0) log.info({ applied }, 'migrations applied');
   }
   const tracing = await startTracing({ settings: config.tracing, serviceName: 'pets-service', log });
   cleanup.defer(() => tracing?.close());
-  const store = createPetStore(
-    database,
-    (pool, seconds) => metrics.recordStatement(pool, seconds),
-    createStatementSpans(tracing, url),
-  );
-  const metrics = createMetrics({
-    pools: () => store.pools(),
-    callers: [...gatewayIssuers, ...callerKeys.map(({ name }) => name)],
-  });
+  const recordStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
+  const store = createPetStore(database, recordStatement, createStatementSpans(tracing, url));
   cleanup.defer(() => store.close());
-  if (config.demo) {
-    const pets = await withDatabase(config, () => addDemoPets(store));
+  const callers = [...gatewayIssuers, ...callerKeys.map(({ name }) => name)];
+  const metrics = createMetrics({ pools: () => store.pools(), callers });
+  if (demo) {
+    const pets = await prepare(config, () => addDemoPets(store));
     if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
   }
   const stopping = new AbortController();
@@ -85,10 +78,10 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   return { port };
 };
 
-/** Prepares the database. @throws Error that names the setting of its address */
-async function withDatabase<T>({ databaseUrl }: Config, prepare: () => Promise<T>): Promise<T> {
+/** @throws Error that names the setting of the database's address */
+async function prepare<T>({ databaseUrl }: Config, step: () => Promise<T>): Promise<T> {
   try {
-    return await prepare();
+    return await step();
   } catch (error) {
     const setting = databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL';
     throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });

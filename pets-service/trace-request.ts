@@ -16,30 +16,22 @@ declare module 'express-serve-static-core' {
 
 /**
  * Records the span of each request, and continues the trace of its caller. Comes after requireInternalToken, because only
- * an authenticated caller may decide which traces are recorded. No step at all if no traces are exported.
+ * an authenticated caller may decide which traces are recorded.
  */
-export function traceRequest(tracing: Tracing | undefined): RequestHandler[] {
-  if (tracing === undefined) return [];
-  return [
-    function traceRequest(req, res, next) {
-      const { requestId } = res.locals;
-      const { issuer, subject } = tokenCallerOf(res.locals);
-      const route = routeOf(req.path);
-      const span = startServerSpan(tracing, {
-        req,
-        path: req.path,
-        route: route === 'unmatched' ? undefined : route,
-        scheme: req.protocol,
-        attributes: () => ({
-          'pets.request_id': requestId,
-          'pets.issuer': issuer,
-          'pets.caller': subject,
-        }),
-        headers: req.headers,
-      });
-      res.locals.span = span;
-      res.once('close', () => endServerSpan(tracing, span, res, res.locals.sentCode));
-      runInSpan(span, next);
-    },
-  ];
+export function traceRequest(tracing: Tracing): RequestHandler {
+  return function traceRequest(req, res, next) {
+    const { requestId } = res.locals;
+    const { issuer, subject } = tokenCallerOf(res.locals);
+    const { path, protocol: scheme, headers } = req;
+    const route = routeOf(path);
+    const attributes = () => ({
+      'pets.request_id': requestId,
+      'pets.issuer': issuer,
+      'pets.caller': subject,
+    });
+    const span = startServerSpan(tracing, { req, path, route, scheme, attributes, headers });
+    res.locals.span = span;
+    res.once('close', () => endServerSpan(tracing, span, res, res.locals.sentCode));
+    runInSpan(span, next);
+  };
 }

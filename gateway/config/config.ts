@@ -12,6 +12,7 @@ import {
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
+import type { HttpServerLimits } from '#runtime/http-server.ts';
 import { tracingSettings, tracingVariables, type TracingSettings } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
 import {
@@ -72,17 +73,9 @@ export interface Config {
 }
 
 /** Limits of the HTTP server for one client. */
-export interface HttpLimits {
-  /** Bytes of a request's target and headers together. */
-  maxHeaderBytes: number;
-  /** Time for the headers of a request to arrive. */
-  headersTimeoutMs: number;
-  /** Time for a request as a whole to arrive. */
-  requestTimeoutMs: number;
+export interface HttpLimits extends HttpServerLimits {
   /** Time for a response to be read. */
   responseTimeoutMs: number;
-  /** Time that a connection may stay open between two requests. */
-  keepAliveTimeoutMs: number;
   maxRequestsPerConnection: number;
   maxConnections: number;
   maxConnectionsPerAddress: number;

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { createNodeServer } from '#runtime/http-server.ts';
 import type { MessageClasses } from '#runtime/message-classes.ts';
 import type { HttpLimits } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
@@ -45,28 +46,15 @@ const maxOpenRefused = 50;
  */
 export function createHttpServer(options: HttpServerOptions): Server {
   const { app, allow, limits, chargeAddress, onRawResponse } = options;
-  const { headersTimeoutMs, requestTimeoutMs } = limits;
   const failed = new WeakSet<Socket>();
   const idle = createIdleConnections();
   const pipelines = createPipelines(app, limits, idle);
 
-  const server = createServer({
-    ...options.messageClasses,
-    // Node would send a bare 400; rejectMalformed sends an Error.
-    requireHostHeader: false,
-    // A stream that nobody reads is a twentieth of a refused request.
-    optimizeEmptyRequests: true,
-    maxHeaderSize: limits.maxHeaderBytes,
-    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-    requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
+  const server = createNodeServer(options.messageClasses, limits, (req, res) => {
+    const limit = limitOf(req.socket);
+    if (limit === undefined) pipelines.serve(req, res);
+    else refuseConnection(req, limit);
   });
-  // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
-  // rejectMalformed limits the number.
-  server.maxHeadersCount = 0;
-  // A client may end its side after the request, as `nc -N` does. Node by default would end the other side, too.
-  Object.assign(server, { httpAllowHalfOpen: true });
   const limitOf = limitConnections(server, {
     ...limits,
     maxOwnConnections: options.maxOwnConnections,
@@ -80,15 +68,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
   });
   closeHalfClosed(server, pipelines);
   closeSlowReaders(server, limits.responseTimeoutMs);
-  const serve: RequestListener = (req, res) => {
-    const limit = limitOf(req.socket);
-    if (limit === undefined) pipelines.serve(req, res);
-    else refuseConnection(req, limit);
-  };
-  server.on('request', serve);
-  // The journey decides on Expect, too: a refused request gets no 100 Continue.
-  server.on('checkContinue', serve);
-  server.on('checkExpectation', serve);
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (failed.has(socket)) return;
@@ -136,7 +115,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     // The response matters more than its rate limit headers.
     const limitHeaders = await chargeAddress(address, error).catch(() => ({}));
     const headers = { Link: helpLink(error.code), ...limitHeaders };
-    if (socket.writable) sendRawResponse(socket, error, { method, headers });
+    if (socket.writable) sendRawResponse(socket, error, headers, method);
   }
 
   return server;

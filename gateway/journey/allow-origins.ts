@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { ApiDescription } from '../api-description.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { assertWellFormed } from './reject-request.ts';
+import { assertWellFormed } from '../http/well-formed-request.ts';
 import { underPath } from './under-path.ts';
 
 interface AllowOriginsDependencies {

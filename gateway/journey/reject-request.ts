@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
-import { findAmbiguity } from '../http/ambiguous-request.ts';
 import { maxBodyBytes } from '../http/request-body.ts';
+import { assertWellFormed } from '../http/well-formed-request.ts';
 
 /**
  * Rejects what Node's parser accepts although it is no valid request. Comes after the quota, so that these responses have
@@ -13,33 +13,6 @@ export function rejectMalformed(): RequestHandler {
     assertWellFormed(req);
     next();
   };
-}
-
-/** No honest client sends as many, not even through proxies. */
-const maxHeaders = 200;
-
-/** Characters of a host and port (RFC 3986 section 3.2). The upstream gets them as X-Forwarded-Host. */
-const wellFormedHost = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
-
-/** For steps that respond before the quota. @throws GatewayError bad_request or headers_too_large */
-export function assertWellFormed(req: IncomingMessage): void {
-  const { httpVersion, headers, rawHeaders } = req;
-  const ambiguity = findAmbiguity(req);
-  if (ambiguity !== undefined) throw ambiguity;
-  if (rawHeaders.length / 2 > maxHeaders) throw new GatewayError('headers_too_large');
-  const hosts = countHeader(rawHeaders, 'host');
-  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1') || !wellFormedHost.test(headers.host ?? '')) {
-    // RFC 9112 section 3.2: exactly one valid Host, or 400.
-    throw new GatewayError('bad_request', { message: 'The request needs exactly one valid Host header.' });
-  }
-  // HTTP/1.0 has no Expect.
-  if (httpVersion !== '1.1') return;
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new GatewayError('bad_request', {
-      status: 417,
-      message: 'The only supported Expect is 100-continue.',
-    });
-  }
 }
 
 /** Rejects paths (404) and methods (405) that the OpenAPI document does not have. */
@@ -65,12 +38,4 @@ export function rejectLargeBody(): RequestHandler {
 /** @throws GatewayError payload_too_large */
 export function assertSmallBody({ headers }: IncomingMessage): void {
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw new GatewayError('payload_too_large');
-}
-
-function countHeader(rawHeaders: readonly string[], wanted: string): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() === wanted) count += 1;
-  }
-  return count;
 }

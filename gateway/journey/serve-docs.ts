@@ -3,7 +3,7 @@ import type { ApiDescription } from '../api-description.ts';
 import type { Docs } from '../docs/docs.ts';
 import { createEncodeText, type Encoding } from '../http/encoded-text.ts';
 import { sendJson } from '../http/send-response.ts';
-import { assertWellFormed } from './reject-request.ts';
+import { assertWellFormed } from '../http/well-formed-request.ts';
 import { sendEncodedText } from './send-encoded-text.ts';
 import { isUnder } from './under-path.ts';
 

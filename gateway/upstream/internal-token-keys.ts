@@ -1,7 +1,8 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '#runtime/error-message.ts';
+import { readKeyFile } from '#runtime/key-file.ts';
 import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 
 /**
@@ -40,28 +41,7 @@ function holdsPrivateKey(path: string): boolean {
   return isFile && readFileSync(path, 'utf8').includes('PRIVATE KEY-----');
 }
 
-const readGiven = (file: string) => readPrivateKey('INTERNAL_TOKEN_PRIVATE_KEY_FILE', file);
-const readOwn = (directory: string) => readPrivateKey('DATA_DIR', join(directory, 'private.pem'));
-
-function readPrivateKey(setting: string, path: string): KeyObject {
-  let pem: Buffer;
-  try {
-    pem = readFileSync(path);
-  } catch (error) {
-    throw new Error(`${setting}: ${path} can't be read (${errorMessage(error)})`, { cause: error });
-  }
-  let key: KeyObject;
-  try {
-    key = createPrivateKey(pem);
-  } catch (error) {
-    throw new Error(`${setting}: ${path} has no unencrypted private key in PEM format`, {
-      cause: error,
-    });
-  }
-  if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    throw new Error(
-      `${setting}: the private key in ${path} is not an EC key on the curve P-256, which ES256 needs`,
-    );
-  }
-  return key;
-}
+const readGiven = (path: string) =>
+  readKeyFile({ setting: 'INTERNAL_TOKEN_PRIVATE_KEY_FILE', path, kind: 'private' });
+const readOwn = (directory: string) =>
+  readKeyFile({ setting: 'DATA_DIR', path: join(directory, 'private.pem'), kind: 'private' });

@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { activeSpan } from '#runtime/tracing.ts';
-import { maxWaiting, noFreeConnection, waitTimeoutMs, type ConnectionSlots } from './connection-slots.ts';
+import { maxWaiting, type ConnectionSlots } from './connection-slots.ts';
 import { unavailabilityOf } from './database-error.ts';
 
 interface BatchLoaderOptions<Input, Output> {
@@ -15,16 +15,10 @@ interface BatchLoaderOptions<Input, Output> {
   traceStatement?: <T>(callers: readonly (Span | undefined)[], run: () => Promise<T>) => Promise<T>;
 }
 
-interface Call<Output> {
-  resolve: (output: Output) => void;
-  reject: (error: unknown) => void;
-  timer: NodeJS.Timeout;
-  span: Span | undefined;
-}
-
-interface Entry<Input, Output> {
+/** An input, and the calls that wait for its output. */
+interface Entry<Input, Output> extends PromiseWithResolvers<Output> {
   input: Input;
-  calls: Set<Call<Output>>;
+  callers: (Span | undefined)[];
 }
 
 /**
@@ -46,93 +40,58 @@ export function createBatchLoader<Input, Output>({
   /** Batches that will be sent. There are always enough for all entries. */
   let scheduled = 0;
 
-  function add(input: Input, { resolve, reject }: Pick<Call<Output>, 'resolve' | 'reject'>): void {
-    const key = keyOf(input);
-    const entry = waiting.get(key) ?? { input, calls: new Set() };
-    const timer = setTimeout(() => {
-      waitingCalls -= 1;
-      entry.calls.delete(call);
-      if (entry.calls.size === 0) waiting.delete(key);
-      reject(noFreeConnection());
-    }, waitTimeoutMs);
-    const call = { resolve, reject, timer, span: activeSpan() };
-    entry.calls.add(call);
-    waiting.set(key, entry);
-    waitingCalls += 1;
-    if (waiting.size <= scheduled * maxBatch) return;
-    scheduled += 1;
-    // After this turn of the event loop, in which further calls can join the batch.
-    setImmediate(() => slots.whenFree(sendBatch));
-  }
-
-  function sendBatch(): Promise<void> | undefined {
+  function takeBatch(): Entry<Input, Output>[] {
     scheduled -= 1;
-    const entries = take();
-    // All calls may have timed out.
-    return entries.length === 0 ? undefined : loadBatch(entries);
+    const batch = Array.from(waiting).slice(0, maxBatch);
+    for (const [key, { callers }] of batch) {
+      waiting.delete(key);
+      waitingCalls -= callers.length;
+    }
+    return batch.map(([, entry]) => entry);
   }
 
-  async function loadBatch(entries: Entry<Input, Output>[]): Promise<void> {
-    const inputs = entries.map(({ input }) => input);
+  async function send(take: () => Entry<Input, Output>[]): Promise<void> {
+    let entries: Entry<Input, Output>[] = [];
     try {
-      const outputs = await loadTraced(entries, inputs);
-      const complete = outputs.length === inputs.length;
+      const outputs = await slots.run(() => {
+        entries = take();
+        const inputs = entries.map(({ input }) => input);
+        return traceStatement(
+          entries.flatMap(({ callers }) => callers),
+          () => load(inputs),
+        );
+      });
+      const complete = outputs.length === entries.length;
       for (const [index, entry] of entries.entries()) settle(entry, complete ? outputs[index] : undefined);
     } catch (error) {
-      if (inputs.length === 1 || unavailabilityOf(error) !== undefined) {
-        for (const entry of entries) settle(entry, toError(error));
-      } else {
-        for (const entry of entries) void loadAlone(entry);
+      // No connection was free in time.
+      if (entries.length === 0) entries = take();
+      const isRetried = entries.length > 1 && unavailabilityOf(error) === undefined;
+      for (const entry of entries) {
+        if (isRetried) void send(() => [entry]);
+        else entry.reject(error);
       }
-      throw error;
     }
   }
 
-  function loadTraced(
-    entries: readonly Entry<Input, Output>[],
-    inputs: readonly Input[],
-  ): Promise<readonly (Output | Error)[]> {
-    const callers = entries.flatMap(({ calls }) => Array.from(calls, ({ span }) => span));
-    return traceStatement(callers, () => load(inputs));
-  }
-
-  function take(): Entry<Input, Output>[] {
-    const entries: Entry<Input, Output>[] = [];
-    for (const [key, entry] of waiting) {
-      if (entries.length === maxBatch) break;
-      waiting.delete(key);
-      waitingCalls -= entry.calls.size;
-      for (const { timer } of entry.calls) clearTimeout(timer);
-      entries.push(entry);
-    }
-    return entries;
-  }
-
-  async function loadAlone(entry: Entry<Input, Output>): Promise<void> {
-    try {
-      const [output] = await slots.run(() => loadTraced([entry], [entry.input]));
-      settle(entry, output);
-    } catch (error) {
-      settle(entry, toError(error));
-    }
-  }
-
-  return async (input) => {
+  return async function loadBatched(input) {
     slots.assertAvailable(waitingCalls);
-    const { promise, resolve, reject } = Promise.withResolvers<Output>();
-    add(input, { resolve, reject });
-    return promise;
+    const key = keyOf(input);
+    const entry = waiting.get(key) ?? { input, callers: [], ...Promise.withResolvers<Output>() };
+    entry.callers.push(activeSpan());
+    waiting.set(key, entry);
+    waitingCalls += 1;
+    if (waiting.size > scheduled * maxBatch) {
+      scheduled += 1;
+      // After this turn of the event loop, in which further calls can join the batch.
+      setImmediate(() => void send(takeBatch));
+    }
+    return entry.promise;
   };
 }
 
-function settle<Input, Output>({ calls }: Entry<Input, Output>, output: Output | Error | undefined): void {
-  for (const { resolve, reject } of calls) {
-    if (output === undefined) reject(new Error('no output'));
-    else if (output instanceof Error) reject(output);
-    else resolve(output);
-  }
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+function settle<Input, Output>(entry: Entry<Input, Output>, output: Output | Error | undefined): void {
+  if (output === undefined) entry.reject(new Error('no output'));
+  else if (output instanceof Error) entry.reject(output);
+  else entry.resolve(output);
 }

@@ -1,24 +1,28 @@
+import type { PrismaClient } from '../generated/prisma/client.ts';
 import { DatabaseTimeout, isNoResponse } from './database-error.ts';
 
+/** Prisma on a pool. Every statement of a request is started through the slots. */
+export interface Connections {
+  prisma: PrismaClient;
+  slots: ConnectionSlots;
+}
+
 /** Maximum time that a call waits for a free connection. */
-export const waitTimeoutMs = 2000;
+const waitTimeoutMs = 2000;
 
 /** Maximum number of calls that wait for the same connections. */
 export const maxWaiting = 1000;
 
-/** Starts a statement. Returns undefined if it is no longer needed. The caller handles its errors. */
-type Start = () => Promise<unknown> | undefined;
-
 /**
- * Starts statements, no more at a time than a pool has connections. So nothing waits inside the pool, and a batch takes
+ * Runs statements, no more at a time than a pool has connections. So nothing waits inside the pool, and a batch takes
  * further calls until a connection is free. While the database does not respond, one statement at a time tries it.
  */
 export class ConnectionSlots {
   readonly #size: number;
   readonly #onStatement: (seconds: number) => void;
   #running = 0;
-  /** In the order in which they will be started. */
-  readonly #waiting = new Set<Start>();
+  /** Each takes over a connection, in the order in which they came. */
+  readonly #waiting = new Set<() => void>();
   /** Time of the latest response or, if it is later, of the start of the oldest statement. */
   #silentSince: number | undefined;
   /** Whether a statement got no response in time, and none got one after it was started. */
@@ -46,63 +50,51 @@ export class ConnectionSlots {
     }
   }
 
-  /** Calls `start` as soon as a connection is free. */
-  whenFree(start: Start): void {
-    // A new function, because a set would hold the same one once.
-    this.#waiting.add(() => start());
-    this.#startNext();
-  }
-
-  /** Runs one statement as soon as a connection is free. @throws DatabaseTimeout if none becomes free in time */
+  /** Runs a statement as soon as a connection is free. @throws DatabaseTimeout if none becomes free in time */
   async run<T>(statement: () => Promise<T>): Promise<T> {
     this.assertAvailable(this.#waiting.size);
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const start = () => {
+    if (this.#running < this.#size) this.#running += 1;
+    else await this.#takeOver();
+    const startedAt = performance.now();
+    this.#silentSince ??= startedAt;
+    let responded = true;
+    try {
+      return await statement();
+    } catch (error) {
+      responded = !isNoResponse(error);
+      throw error;
+    } finally {
+      this.#onStatement((performance.now() - startedAt) / 1000);
+      if (responded) {
+        this.#unresponsive = false;
+        this.#silentSince = performance.now();
+      } else if (this.#silentSince <= startedAt) {
+        // Otherwise only its own connection was dead.
+        this.#unresponsive = true;
+      }
+      this.#handOver();
+    }
+  }
+
+  #takeOver(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const takeOver = () => {
       clearTimeout(timer);
-      const result = statement();
-      result.then(resolve, reject);
-      return result;
+      resolve();
     };
     const timer = setTimeout(() => {
-      this.#waiting.delete(start);
-      reject(noFreeConnection());
+      this.#waiting.delete(takeOver);
+      reject(new DatabaseTimeout('refused', 'no connection was free in time'));
     }, waitTimeoutMs);
-    this.#waiting.add(start);
-    this.#startNext();
+    this.#waiting.add(takeOver);
     return promise;
   }
 
-  #startNext(): void {
-    for (const start of this.#waiting) {
-      if (this.#running === this.#size) return;
-      this.#waiting.delete(start);
-      const statement = start();
-      if (statement !== undefined) void this.#observe(statement);
-    }
-  }
-
-  async #observe(statement: Promise<unknown>): Promise<void> {
-    const startedAt = performance.now();
-    this.#silentSince ??= startedAt;
-    this.#running += 1;
-    let responded = true;
-    try {
-      await statement;
-    } catch (error) {
-      responded = !isNoResponse(error);
-    }
-    this.#running -= 1;
-    this.#onStatement((performance.now() - startedAt) / 1000);
-    if (responded) {
-      this.#unresponsive = false;
-      this.#silentSince = performance.now();
-    } else if (this.#silentSince <= startedAt) {
-      // Otherwise only its own connection was dead.
-      this.#unresponsive = true;
-    }
+  #handOver(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#running -= 1;
+    else this.#waiting.delete(next);
+    next?.();
     if (this.#running === 0 && !this.#unresponsive) this.#silentSince = undefined;
-    this.#startNext();
   }
 }
-
-export const noFreeConnection = () => new DatabaseTimeout('refused', 'no connection was free in time');

@@ -6,21 +6,9 @@ import type { PetStore } from './pet-store.ts';
 /** unusable: the database responds, but lacks something, for example because its migrations are not applied. */
 export type DatabaseState = 'ok' | 'unavailable' | 'unusable';
 
-export interface DatabaseHealth {
-  /** All callers share one query, so that a database that hangs occupies one connection. Never rejects. */
-  check(): Promise<DatabaseState>;
-  /** Whether the state has been ok once. */
-  readonly everHealthy: boolean;
-  /** Checks every few seconds until aborted. */
-  watch(signal: AbortSignal): Promise<void>;
-}
+export type DatabaseHealth = ReturnType<typeof createDatabaseHealth>;
 
 const watchMs = 5000;
-
-const messages = {
-  unavailable: 'database is unavailable',
-  unusable: 'database schema is missing or out of date; run npm run migrate',
-};
 
 interface DatabaseHealthDependencies {
   store: Pick<PetStore, 'ping' | 'assertSchema' | 'unfinishedMigration'>;
@@ -28,34 +16,35 @@ interface DatabaseHealthDependencies {
 }
 
 /** Checks whether the database responds, and at first whether it has the schema. Logs each change. */
-export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies): DatabaseHealth {
+export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies) {
   let pending: Promise<DatabaseState> | undefined;
-  let last: DatabaseState = 'ok';
-  let lastMessage = '';
   let everHealthy = false;
+  /** What was logged; undefined while the database is ok. */
+  let problem: string | undefined;
 
   async function ping(): Promise<DatabaseState> {
     try {
       await (everHealthy ? store.ping() : store.assertSchema());
+      if (problem !== undefined) log.warn('database is available again');
       everHealthy = true;
-      if (last !== 'ok') log.warn('database is available again');
-      last = 'ok';
-      lastMessage = '';
+      problem = undefined;
+      return 'ok';
     } catch (error) {
-      last = isSchemaError(error) ? 'unusable' : 'unavailable';
-      const message = await describe(last);
-      if (lastMessage !== message) log.error({ err: error }, message);
-      lastMessage = message;
+      const isUnusable = isSchemaError(error);
+      const found = isUnusable ? await describeSchema() : 'database is unavailable';
+      if (problem !== found) log.error({ err: error }, found);
+      problem = found;
+      return isUnusable ? 'unusable' : 'unavailable';
     }
-    return last;
   }
 
-  async function describe(state: 'unavailable' | 'unusable'): Promise<string> {
-    const migration = state === 'unusable' ? await store.unfinishedMigration() : undefined;
-    if (migration === undefined) return messages[state];
+  async function describeSchema(): Promise<string> {
+    const migration = await store.unfinishedMigration();
+    if (migration === undefined) return 'database schema is missing or out of date; run npm run migrate';
     return `database migration ${migration} has not finished; run npm run migrate -- --status`;
   }
 
+  /** All callers share one query, so that a database that hangs occupies one connection. Never rejects. */
   function check(): Promise<DatabaseState> {
     pending ??= ping().finally(() => {
       pending = undefined;
@@ -65,10 +54,12 @@ export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies)
 
   return {
     check,
+    /** Whether the state has been ok once. */
     get everHealthy() {
       return everHealthy;
     },
-    async watch(signal) {
+    /** Checks every few seconds until aborted. */
+    async watch(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await check();
         await sleep(watchMs, undefined, { signal, ref: false }).catch(() => {});

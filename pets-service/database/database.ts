@@ -1,8 +1,21 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
 import type { Logger } from 'pino';
-import type { ConnectionPool, DatabasePools } from './connections.ts';
 import { openEmbedded } from './embedded-postgres.ts';
-import { createLimitedPool } from './limited-pool.ts';
+
+/** A number of connections to the database. */
+export interface ConnectionPool {
+  adapter: SqlMigrationAwareDriverAdapterFactory;
+  size: number;
+}
+
+/** Reads have connections of their own, so that creates that wait for a lock do not block them. */
+export interface DatabasePools {
+  reads: ConnectionPool;
+  /** The same object as `reads` if there is one connection only. */
+  writes: ConnectionPool;
+}
 
 export interface Database extends DatabasePools {
   /** One line for people: what runs, and where the data is. */
@@ -18,48 +31,90 @@ interface DatabaseOptions {
   log: Logger;
 }
 
-/** Time to open a connection. */
-const connectTimeoutMs = 2000;
-/** PostgreSQL cancels the statement and rolls back, so the outcome is known. */
-const statementTimeoutMs = 4000;
-/** For a PostgreSQL that does not respond at all: its connection is closed, and replaced by the next statement. */
-const queryTimeoutMs = 5000;
-
 /** Opens either database with the same schema, migrations and SQL. */
-export async function openDatabase({
-  url,
-  poolSize,
-  dataDirectory,
-  log,
-}: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, poolSize, dataDirectory, log } = options;
   if (url === undefined) {
     const { adapter, ...embedded } = await openEmbedded(dataDirectory);
     const pool = { adapter, size: 1 };
     return { ...embedded, reads: pool, writes: pool };
   }
   const { host, pathname } = new URL(url);
+  // Writes get the larger half, because those with an idempotency key share no statements.
+  const readSize = Math.floor(poolSize / 2);
+  const writes = openPool(url, poolSize - readSize, log);
   return {
-    ...splitPool(url, poolSize, log),
+    reads: readSize === 0 ? writes : openPool(url, readSize, log),
+    writes,
     description: `PostgreSQL at ${host}${pathname}`,
     close: () => Promise.resolve(),
   };
 }
 
-/** Writes get the larger half, because those with an idempotency key share no statements. */
-function splitPool(url: string, poolSize: number, log: Logger): DatabasePools {
-  const readSize = Math.floor(poolSize / 2);
-  const writes = openPool(url, poolSize - readSize, log);
-  return { reads: readSize === 0 ? writes : openPool(url, readSize, log), writes };
+function openPool(url: string, size: number, log: Logger): ConnectionPool {
+  const pool = createLimitedPool({ connectionString: url, max: size, ...connectionLimits }, log);
+  return { adapter: new PrismaPg(pool, { disposeExternalPool: true }), size };
 }
 
-function openPool(url: string, size: number, log: Logger): ConnectionPool {
-  const settings = {
-    connectionString: url,
-    max: size,
-    connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: queryTimeoutMs,
-    keepAlive: true,
-  };
-  const pool = createLimitedPool({ settings, statementTimeoutMs, log });
-  return { adapter: new PrismaPg(pool, { disposeExternalPool: true }), size };
+const connectionLimits = {
+  connectionTimeoutMillis: 2000,
+  /** For a PostgreSQL that does not respond at all: its connection is closed, and replaced by the next statement. */
+  query_timeout: 5000,
+  keepAlive: true,
+};
+
+/** PostgreSQL cancels a statement, or its wait for a lock, and rolls back, so the outcome is known. */
+const statementLimits = { statement_timeout: 4000, lock_timeout: 4000 };
+
+const beginLimited = `BEGIN; ${Object.entries(statementLimits)
+  .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+  .join('; ')}`;
+
+/**
+ * Creates a pool that limits the time of its statements by parameters of its connections. PgBouncer refuses these by
+ * default, and shares its connections in transaction mode. From its first refusal on, each statement is a transaction that
+ * sets its own limits, which takes three round trips in place of one.
+ */
+function createLimitedPool(settings: pg.PoolConfig, log: Logger): pg.Pool {
+  const pool = new pg.Pool({ ...settings, ...statementLimits });
+  const queryOnce = pool.query.bind(pool);
+  let byTransaction = false;
+
+  async function query(statement: pg.QueryConfig): Promise<pg.QueryResult> {
+    if (byTransaction) return queryInTransaction(pool, statement);
+    try {
+      return await queryOnce(statement);
+    } catch (error) {
+      if (!isParameterRefused(error)) throw error;
+    }
+    if (!byTransaction) {
+      log.info('PgBouncer refuses statement_timeout as a parameter; each statement sets it in a transaction');
+    }
+    byTransaction = true;
+    // The pool reads its options for each new connection.
+    Object.assign(pool.options, { statement_timeout: undefined, lock_timeout: undefined });
+    return queryInTransaction(pool, statement);
+  }
+
+  return Object.assign(pool, { query });
+}
+
+async function queryInTransaction(pool: pg.Pool, statement: pg.QueryConfig): Promise<pg.QueryResult> {
+  const client = await pool.connect();
+  try {
+    await client.query(beginLimited);
+    const result = await client.query(statement);
+    await client.query('COMMIT');
+    client.release();
+    return result;
+  } catch (error) {
+    // Closes the connection, and so rolls back.
+    client.release(true);
+    throw error;
+  }
+}
+
+/** PgBouncer's error for a parameter that it does not know and that ignore_startup_parameters does not name. */
+function isParameterRefused(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }

@@ -24,20 +24,19 @@ export async function deleteExpiredKeys(
 ): Promise<void> {
   let failing = false;
   while (!signal.aborted) {
-    let waitMs = intervalMs;
+    let deleted = 0;
     try {
-      const deleted = await store.deleteExpiredKeys(batch);
-      if (deleted === batch) waitMs = pauseMs;
+      deleted = await store.deleteExpiredKeys(batch);
       failing = false;
     } catch (error) {
       // database-health.ts reports an unavailable database. Anything else is logged once; expired keys have no effect.
-      const unavailable =
-        error instanceof PetsError && error.code === 'service_unavailable' && !isSchemaError(error.cause);
-      if (!failing && !unavailable) {
+      const isReported = error instanceof PetsError && !isSchemaError(error.cause);
+      if (!failing && !isReported) {
         log.warn({ err: error }, 'expired idempotency keys cannot be deleted; retrying every minute');
       }
-      failing = !unavailable;
+      failing = !isReported;
     }
+    const waitMs = deleted === batch ? pauseMs : intervalMs;
     await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
   }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './connection-slots.ts';
 import type { Statement, StatementSpans } from './statement-spans.ts';
 
 /** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
@@ -18,16 +18,6 @@ export interface CreateOutcome {
   replayed: boolean;
 }
 
-export interface IdempotentCreate {
-  /**
-   * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
-   * @throws PetsError idempotency_key_in_use, idempotency_key_reused
-   */
-  createOnce(pet: NewPet, key: ScopedIdempotencyKey): Promise<CreateOutcome>;
-  /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
-  deleteExpiredKeys(limit: number): Promise<number>;
-}
-
 const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable() })]);
 
 /**
@@ -35,10 +25,7 @@ const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable()
  * pet unique; the lock only avoids waiting for a concurrent request with the same key. The clock is the database's, which
  * all instances share.
  */
-export function createIdempotentCreate(
-  { prisma, slots }: Connections,
-  spans: StatementSpans,
-): IdempotentCreate {
+export function createIdempotentCreate({ prisma, slots }: Connections, spans: StatementSpans) {
   /** Keys of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<string>();
 
@@ -48,59 +35,47 @@ export function createIdempotentCreate(
     return slots.run(() => spans.statement({ operation, table: 'idempotency_keys' }, callers, statement));
   }
 
-  async function claim(
+  /** A retry draws an id that it does not need. Ids may have gaps. */
+  const claim = (
     pet: NewPet,
     fingerprint: Uint8Array<ArrayBuffer>,
     scoped: ScopedIdempotencyKey,
     lockId: bigint,
-  ) {
-    const { issuer, subject, key } = scoped;
-    // A retry draws an id that it does not need. Ids may have gaps.
-    const [{ held, id }] = claimed.parse(
-      await run(
-        'INSERT',
-        () => prisma.$queryRaw`
-          WITH lock AS MATERIALIZED (
-            SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
-          ), claim AS (
-            INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
-            SELECT ${issuer}, ${subject}, ${key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
-            FROM lock WHERE held
-            ON CONFLICT (issuer, subject, key) DO UPDATE
-            SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
-            WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-            RETURNING pet_id
-          ), pet AS (
-            INSERT INTO pets (id, name, category_id, status)
-            SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
-            RETURNING id
-          )
-          SELECT held, (SELECT id FROM pet) AS id FROM lock`,
-      ),
-    );
-    if (!held) throw inUse();
-    return id;
-  }
-
-  const deleteExpired = (limit: number) => prisma.$executeRaw`
-    DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM idempotency_keys
-      WHERE created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-      ORDER BY created_at LIMIT ${limit}
-      FOR UPDATE SKIP LOCKED
-    ))`;
+  ) =>
+    prisma.$queryRaw`
+      WITH lock AS MATERIALIZED (
+        SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
+      ), claim AS (
+        INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+        SELECT ${scoped.issuer}, ${scoped.subject}, ${scoped.key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
+        FROM lock WHERE held
+        ON CONFLICT (issuer, subject, key) DO UPDATE
+        SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
+        WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
+        RETURNING pet_id
+      ), pet AS (
+        INSERT INTO pets (id, name, category_id, status)
+        SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
+        RETURNING id
+      )
+      SELECT held, (SELECT id FROM pet) AS id FROM lock`;
 
   return {
-    async createOnce(pet, scoped) {
+    /**
+     * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
+     * @throws PetsError idempotency_key_in_use, idempotency_key_reused
+     */
+    async createOnce(pet: NewPet, scoped: ScopedIdempotencyKey): Promise<CreateOutcome> {
       const { issuer, subject, key } = scoped;
       const digest = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer');
-      const lockId = digest.readBigInt64BE();
       const name = digest.toString('base64url');
       if (inFlight.has(name)) throw inUse();
       inFlight.add(name);
       try {
         const fingerprint = fingerprintOf(pet);
-        const id = await claim(pet, fingerprint, scoped, lockId);
+        const rows = await run('INSERT', () => claim(pet, fingerprint, scoped, digest.readBigInt64BE()));
+        const [{ held, id }] = claimed.parse(rows);
+        if (!held) throw inUse();
         if (id !== null) return { pet: { id, ...pet }, replayed: false };
         const known = await run('SELECT', () =>
           prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
@@ -114,7 +89,17 @@ export function createIdempotentCreate(
         inFlight.delete(name);
       }
     },
-    deleteExpiredKeys: (limit) => slots.run(() => deleteExpired(limit)),
+    /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
+    deleteExpiredKeys: (limit: number) =>
+      slots.run(
+        () => prisma.$executeRaw`
+          DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM idempotency_keys
+            WHERE created_at <= CURRENT_TIMESTAMP - interval '24 hours'
+            ORDER BY created_at LIMIT ${limit}
+            FOR UPDATE SKIP LOCKED
+          ))`,
+      ),
   };
 }
 
@@ -123,6 +108,4 @@ function fingerprintOf({ name, categoryId, status }: NewPet) {
   return hash('sha256', JSON.stringify([name, categoryId.toString(), status]), 'buffer');
 }
 
-function inUse(): PetsError {
-  return new PetsError('idempotency_key_in_use', { headers: { 'Retry-After': '1' } });
-}
+const inUse = () => new PetsError('idempotency_key_in_use', { headers: { 'Retry-After': '1' } });

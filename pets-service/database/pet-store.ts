@@ -1,82 +1,77 @@
 import { PetsError } from '../errors.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
+import { PrismaClient } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import { openConnections, type DatabasePools, type PoolState } from './connections.ts';
+import { ConnectionSlots, type Connections } from './connection-slots.ts';
 import { DatabaseTimeout, SchemaError, unavailabilityOf } from './database-error.ts';
-import { createIdempotentCreate, type IdempotentCreate } from './idempotent-create.ts';
+import type { DatabasePools } from './database.ts';
+import { createIdempotentCreate, type ScopedIdempotencyKey } from './idempotent-create.ts';
 import { createSharedQueries } from './shared-queries.ts';
 import { createStatementSpans, type StatementSpans } from './statement-spans.ts';
 
-export interface PetStore extends IdempotentCreate {
-  /** Pets by id ascending; `more` says whether there are further ones. */
-  list(query: PetsQuery): Promise<{ pets: Pet[]; more: boolean }>;
-  create(pet: NewPet): Promise<Pet>;
-  find(id: bigint): Promise<Pet | undefined>;
-  /** @throws PetsError service_unavailable if the database is unavailable, as all methods above do */
-  ping(): Promise<void>;
-  /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
-  assertSchema(): Promise<void>;
-  /** Name of a migration that failed or is under way; undefined if no such migration is known. Never rejects. */
-  unfinishedMigration(): Promise<string | undefined>;
-  pools(): PoolState[];
-  close(): Promise<void>;
-}
+export type PetStore = ReturnType<typeof createPetStore>;
+
+/** What a pool does at the moment: its connections, statements that run on them, and statements that wait for one. */
+export type PoolState = ReturnType<PetStore['pools']>[number];
 
 /**
- * Nothing outside this folder imports Prisma.
+ * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
+ * is unavailable.
  * @param onStatement called with the name of the pool and the duration of each statement
  */
 export function createPetStore(
   pools: DatabasePools,
   onStatement: (pool: string, seconds: number) => void = () => {},
   spans: StatementSpans = createStatementSpans(),
-): PetStore {
-  const open = (name: 'reads' | 'writes') =>
-    openConnections(pools[name], (seconds) => onStatement(name, seconds));
-  const reads = open('reads');
-  const writes = pools.writes === pools.reads ? reads : open('writes');
+) {
+  const connect = (name: 'reads' | 'writes'): Connections => ({
+    // With other formats Prisma captures the stack at each call, to show code in its error messages.
+    prisma: new PrismaClient({ adapter: pools[name].adapter, errorFormat: 'minimal' }),
+    slots: new ConnectionSlots(pools[name].size, (seconds) => onStatement(name, seconds)),
+  });
+  const reads = connect('reads');
+  const writes = pools.writes === pools.reads ? reads : connect('writes');
   const idempotent = createIdempotentCreate(writes, spans);
   const queries = createSharedQueries(reads, writes, spans);
 
   return {
-    list: (query) =>
-      reading(async () => {
-        const pets = await spans.step('list pets', () => queries.findPage(query));
-        return { pets: pets.slice(0, query.limit), more: pets.length > query.limit };
-      }),
-    create: (pet) => writing(() => spans.step('create pet', () => queries.create(pet)), outcomeUnknown),
-    createOnce: (pet, key) =>
-      writing(() => spans.step('create pet once', () => idempotent.createOnce(pet, key)), repeatable),
-    deleteExpiredKeys: (limit) => reading(() => idempotent.deleteExpiredKeys(limit)),
-    find: (id) => reading(async () => (await spans.step('find pet', () => queries.find(id))) ?? undefined),
-    ping: () =>
-      reading(async () => {
-        await reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`);
-      }),
+    /** Pets by id ascending; `more` says whether there are further ones. */
+    async list(query: PetsQuery): Promise<{ pets: Pet[]; more: boolean }> {
+      const pets = await serve(() => spans.step('list pets', () => queries.findPage(query)));
+      return { pets: pets.slice(0, query.limit), more: pets.length > query.limit };
+    },
+    create: (pet: NewPet) => serve(() => spans.step('create pet', () => queries.create(pet)), outcomeUnknown),
+    createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
+      serve(() => spans.step('create pet once', () => idempotent.createOnce(pet, key)), repeatable),
+    deleteExpiredKeys: (limit: number) => serve(() => idempotent.deleteExpiredKeys(limit)),
+    async find(id: bigint): Promise<Pet | undefined> {
+      return (await serve(() => spans.step('find pet', () => queries.find(id)))) ?? undefined;
+    },
+    async ping(): Promise<void> {
+      await serve(() => reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`));
+    },
+    /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
+    /** Name of a migration that failed or is under way; undefined if no such migration is known. Never rejects. */
     unfinishedMigration: () =>
       // The table may not exist, and the role may not be allowed to read it.
       reads.slots.run(() => findUnfinishedMigration(reads.prisma)).catch(() => undefined),
+    /** `reads` is for both if there is one connection only. */
     pools() {
       const state = [{ name: 'reads', ...reads.slots.state }];
       return writes === reads ? state : [...state, { name: 'writes', ...writes.slots.state }];
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(Array.from(new Set([reads, writes]), ({ prisma }) => prisma.$disconnect()));
     },
   };
 }
 
+/** Checks what the statements of this service need. Names resolve as in them, and in models, which use `public`. */
 async function assertSchema(prisma: PrismaClient): Promise<void> {
   // Model calls select all columns. No row can match.
   await prisma.pet.findFirst({ where: { id: 0n } });
   await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
-  await assertPrivileges(prisma);
-}
-
-/** Checks what the statements of this service need. Names resolve as in them, and in models, which use `public`. */
-async function assertPrivileges(prisma: PrismaClient): Promise<void> {
   const lacking = await prisma.$queryRaw<{ lacking: string }[]>`
     SELECT privilege || ' on ' || relation AS lacking
     FROM (VALUES
@@ -98,34 +93,7 @@ async function findUnfinishedMigration(prisma: PrismaClient): Promise<string | u
   return rows[0]?.name;
 }
 
-const retryAfter = { 'Retry-After': '1' };
-
-/** Time of a request for the database in all: waiting for a connection, and one or two statements. */
-const deadlineMs = 7000;
-
-/** @throws DatabaseTimeout at the deadline, after which the query has no effect on the response */
-async function withDeadline<T>(query: () => Promise<T>): Promise<T> {
-  const { promise: expired, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new DatabaseTimeout('lost', 'the database took too long')),
-    deadlineMs,
-  );
-  try {
-    return await Promise.race([query(), expired]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Runs a query. An unavailable database becomes service_unavailable. */
-async function reading<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await withDeadline(query);
-  } catch (error) {
-    if (unavailabilityOf(error) === undefined) throw error;
-    throw new PetsError('service_unavailable', { headers: retryAfter, cause: error });
-  }
-}
+const retryLater = { headers: { 'Retry-After': '1' } };
 
 /** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
 const outcomeUnknown = {
@@ -135,24 +103,32 @@ const outcomeUnknown = {
 /** The same for a write with an idempotency key, which can be repeated without harm. */
 const repeatable = {
   message: 'The database did not confirm the create. Repeat the request with the same Idempotency-Key.',
-  headers: retryAfter,
+  ...retryLater,
 };
 
-/** As `reading`, with another error if the outcome of the write is unknown. */
-async function writing<T>(
+/** Time of a request for the database in all: waiting for a connection, and one or two statements. */
+const deadlineMs = 7000;
+
+/**
+ * Runs a query of a request until its deadline, after which it has no effect on the response. An unavailable database
+ * becomes service_unavailable.
+ * @param lost what the response says if the outcome is unknown
+ */
+async function serve<T>(
   query: () => Promise<T>,
-  lost: { message: string; headers?: Record<string, string> },
+  lost: { message?: string; headers?: Record<string, string> } = retryLater,
 ): Promise<T> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const expire = () => reject(new DatabaseTimeout('lost', 'the database took too long'));
+  const timer = setTimeout(expire, deadlineMs);
   try {
-    return await withDeadline(query);
+    return await Promise.race([query(), expired]);
   } catch (error) {
-    switch (unavailabilityOf(error)) {
-      case undefined:
-        throw error;
-      case 'refused':
-        throw new PetsError('service_unavailable', { headers: retryAfter, cause: error });
-      case 'lost':
-        throw new PetsError('service_unavailable', { ...lost, cause: error });
-    }
+    const unavailability = unavailabilityOf(error);
+    if (unavailability === undefined) throw error;
+    const said = unavailability === 'lost' ? lost : retryLater;
+    throw new PetsError('service_unavailable', { ...said, cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 }

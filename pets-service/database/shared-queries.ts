@@ -1,21 +1,9 @@
-import type { Span } from '@opentelemetry/api';
 import { Prisma } from '../generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
 import { createBatchLoader } from './batch-loader.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './connection-slots.ts';
 import type { Statement, StatementSpans } from './statement-spans.ts';
-
-/**
- * Queries of requests that arrive together, or wait together for a connection, which share a statement: its cost hardly
- * depends on their number.
- */
-export interface SharedQueries {
-  /** Pets by id ascending, and one more than the limit if there is a next page. */
-  findPage(query: PetsQuery): Promise<Pet[]>;
-  find(id: bigint): Promise<Pet | null>;
-  create(pet: NewPet): Promise<Pet>;
-}
 
 interface OrdinalPet extends Pet {
   /** Position, from 1, of the query or pet that the row belongs to. */
@@ -39,15 +27,23 @@ const byId = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
 const byStatusAndId = Prisma.sql`
   WHERE status = ANY (ARRAY[page.status, page.status]::"PetStatus"[]) AND id > page.after_id ORDER BY status, id`;
 
-export function createSharedQueries(
-  reads: Connections,
-  writes: Connections,
-  spans: StatementSpans,
-): SharedQueries {
-  const traced =
-    (operation: Statement['operation']) =>
-    <T>(callers: readonly (Span | undefined)[], run: () => Promise<T>) =>
-      spans.statement({ operation, table: 'pets' }, callers, run);
+/**
+ * Queries of requests that arrive together, or wait together for a connection, which share a statement: its cost hardly
+ * depends on their number.
+ */
+export function createSharedQueries(reads: Connections, writes: Connections, spans: StatementSpans) {
+  const loader = <Input, Output>(
+    { slots }: Connections,
+    operation: Statement['operation'],
+    load: (inputs: readonly Input[]) => Promise<readonly (Output | Error)[]>,
+    options: { maxBatch?: number; keyOf?: (input: Input) => unknown } = {},
+  ) =>
+    createBatchLoader<Input, Output>({
+      slots,
+      load,
+      traceStatement: (callers, run) => spans.statement({ operation, table: 'pets' }, callers, run),
+      ...options,
+    });
 
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
@@ -63,18 +59,9 @@ export function createSharedQueries(
       ) AS pet
       ORDER BY page.ordinal, pet.id`;
     const pages: Pet[][] = queries.map(() => []);
-    for (const row of rows) pages[row.ordinal - 1]?.push(petOf(row));
+    for (const { ordinal, ...pet } of rows) pages[ordinal - 1]?.push(pet);
     return pages;
   }
-
-  const pageLoader = (order: Prisma.Sql) =>
-    createBatchLoader<PetsQuery, Pet[]>({
-      slots: reads.slots,
-      load: (queries) => findPages(queries, order),
-      maxBatch: maxPages,
-      keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
-      traceStatement: traced('SELECT'),
-    });
 
   /** Ids are drawn first, and identify the rows: SQL guarantees no order of what RETURNING returns. */
   async function insert(pets: readonly NewPet[]): Promise<(Pet | Error)[]> {
@@ -93,7 +80,7 @@ export function createSharedQueries(
       )
       SELECT given.ordinal::int AS ordinal, id, stored.name, stored.category_id AS "categoryId", stored.status
       FROM stored JOIN given USING (id)`;
-    const stored = new Map(rows.map((row) => [row.ordinal, petOf(row)]));
+    const stored = new Map(rows.map(({ ordinal, ...pet }) => [ordinal, pet]));
     return pets.map((_pet, index) => stored.get(index + 1) ?? new Error('the pet was not stored'));
   }
 
@@ -103,25 +90,18 @@ export function createSharedQueries(
     return ids.map((id) => byIds.get(id) ?? null);
   }
 
+  const pageLoader = (order: Prisma.Sql) =>
+    loader<PetsQuery, Pet[]>(reads, 'SELECT', (queries) => findPages(queries, order), {
+      maxBatch: maxPages,
+      keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
+    });
   const pages = pageLoader(byId);
   const pagesOfStatus = pageLoader(byStatusAndId);
 
   return {
-    findPage: (query) => (query.status === undefined ? pages : pagesOfStatus)(query),
-    find: createBatchLoader<bigint, Pet | null>({
-      slots: reads.slots,
-      load: findMany,
-      keyOf: (id) => id,
-      traceStatement: traced('SELECT'),
-    }),
-    create: createBatchLoader<NewPet, Pet>({
-      slots: writes.slots,
-      load: insert,
-      traceStatement: traced('INSERT'),
-    }),
+    /** Pets by id ascending, and one more than the limit if there is a next page. */
+    findPage: (query: PetsQuery) => (query.status === undefined ? pages : pagesOfStatus)(query),
+    find: loader<bigint, Pet | null>(reads, 'SELECT', findMany, { keyOf: (id) => id }),
+    create: loader<NewPet, Pet>(writes, 'INSERT', insert),
   };
-}
-
-function petOf({ id, name, categoryId, status }: OrdinalPet): Pet {
-  return { id, name, categoryId, status };
 }

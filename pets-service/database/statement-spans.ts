@@ -7,34 +7,29 @@ export interface Statement {
   table: 'pets' | 'idempotency_keys';
 }
 
-/** Spans of what requests do with the database. Statements themselves are not recorded: they hold no values, but are long. */
-export interface StatementSpans {
-  /** Runs a step of the active request, with the time that it waits for a connection. */
-  step<T>(name: string, run: () => Promise<T>): Promise<T>;
-  /** Runs a statement. @param callers spans of the steps that share it, undefined for a step without one */
-  statement<T>(
-    statement: Statement,
-    callers: readonly (Span | undefined)[],
-    run: () => Promise<T>,
-  ): Promise<T>;
-}
+export type StatementSpans = ReturnType<typeof createStatementSpans>;
 
 /**
+ * Spans of what requests do with the database. Statements themselves are not recorded: they hold no values, but are long.
  * @param tracing undefined if no traces are exported
  * @param url of the database; undefined for the embedded one
  */
-export function createStatementSpans(tracing?: Tracing, url?: string): StatementSpans {
-  if (tracing === undefined)
-    return { step: (_name, run) => run(), statement: (_statement, _callers, run) => run() };
+export function createStatementSpans(tracing?: Tracing, url?: string) {
   const server = serverAttributes(url);
-
   return {
-    step(name, run) {
+    /** Runs a step of the active request, with the time that it waits for a connection. */
+    step<T>(name: string, run: () => Promise<T>): Promise<T> {
       const request = activeSpan();
-      if (request === undefined) return run();
+      if (tracing === undefined || request === undefined) return run();
       return measureSpan(tracing, tracing.startInternalSpan(name, {}, request), run);
     },
-    statement({ operation, table }, callers, run) {
+    /** Runs a statement. @param callers spans of the steps that share it, undefined for a step without one */
+    statement<T>(
+      { operation, table }: Statement,
+      callers: readonly (Span | undefined)[],
+      run: () => Promise<T>,
+    ): Promise<T> {
+      if (tracing === undefined) return run();
       const [first, ...others] = callers.filter((span) => span !== undefined);
       if (first === undefined) return run();
       const summary = `${operation} ${table}`;

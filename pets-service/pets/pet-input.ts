@@ -31,23 +31,22 @@ const newPet = z.object(
   { error: 'must be a JSON object' },
 );
 
-/**
- * Parses a request body (specification section 2.2). Unknown fields are ignored, also a client's `id`.
- * @param body parsed with int64Reviver
- * @throws PetsError invalid_request that names every invalid field
- */
-export function parseNewPet(body: unknown): NewPet {
-  const parsed = newPet.safeParse(body);
+/** @throws PetsError invalid_request that names everything that is invalid */
+function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
+  const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(
     ({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`,
   );
-  throw invalidRequest(issues);
+  throw new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
 }
 
-function invalidRequest(issues: readonly string[]): PetsError {
-  return new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
-}
+/**
+ * Parses a request body (specification section 2.2). Unknown fields are ignored, also a client's `id`.
+ * @param body parsed with int64Reviver
+ * @throws PetsError invalid_request
+ */
+export const parseNewPet = (body: unknown): NewPet => parseInput(newPet, body);
 
 export interface PetsQuery {
   limit: number;
@@ -56,42 +55,36 @@ export interface PetsQuery {
   afterId: bigint | undefined;
 }
 
-const defaultLimit = 20;
 /** Maximum number of pets of a page. */
 export const maxLimit = 100;
 
+/** @param parse returns undefined for an invalid text */
+const parameter = <T>(parse: (text: string) => T | undefined, message: string) =>
+  z.string({ error: 'must be given only once' }).transform((text, context) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+
+const petsQuery = z.object({
+  limit: parameter(parseLimit, `must be an integer from 1 to ${maxLimit}`).default(20),
+  status: parameter((text) => petStatuses.find((known) => known === text), statusIssue).optional(),
+  cursor: parameter(parseCursor, 'is invalid: take it from the Link header of a page').optional(),
+  after: parameter((text) => (text === '0' ? 0n : parseId(text)), 'must be the id of a pet, or 0').optional(),
+});
+
 /**
  * Parses the query of listPets (specification section 4.1). Unknown parameters are ignored.
- * @throws PetsError invalid_request that names every invalid parameter
+ * @throws PetsError invalid_request
  */
-export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQuery {
-  const issues: string[] = [];
-
-  /** @returns undefined if the parameter is absent or invalid */
-  function read<T>(name: string, parse: (text: string) => T | undefined, issue: string): T | undefined {
-    const value = query[name];
-    if (value === undefined) return undefined;
-    const parsed = typeof value === 'string' ? parse(value) : undefined;
-    if (parsed === undefined) {
-      issues.push(typeof value === 'string' ? `${name} ${issue}` : `${name} must be given only once`);
-    }
-    return parsed;
-  }
-
-  const limit = read('limit', parseLimit, `must be an integer from 1 to ${maxLimit}`) ?? defaultLimit;
-  const wanted = read('status', (text) => petStatuses.find((known) => known === text), statusIssue);
-  const cursorId = read('cursor', parseCursor, 'is invalid: take it from the Link header of a page');
-  const afterId = read('after', parseAfter, 'must be the id of a pet, or 0') ?? cursorId;
-  if (issues.length > 0) throw invalidRequest(issues);
-  return { limit, status: wanted, afterId };
+export function parsePetsQuery(query: unknown): PetsQuery {
+  const { limit, status, cursor, after } = parseInput(petsQuery, query);
+  return { limit, status, afterId: after ?? cursor };
 }
 
 function parseLimit(text: string): number | undefined {
   return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= maxLimit ? Number(text) : undefined;
-}
-
-function parseAfter(text: string): bigint | undefined {
-  return text === '0' ? 0n : parseId(text);
 }
 
 /** Opaque to clients: the 8 bytes of the last id, so that it works with any limit and status. */

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createMessageClasses } from '#runtime/message-classes.ts';
-import express, { type Express, type RequestHandler, type Response } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Bench } from 'tinybench';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
@@ -10,7 +10,6 @@ import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
 import { createConnectionCredentials, parseCredential } from '../../gateway/journey/authenticate.ts';
 import { createRequestMetrics } from '../../gateway/observability/request-metrics.ts';
 import { isJsonBody } from '../../gateway/upstream/json-body.ts';
-import { sendJson } from '../../pets-service/http/send-json.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';
 
 /*
@@ -91,15 +90,11 @@ const histogram = new Histogram({
   buckets,
   registers: [],
 });
-const page = JSON.stringify(
-  Array.from({ length: 20 }, (_, id) => ({ id, name: 'Luna', categoryId: 7, status: 'sold' })),
+const pageBody = Buffer.from(
+  JSON.stringify(
+    Array.from({ length: 20 }, (_, id) => ({ id, name: 'Luna', categoryId: 7, status: 'sold' })),
+  ),
 );
-const pageBody = Buffer.from(page);
-const respondWith = (respond: (res: Response) => void) => {
-  const app = createApp();
-  app.use((_req, res) => respond(res));
-  return requestOf(app);
-};
 
 const withKey = Object.assign(incoming(), {
   rawHeaders: ['Host', 'localhost', 'Authorization', `Bearer ${generateApiKey()}`],
@@ -149,11 +144,6 @@ const contortions: Contortion[] = [
     name: 'brackets of a long body are checked; plain: it is parsed (20 pets)',
     kept: () => void isJsonBody(pageBody),
     plain: () => void JSON.parse(pageBody.toString()),
-  },
-  {
-    name: 'pets service: `sendJson`; plain: `res.send`',
-    kept: respondWith((res) => sendJson(res, page)),
-    plain: respondWith((res) => res.type('application/json').send(page)),
   },
 ];
 

@@ -3,7 +3,7 @@ import jwt from 'jsonwebtoken';
 import { describe, expect, test } from 'vitest';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createVerifyToken, TokenRefused, type TokenCaller } from '../../../pets-service/internal-token.ts';
-import { createTrustedKeys, type CallerKey } from '../../../pets-service/trusted-keys.ts';
+import { createTrustedKeys, type CallerKey } from '../../../pets-service/token-keys.ts';
 
 const generateKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const current = generateKeys();

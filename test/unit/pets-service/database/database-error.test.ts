@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  isStatementRefused,
-  unavailabilityOf,
-  type Unavailability,
-} from '../../../../pets-service/database/database-error.ts';
+import { unavailabilityOf, type Unavailability } from '../../../../pets-service/database/database-error.ts';
 
 /** An error as Prisma throws it. The code of a raw query is always P2010, so only the adapter's error tells the cause. */
 function prismaError(cause: { kind: string; originalCode?: string }, code = 'P2010'): Error {
@@ -38,22 +34,5 @@ describe('unavailability of the database, by the error of a query', () => {
 
   test.each(cases)('%s', (_name, error, unavailability) => {
     expect(unavailabilityOf(error)).toBe(unavailability);
-  });
-});
-
-describe('only a statement that PostgreSQL refused is safe to retry in another form', () => {
-  const cases: [name: string, error: unknown, refused: boolean][] = [
-    ['a constraint', postgresError('23514'), true],
-    ['a value out of range', postgresError('22003'), true],
-    ['a permission', postgresError('42501'), true],
-    ['a lost connection', prismaError({ kind: 'ConnectionClosed' }), false],
-    ['a server that shuts down', postgresError('57P01'), false],
-    ['a statement timeout', postgresError('57014'), false],
-    ['rows that Prisma cannot read', prismaError({ kind: 'UnsupportedNativeDataType' }), false],
-    ['a programming error', new TypeError('undefined is not a function'), false],
-  ];
-
-  test.each(cases)('%s', (_name, error, refused) => {
-    expect(isStatementRefused(error)).toBe(refused);
   });
 });
