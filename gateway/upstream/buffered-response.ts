@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { entityTag, matchesTag } from '../http/encoded-text.ts';
+import { matchesTag, weakTag } from '../http/encoded-text.ts';
 import { helpLink } from '../http/help-link.ts';
 import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
@@ -96,7 +96,7 @@ export class BufferedResponse {
     const canCompress = this.#options.isCompressible(this.#headers, body);
     if (canCompress) this.#addToList('vary', 'Accept-Encoding');
     const { 'if-none-match': condition } = this.#res.req.headers;
-    const tag = condition === undefined ? undefined : this.#entityTag(body);
+    const tag = this.#entityTag(body);
     if (this.#status === 304) void this.#sendNotModified(this.#headers);
     else if (condition !== undefined && tag !== undefined && matchesTag(condition, tag)) {
       this.#status = 304;
@@ -105,14 +105,12 @@ export class BufferedResponse {
     } else this.#sendBody(body, tag, canCompress);
   }
 
-  /**
-   * That of the service, or else a weak one, which holds for each content coding. Costs up to a twentieth of the rest of a
-   * request, so only one that has a condition gets it.
-   */
+  /** That of the service, or else a weak one, which holds for each content coding. Undefined if the content is not known. */
   #entityTag(body: Buffer): string | undefined {
     if (this.#status !== 200 || !isSafe(this.#res.req)) return undefined;
     const { etag } = this.#headers;
-    return etag === undefined ? `W/${entityTag(body)}` : String(etag);
+    if (etag !== undefined) return String(etag);
+    return this.#res.req.method === 'HEAD' && !needsContent(this.#res.req) ? undefined : weakTag(body);
   }
 
   /** With the fields that RFC 9110 section 15.4.5 asks for, and those that the client must not miss. */
