@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson } from '../redis/parse-json.ts';
 import { createAuditLog } from '../redis/record-change.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import {
@@ -111,10 +111,7 @@ async function findCode({ redis, now }: CodeSession, code: string): Promise<Foun
   if (secret === undefined) return undefined;
   const codeHash = hashSecret(secret);
   const key = reader === undefined ? redisKeys.consoleCode(codeHash) : redisKeys.consoleReader(reader);
-  const text = await redis.get(key).catch((error: unknown) => {
-    if (isWrongType(error)) return null;
-    throw error;
-  });
+  const text = await unlessWrongType(redis.get(key), null);
   const value = parseJson(text ?? '');
   if (reader !== undefined) {
     const record = readerRecord.safeParse(value).data;

@@ -14,7 +14,7 @@ import {
 } from '../limits/windows.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexPages } from './api-key-index.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
@@ -200,10 +200,7 @@ export async function* planKeyPages(
 /** @returns undefined if it is not valid, or its record is gone */
 async function readPlanKey(redis: RedisClient, place: KeyPlace, nowMs: number): Promise<PlanKey | undefined> {
   const read = async (key: string, fields: string[]) => {
-    const values = await redis.hmget(key, ...fields).catch((error: unknown) => {
-      if (isWrongType(error)) return [];
-      throw error;
-    });
+    const values = await unlessWrongType(redis.hmget(key, ...fields), []);
     return Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
   };
   const [texts, ofKey] = await Promise.all([

@@ -5,7 +5,7 @@ import { countFields } from '../limits/window-fields.ts';
 import { fieldOf, windowNames, type CountsByWindow, type WindowName } from '../limits/windows.ts';
 import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import type { ListedApiKey } from './keys.ts';
 
@@ -81,14 +81,9 @@ export async function readTrialCounts(
   since: number,
 ): Promise<TrialCounts> {
   const fields = windowNames.map((name) => fieldOf('refused', name));
-  const texts = await redis
-    .hmget(redisKeys.trial(customerId), 'since', 'requests', ...fields)
-    .catch((error: unknown) => {
-      // Edited into another type of value, which the key's next request replaces.
-      if (isWrongType(error)) return [];
-      throw error;
-    });
-  const [sinceText, requests, ...refused] = texts;
+  const reply = redis.hmget(redisKeys.trial(customerId), 'since', 'requests', ...fields);
+  // The key's next request replaces another type of value.
+  const [sinceText, requests, ...refused] = await unlessWrongType(reply, []);
   if (sinceText !== String(since)) return noCounts;
   const counts = { ...noCounts, requests: parseCount(requests) };
   for (const [index, field] of fields.entries()) addRefused(counts, field, parseCount(refused[index]));

@@ -9,16 +9,17 @@ import {
   type KeyTrialChange,
 } from '../operations/key-trial.ts';
 import { limitsView } from '../operations/key-view.ts';
-import { readTrialCounts, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
+import { readTrialCounts, type TrialCounts } from '../operations/trial-report.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
   countFields,
+  countsView,
   describeChange,
   isoTime,
-  refusedShare,
   requestedChange,
+  trialFields,
   trialOwner,
   type TrialOptions,
 } from './trial-options.ts';
@@ -52,10 +53,9 @@ function trialView({ record, limits, trial }: KeyOnTrial, counts: TrialCounts | 
     name: record.name,
     plan: record.plan,
     enforced: limits ?? null,
-    trial: trial === undefined ? null : limitsView(trial.limits),
+    ...trialFields(trial?.limits),
     trialOf: trial?.from ?? null,
-    since: trial === undefined ? null : isoTime(trial.limits.since),
-    ...(counts && { ...counts, refused: refusedByTrial(counts), refusedShare: refusedShare(counts) }),
+    ...(counts && countsView(counts)),
   };
 }
 
@@ -73,11 +73,7 @@ function printTrial({ record, limits, trial }: KeyOnTrial, counts: TrialCounts |
 
 /** Own limits and trial of the customer, without what it has from its plan. */
 function ownView({ trial, ...record }: KeyOnTrial['record']) {
-  return {
-    ...limitsView(record),
-    trial: trial === undefined ? null : limitsView(trial),
-    since: trial === undefined ? null : isoTime(trial.since),
-  };
+  return { ...limitsView(record), ...trialFields(trial) };
 }
 
 function printChange({ before, after }: KeyTrialChange, json: true | undefined): void {

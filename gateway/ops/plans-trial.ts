@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { limitsView } from '../operations/key-view.ts';
 import {
   applyPlanTrial,
   showPlanTrial,
@@ -26,11 +25,12 @@ import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
   countFields,
+  countsView,
   describeChange,
   describeShare,
   isoTime,
-  refusedShare,
   requestedChange,
+  trialFields,
   type TrialOptions,
 } from './trial-options.ts';
 
@@ -73,17 +73,12 @@ async function showTrial(name: string, count: number, format: OutputFormat): Pro
 }
 
 function planView({ name, limits, trial }: PlanOnTrial) {
-  return {
-    plan: name,
-    enforced: limits,
-    trial: trial === undefined ? null : limitsView(trial),
-    since: trial === undefined ? null : isoTime(trial.since),
-  };
+  return { plan: name, enforced: limits, ...trialFields(trial) };
 }
 
 function reportView(report: PlanTrialReport) {
   const { hardestHit, ...counts } = report;
-  return { ...counts, refused: refusedByTrial(report), refusedShare: refusedShare(report), hardestHit };
+  return { ...countsView(counts), hardestHit };
 }
 
 const layout: ListLayout<PlanTrialReport['hardestHit'][number]> = {

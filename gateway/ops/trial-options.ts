@@ -1,8 +1,10 @@
 import { Option, type Command } from 'commander';
 import type { SomeLimits } from '../limits/limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
+import { limitsView } from '../operations/key-view.ts';
 import type { Session } from '../operations/session.ts';
 import { refusalsByWindow, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
+import type { Trial } from '../plans/trial.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import type { Cell } from './output.ts';
@@ -54,8 +56,21 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** Limits on trial as JSON shows them. */
+export function trialFields(trial: Trial | undefined) {
+  return {
+    trial: trial === undefined ? null : limitsView(trial),
+    since: trial === undefined ? null : isoTime(trial.since),
+  };
+}
+
+/** The counts as JSON shows them. */
+export function countsView<Counts extends TrialCounts>(counts: Counts) {
+  return { ...counts, refused: refusedByTrial(counts), refusedShare: refusedShare(counts) };
+}
+
 /** Share of requests that would have been refused, from 0 to 1. */
-export function refusedShare(counts: TrialCounts): number {
+function refusedShare(counts: TrialCounts): number {
   return counts.requests === 0 ? 0 : refusedByTrial(counts) / counts.requests;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { addToSlot, slotMs } from './hot-keys.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
@@ -199,24 +199,23 @@ export function agentOf(userAgent = ''): string {
 
 /** Reads who went on with a key after its end, the latest first. What was edited by hand is left out. */
 export async function readRefusedUse(redis: RedisClient, place: KeyPlace): Promise<RefusedUse[]> {
-  return addressesIn(await readFields(redis, redisKeys.refusedUse(place))).map(({ use }) => use);
+  return addressesIn(await unlessWrongType(redis.hgetall(redisKeys.refusedUse(place)), {})).map(
+    ({ use }) => use,
+  );
 }
 
 /** Reads who uses a key. Null if nobody has, as far as it is kept. What was edited by hand is left out. */
 export async function readKeyUse(redis: RedisClient, place: KeyPlace): Promise<KeyUse | null> {
-  const { served, refused, ...addresses } = await readFields(redis, redisKeys.keyUse(place));
+  const fields: Readonly<Record<string, string>> = await unlessWrongType(
+    redis.hgetall(redisKeys.keyUse(place)),
+    {},
+  );
+  const { served, refused, ...addresses } = fields;
   const used = addressesIn(addresses).map(({ use, by }) => {
     const [agent = '', gateway = ''] = by.trim().split(' ');
     return Object.assign(use, { agent, gateway });
   });
   return used.length === 0 ? null : { served: countOf(served), refused: countOf(refused), addresses: used };
-}
-
-async function readFields(redis: RedisClient, key: string): Promise<Record<string, string>> {
-  return redis.hgetall(key).catch((error: unknown) => {
-    if (isWrongType(error)) return {};
-    throw error;
-  });
 }
 
 function addressesIn(fields: Readonly<Record<string, string>>): { use: RefusedUse; by: string }[] {

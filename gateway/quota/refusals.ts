@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { parseRefusalRuns, refusalRun } from './refusal-runs.ts';
 
@@ -27,7 +27,8 @@ export async function readRefusals(
   customerId: CustomerId,
 ): Promise<Refusals[]> {
   const oldestMs = now() - keptMs;
-  return parseRefusalRuns(await readText(redis.get(redisKeys.refusals(customerId))))
+  const text = await unlessWrongType(redis.get(redisKeys.refusals(customerId)), '');
+  return parseRefusalRuns(text ?? '')
     .filter(({ toMs }) => toMs >= oldestMs)
     .slice(0, maxRuns)
     .map(({ fromMs, toMs, refused, reason }) => ({
@@ -36,13 +37,4 @@ export async function readRefusals(
       refused,
       reason,
     }));
-}
-
-async function readText(reply: Promise<string | null>): Promise<string> {
-  try {
-    return (await reply) ?? '';
-  } catch (error) {
-    if (isWrongType(error)) return '';
-    throw error;
-  }
 }
