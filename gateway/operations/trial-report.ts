@@ -102,6 +102,12 @@ export function refusedByTrial(counts: TrialCounts): number {
   return refusalsByWindow(counts).reduce((sum, [, refused]) => sum + refused, 0);
 }
 
+/** The counts with all that would have been refused, and its share of the requests from 0 to 1. */
+export function withRefused<Counts extends TrialCounts>(counts: Counts) {
+  const refused = refusedByTrial(counts);
+  return { ...counts, refused, refusedShare: counts.requests === 0 ? 0 : refused / counts.requests };
+}
+
 function addRefused(counts: TrialCounts, field: keyof CountsByWindow<'refused'>, refused: number): void {
   if (refused > 0) counts[field] = (counts[field] ?? 0) + refused;
 }

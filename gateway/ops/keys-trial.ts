@@ -9,13 +9,12 @@ import {
   type KeyTrialChange,
 } from '../operations/key-trial.ts';
 import { limitsView } from '../operations/key-view.ts';
-import { readTrialCounts, type TrialCounts } from '../operations/trial-report.ts';
+import { readTrialCounts, withRefused, type TrialCounts } from '../operations/trial-report.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
   countFields,
-  countsView,
   describeChange,
   isoTime,
   requestedChange,
@@ -55,7 +54,7 @@ function trialView({ record, limits, trial }: KeyOnTrial, counts: TrialCounts | 
     enforced: limits ?? null,
     ...trialFields(trial?.limits),
     trialOf: trial?.from ?? null,
-    ...(counts && countsView(counts)),
+    ...(counts && withRefused(counts)),
   };
 }
 

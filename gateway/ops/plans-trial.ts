@@ -9,7 +9,12 @@ import {
   type PlanOnTrial,
   type PlanTrialChange,
 } from '../operations/plan-trial.ts';
-import { refusedByTrial, reportPlanTrial, type PlanTrialReport } from '../operations/trial-report.ts';
+import {
+  refusedByTrial,
+  reportPlanTrial,
+  withRefused,
+  type PlanTrialReport,
+} from '../operations/trial-report.ts';
 import {
   fieldColumns,
   outputFormat,
@@ -25,7 +30,6 @@ import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
   countFields,
-  countsView,
   describeChange,
   describeShare,
   isoTime,
@@ -66,7 +70,7 @@ async function showTrial(name: string, count: number, format: OutputFormat): Pro
   });
   for (const issue of plan.issues) printError(`warning: gw:plan:${name}: ${issue}`);
   if (format === 'json') {
-    return printJson({ ...planView(plan), ...(report === undefined ? {} : reportView(report)) });
+    return printJson({ ...planView(plan), ...(report && withRefused(report)) });
   }
   if (format === 'csv') return printList(format, layout, report?.hardestHit ?? []);
   await printReport(plan, report);
@@ -74,11 +78,6 @@ async function showTrial(name: string, count: number, format: OutputFormat): Pro
 
 function planView({ name, limits, trial }: PlanOnTrial) {
   return { plan: name, enforced: limits, ...trialFields(trial) };
-}
-
-function reportView(report: PlanTrialReport) {
-  const { hardestHit, ...counts } = report;
-  return { ...countsView(counts), hardestHit };
 }
 
 const layout: ListLayout<PlanTrialReport['hardestHit'][number]> = {

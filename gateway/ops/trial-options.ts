@@ -3,7 +3,12 @@ import type { SomeLimits } from '../limits/limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import { limitsView } from '../operations/key-view.ts';
 import type { Session } from '../operations/session.ts';
-import { refusalsByWindow, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
+import {
+  refusalsByWindow,
+  refusedByTrial,
+  withRefused,
+  type TrialCounts,
+} from '../operations/trial-report.ts';
 import type { Trial } from '../plans/trial.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
@@ -64,16 +69,6 @@ export function trialFields(trial: Trial | undefined) {
   };
 }
 
-/** The counts as JSON shows them. */
-export function countsView<Counts extends TrialCounts>(counts: Counts) {
-  return { ...counts, refused: refusedByTrial(counts), refusedShare: refusedShare(counts) };
-}
-
-/** Share of requests that would have been refused, from 0 to 1. */
-function refusedShare(counts: TrialCounts): number {
-  return counts.requests === 0 ? 0 : refusedByTrial(counts) / counts.requests;
-}
-
 /** The counts as fields for people. */
 export function countFields(counts: TrialCounts): Record<string, Cell> {
   const { requests } = counts;
@@ -84,7 +79,7 @@ export function countFields(counts: TrialCounts): Record<string, Cell> {
 }
 
 export function describeShare(counts: TrialCounts): string {
-  return `${(100 * refusedShare(counts)).toFixed(2)} %`;
+  return `${(100 * withRefused(counts).refusedShare).toFixed(2)} %`;
 }
 
 /** Whose trial it is. That of a key is its customer's. */

@@ -10,11 +10,7 @@ import {
   type PlanTrialChange,
 } from '../../operations/plan-trial.ts';
 import type { Session } from '../../operations/session.ts';
-import {
-  planTrialReportSchema,
-  refusedByTrial,
-  type PlanTrialReport,
-} from '../../operations/trial-report.ts';
+import { planTrialReportSchema, withRefused, type PlanTrialReport } from '../../operations/trial-report.ts';
 import { planValues } from '../../plans/plan-settings.ts';
 import type { Counted } from './plan-counts.ts';
 import { countingSchema, findEditablePlan, trialSchema, viewTrial } from './plan-view.ts';
@@ -135,11 +131,5 @@ type Trial = NonNullable<PlanOnTrial['trial']>;
 
 /** A trial with what it would have refused so far; null until that is counted. */
 export function viewTrialReport(trial: Trial, { value, asOf, counting }: Counted<PlanTrialReport>) {
-  return { ...viewTrial(trial), report: value === undefined ? null : viewReport(value), asOf, counting };
-}
-
-function viewReport(report: PlanTrialReport) {
-  const { requests } = report;
-  const refused = refusedByTrial(report);
-  return { ...report, refused, refusedShare: requests === 0 ? 0 : refused / requests };
+  return { ...viewTrial(trial), report: value === undefined ? null : withRefused(value), asOf, counting };
 }
