@@ -1,6 +1,7 @@
 import { accessErrorCodes } from './admin/api/api-error.ts';
 import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
+import { deliveryOutcomes, eventTypeNames } from './events/event-types.ts';
 import type { SomeLimits } from './limits/limits.ts';
 import { windowNames, windows } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -16,6 +17,8 @@ const noPlan = 'none';
 export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of errorCodes) metrics.errors.inc({ code }, 0);
   for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
+  for (const type of eventTypeNames) metrics.events.inc({ type }, 0);
+  for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
   metrics.requests.expect({ operations: api.operations, plans: [noPlan] });
   for (const service of api.services) metrics.upstreamSeconds.child({ service });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createPlanThresholds } from './events/plan-thresholds.ts';
 import { showPlanLimits } from './known-series.ts';
 import type { SomeLimits } from './limits/limits.ts';
 import { createInvalidValues } from './observability/invalid-values.ts';
@@ -37,17 +38,19 @@ export function createLiveSettings({ redis, log, metrics, now, redisNow }: LiveS
   const banPolicy = createLiveSetting({ ...live, setting: banPolicySetting });
   const usagePolicy = createLiveSetting({ ...live, setting: usageSetting });
   const addressBlocks = createAddressBlocks({ hashes, invalidValues, now: redisNow });
+  const thresholds = createPlanThresholds({ hashes, invalidValues });
   const settings = [plans, banPolicy, usagePolicy];
   return {
     plans,
     banPolicy,
     usagePolicy,
     addressBlocks,
+    thresholds,
     invalidValues,
     /** What other gateways may take over from this one. */
     enforced: () => mergeEnforced(settings.map((setting) => setting.enforced())),
     async refreshSettings(): Promise<void> {
-      await Promise.all([...settings, addressBlocks].map((setting) => setting.refresh()));
+      await Promise.all([...settings, addressBlocks, thresholds].map((setting) => setting.refresh()));
     },
   };
 }

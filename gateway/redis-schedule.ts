@@ -48,6 +48,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   const { invalidValues, metrics, log } = dependencies;
   const { usageReports, keptUsage, hotKeys, busyAddresses, keyUse, refusedUse, serviceUse, keysInUse } =
     dependencies.reports;
+  const { events } = dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -65,6 +66,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     });
     // Requests may have been decided locally at the very moment in which Redis came back.
     if (usageReports.pending() > 0) reportUsage();
+    if (events.pending() > 0) void events.flush();
   }
 
   function reportUsage(): void {

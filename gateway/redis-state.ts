@@ -37,8 +37,8 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   const redis = createRedis(url, log);
   const clock = createRedisClock({ redis, now });
   const settings = createLiveSettings({ redis, log, metrics, now, redisNow: clock.now });
-  const { enforced, usagePolicy, invalidValues } = settings;
-  const reports = createReports({ ...dependencies, redis, usagePolicy, now: clock.now });
+  const { enforced, usagePolicy, thresholds, invalidValues } = settings;
+  const reports = createReports({ ...dependencies, redis, usagePolicy, thresholds, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
   const lostKeys = createLostKeys({
     redis,

@@ -2,7 +2,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { withoutCredentials } from './config/redis-url.ts';
+import { createEventPublisher } from './events/event-publisher.ts';
+import { createUseObserver } from './events/use-events.ts';
 import { createKeptUsage } from './kept-usage.ts';
+import type { LiveSettings } from './live-settings.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createBusyAddresses } from './quota/busy-addresses.ts';
 import { createHotKeys } from './quota/hot-keys.ts';
@@ -20,6 +23,7 @@ interface ReportsDependencies {
   dataDirectory: string;
   redis: RedisClient;
   usagePolicy: LiveUsagePolicy;
+  thresholds: LiveSettings['thresholds'];
   metrics: Metrics;
   log: Logger;
   /** By Redis' clock. */
@@ -50,7 +54,14 @@ export function createReports(dependencies: ReportsDependencies) {
   const keyUse = createKeyUseReports({ redis, now, gateway: hostname() });
   const refusedUse = createRefusedUseReports(dependencies);
   const serviceUse = createServiceUseReports(dependencies);
+  const events = createEventPublisher({
+    ...dependencies,
+    onPublished: ({ type }) => metrics.events.inc({ type }),
+    onDropped: () => metrics.droppedEvents.inc(),
+  });
   return {
+    events,
+    useObserver: createUseObserver({ ...dependencies, publish: events.publish }),
     usageReports,
     keptUsage,
     keysInUse,
@@ -62,6 +73,7 @@ export function createReports(dependencies: ReportsDependencies) {
     /** The last report. Never rejects. */
     async reportAll(): Promise<void> {
       await usageReports.report().catch(() => {});
+      await events.flush();
       await Promise.all([refusedUse.report(), keyUse.report(true), serviceUse.report(true)]);
       keysInUse.endMinute();
       await keysCounted;

@@ -19,6 +19,7 @@ import {
 import { setKeyPrefix } from './config/key-prefix.ts';
 import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
+import { startEvents } from './events/start-events.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
 import { loadSettings, namesReloadedFile, type GatewayConfig } from './load-settings.ts';
@@ -113,6 +114,14 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   adminConsole.announce(origin);
   const port = await service.listen();
   listening.port = port;
+  const events = startEvents({
+    redisUrl,
+    webhookRules: config.webhookRules,
+    metrics,
+    log,
+    now: () => Date.now(),
+  });
+  cleanup.defer(() => events.close());
   ready.resolve(
     createReloader({
       config,
@@ -120,7 +129,10 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
       privateKey,
       env: process.env,
       service,
-      onRedisUrl: (url) => adminConsole.useCredentials(url),
+      onRedisUrl: (url) => {
+        adminConsole.useCredentials(url);
+        events.useCredentials(url);
+      },
       log,
     }),
   );

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText } from '../limits/limits.ts';
 import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
+import { formatThresholds, parseThresholds, thresholdsIssue, type Thresholds } from '../limits/thresholds.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
@@ -11,6 +12,8 @@ export interface CustomerLimits extends OwnLimits {
   plan: string;
   /** Own limits on trial, in the fields of formatTrial. Goes before the plan's trial. */
   trial?: Trial | undefined;
+  /** Own thresholds, in the field `thresholds` as in `80,100`. Goes before the plan's. */
+  thresholds?: Thresholds | undefined;
 }
 
 /**
@@ -55,7 +58,7 @@ export type ParsedCustomer =
   | {
       outcome: 'record';
       record: CustomerRecord;
-      /** What is wrong with its trial or its temporary limits, which are then off. The record is valid all the same. */
+      /** What is wrong with its trial, temporary limits or thresholds, which are then off. The record is valid all the same. */
       issues: string[];
     }
   | { outcome: 'absent' }
@@ -72,8 +75,17 @@ export function parseCustomerRecord(
   if (!parsed.success) return { outcome: 'invalid', issues: describeIssues(parsed.error) };
   const { trial, issues } = parseTrial(fields);
   const { temporary, issues: ofTemporary } = parseTemporary(fields);
-  const record = { id, ...parsed.data, ...(trial && { trial }), ...(temporary && { temporary }) };
-  return { outcome: 'record', record, issues: [...issues, ...ofTemporary] };
+  const text = fields['thresholds'];
+  const thresholds = text === undefined ? undefined : parseThresholds(text);
+  const ofThresholds = text !== undefined && thresholds === undefined ? [`thresholds ${thresholdsIssue}`] : [];
+  const record = {
+    id,
+    ...parsed.data,
+    ...(trial && { trial }),
+    ...(temporary && { temporary }),
+    ...(thresholds && { thresholds }),
+  };
+  return { outcome: 'record', record, issues: [...issues, ...ofTemporary, ...ofThresholds] };
 }
 
 /** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */
@@ -83,6 +95,7 @@ export function formatCustomerLimits(limits: CustomerLimits): Record<string, str
     ...Object.fromEntries(windowNames.map((window) => [window, String(limits[window] ?? '')])),
     ...formatTrial(limits.trial),
     ...formatTemporary(limits.temporary),
+    thresholds: formatThresholds(limits.thresholds),
   };
 }
 

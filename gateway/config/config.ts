@@ -18,6 +18,7 @@ import { z } from 'zod';
 import {
   adminUrl,
   hostNameList,
+  networkList,
   originList,
   pageOrigins,
   proxyList,
@@ -67,6 +68,7 @@ export interface Config {
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
+  webhookRules: { allowHttp: boolean; allowedNetworks: string[] };
   demo: boolean;
   /** Undefined: no traces are exported. */
   tracing: TracingSettings | undefined;
@@ -126,6 +128,8 @@ const schema = z.object({
   COMPRESS_MIN_BYTES: wholeNumber(0, 131_072, 'bytes').default(8192),
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
+  WEBHOOK_ALLOW_HTTP: boolean.default(false),
+  WEBHOOK_ALLOWED_NETWORKS: networkList,
   DEMO: boolean.default(false),
   ...tracingVariables,
 });
@@ -181,6 +185,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     compressMinBytes: values.COMPRESS_MIN_BYTES,
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
+    webhookRules: {
+      allowHttp: values.WEBHOOK_ALLOW_HTTP,
+      allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
+    },
     demo: values.DEMO,
     tracing: tracingSettings(values),
   });

@@ -95,6 +95,16 @@ export const proxyList = z
   )
   .default([]);
 
+/** Addresses and networks, separated by commas. */
+export const networkList = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine(
+    (parts) => parts.every((part) => isIP(part) !== 0 || isNetwork(part)),
+    'is not a list of IP addresses and networks such as 10.0.0.0/8',
+  )
+  .default([]);
+
 /** Host names, separated by commas, without ports. */
 export const hostNameList = z
   .string()

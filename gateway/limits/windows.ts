@@ -188,6 +188,11 @@ export function alignedLeftMs(name: WindowName, nowMs: number): number {
   return lengthMs - (nowMs % lengthMs);
 }
 
+/** Start of the calendar window that contains a time. */
+export function calendarStartMs(name: WindowName, nowMs: number): number {
+  return byName[name].calendar === 'month' ? startOfMonth(nowMs) : nowMs - (nowMs % dayMs);
+}
+
 function startOfMonth(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import type { SomeLimits } from '../limits/limits.ts';
+import type { Thresholds } from '../limits/thresholds.ts';
 import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -40,6 +41,12 @@ export const customerViewSchema = z
     plan: z.string(),
     ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
     temporary: keyViewSchema.shape.temporary,
+    thresholds: z
+      .array(z.int())
+      .nullable()
+      .describe(
+        'Shares in percent of the day and month limits at which there is an event; null for those of the plan',
+      ),
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,
     contact: textOrNull,
@@ -81,7 +88,9 @@ export interface NewCustomer extends SomeLimits, CustomerTexts {
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface CustomerChange extends CustomerTexts, LimitedChange {}
+export interface CustomerChange extends CustomerTexts, LimitedChange {
+  thresholds?: Thresholds | null | undefined;
+}
 
 /**
  * Makes a customer without a key.
@@ -127,6 +136,7 @@ export async function changeCustomer(
       contact: changed(before.contact, change.contact),
       notes: changed(before.notes, change.notes),
       reference: changed(before.reference, change.reference),
+      thresholds: changed(before.thresholds, change.thresholds),
     };
     await assertPermitted(redis, edited);
     await listPlan(redis, edited);
@@ -173,6 +183,8 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
         keys: [
           redisKeys.customer(record.id),
           redisKeys.customerKeys(record.id),
+          redisKeys.webhooks(record.id),
+          redisKeys.webhookSecrets(record.id),
           ...keys.flatMap(({ place }) => [
             redisKeys.apiKey(place),
             redisKeys.keyUse(place),
@@ -231,6 +243,7 @@ async function removeFromIndexes(
     await redis.zrem(redisKeys.apiKeysByCreation, keyId);
   }
   await redis.zrem(redisKeys.customers, id);
+  await redis.srem(redisKeys.webhookOwners, id);
 }
 
 interface CustomerPageOptions {
@@ -371,6 +384,7 @@ function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerVi
     plan,
     ...limitsView(record),
     temporary: temporaryView(record, nowMs),
+    thresholds: record.thresholds === undefined ? null : [...record.thresholds],
     state: suspendedAt === undefined ? 'active' : 'suspended',
     suspendedAt: suspendedAt ?? null,
     contact: contact ?? null,

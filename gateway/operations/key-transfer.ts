@@ -185,8 +185,9 @@ export async function importKeys(
 }
 
 function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
-  const { plan, temporary, trial, suspendedAt, rev } = record;
-  return { id: customerId, ...customer, plan, ...limitsIn(record), temporary, trial, suspendedAt, rev };
+  const { plan, temporary, trial, thresholds, suspendedAt, rev } = record;
+  const limited = { plan, ...limitsIn(record), temporary, trial, thresholds };
+  return { id: customerId, ...customer, ...limited, suspendedAt, rev };
 }
 
 interface ComparedKey {

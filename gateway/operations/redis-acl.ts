@@ -62,15 +62,15 @@ export function formatAclUser({ role, name, passwordHash }: AclUser, options: Ac
 export function aclAccess(commands: readonly string[], { major }: RedisVersion): string[] {
   if (major < 7) return ['~gw:*', ...commandRules(commands)];
   const onAudit = commands.filter((command) => auditCommands.includes(command));
-  const others = commands.filter((command) => !onAudit.includes(command) || command === 'type');
+  const others = commands.filter((command) => command !== 'xread');
   // No other keys begin with gw:a than those of addresses, gw:anonymous.
   return ['~gw:[^a]*', '~gw:an*', ...commandRules(others), `(~gw:audit ${commandRules(onAudit).join(' ')})`];
 }
 
-/** Everything may be read. The one key that may be written holds a link that is always a viewer's. */
+/** Everything may be read but the secrets of webhooks (gw:webhook-secrets). The one key that may be written holds a link that is always a viewer's. */
 function readerAccess(reader: string, commands: readonly string[]): string[] {
   const link = `(~${redisKeys.consoleReader(reader)} ${commandRules([readerLinkCommand]).join(' ')})`;
-  return ['~gw:*', ...commandRules(commands), link];
+  return ['~gw:[^w]*', '~gw:webhooks*', ...commandRules(commands), link];
 }
 
 const readerPrefix = 'reader-';

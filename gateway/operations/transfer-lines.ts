@@ -6,7 +6,7 @@ import { limitsIn, maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { keyIdPattern, scopesInput } from './key-input.ts';
+import { keyIdPattern, scopesInput, thresholdsInput } from './key-input.ts';
 import type { ListedApiKey } from './keys.ts';
 
 /** A customer in an export: a line of its own if it has no key there, otherwise a part of the line of each key. */
@@ -37,7 +37,7 @@ export function exportLine({
 
 /** The same for a customer without a key in the file. */
 export function customerLine(record: CustomerRecord): string {
-  const { id: customerId, plan, temporary, trial, suspendedAt, rev } = record;
+  const { id: customerId, plan, temporary, trial, thresholds, suspendedAt, rev } = record;
   return JSON.stringify({
     customerId,
     customer: textsOf(record),
@@ -45,6 +45,7 @@ export function customerLine(record: CustomerRecord): string {
     ...limitsIn(record),
     temporary,
     trial,
+    thresholds,
     suspendedAt,
     rev,
   } satisfies TransferredCustomer);
@@ -80,6 +81,7 @@ const customerSchema = z.strictObject({
   ...forAll(() => limit),
   temporary: timedLimits({ until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }) }),
   trial: timedLimits({ since: z.number().int().min(1).max(999_999_999_999_999) }),
+  thresholds: thresholdsInput.optional(),
   suspendedAt: z.string().min(1).optional(),
   rev: z.number().int().min(0).max(maxRev),
 });

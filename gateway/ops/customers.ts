@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { formatThresholds, type Thresholds } from '../limits/thresholds.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import {
   changeCustomer,
@@ -28,6 +29,7 @@ import {
   customerArgument,
   jsonOption,
   nameArgument,
+  thresholdsArgument,
   untilArgument,
   type ChangeOptions,
   type JsonOption,
@@ -83,6 +85,7 @@ const customerLayout: ListLayout<CustomerView> = {
       'rev',
     ),
     temporary: temporaryText,
+    thresholds: ({ thresholds }) => formatThresholds(thresholds ?? undefined),
   },
 };
 
@@ -177,6 +180,7 @@ interface SetOptions extends ChangeOptions, TextOptions, ByWindow<number | NoLim
   plan?: string;
   name?: string;
   until?: Date | 'now';
+  thresholds?: Thresholds | 'plan';
 }
 
 function setCommand(): Command {
@@ -191,6 +195,11 @@ function setCommand(): Command {
       '--until <time>',
       'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
       untilArgument,
+    )
+    .option(
+      '--thresholds <shares>',
+      'percentages of the day and month limits at which there is an event, such as 80,100; "none", or "plan" for those of the plan',
+      thresholdsArgument,
     );
   return addTextOptions(
     addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan')),
@@ -198,14 +207,18 @@ function setCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, contact, notes, reference, until, as, json } = options;
+      const { plan, name, contact, notes, reference, until, thresholds, as, json } = options;
       const texts = { contact: orNone(contact), notes: orNone(notes), reference: orNone(reference) };
-      const given = [plan, name, until, ...Object.values(texts)].some((value) => value !== undefined);
+      const given = [plan, name, until, thresholds, ...Object.values(texts)].some(
+        (value) => value !== undefined,
+      );
       if (!given && !hasLimits(options)) command.error('error: nothing to set: see ops customers set --help');
       const limits = givenLimits(options);
       const temporary = temporaryLimits(until, limits);
       if (typeof temporary === 'string') command.error(`error: ${temporary}`);
-      const change = { plan, name, ...texts, ...(temporary === undefined ? limits : { temporary }) };
+      const ofCustomer = thresholds === 'plan' ? null : thresholds;
+      const limited = temporary === undefined ? limits : { temporary };
+      const change = { plan, name, ...texts, ...limited, thresholds: ofCustomer };
       printChanged(await withChanges(as, (session) => changeCustomer(session, id, change)), json);
     });
 }
@@ -234,6 +247,7 @@ function printChanged(view: CustomerView, json: true | undefined): void {
   else printCustomer(view);
 }
 
-function printCustomer({ temporary, ...view }: CustomerView, more: { next?: string } = {}): void {
-  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }), ...more });
+function printCustomer({ temporary, thresholds, ...view }: CustomerView, more: { next?: string } = {}): void {
+  const own = thresholds && { thresholds: formatThresholds(thresholds) };
+  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }), ...own, ...more });
 }

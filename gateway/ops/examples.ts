@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 
 const id = 'key_282dd48c706990d481';
 const customer = 'cus_282dd48c706990d481';
+const webhook = 'wh_282dd48c706990d4';
 
 /** What is typed after `ops`, by the command. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
@@ -65,6 +66,18 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'plans diff': ['plans diff plans.yaml'],
   'plans apply': ['plans apply plans.yaml'],
   'policy set': ['policy set --strikes 120 --ban-seconds 30'],
+  'webhooks list': ['webhooks list', `webhooks list --customer ${customer}`],
+  'webhooks add': [
+    `webhooks add https://example.com/hook --customer ${customer}`,
+    'webhooks add https://billing.example.com/usage --types usage.day,plan.changed',
+  ],
+  'webhooks set': [`webhooks set ${webhook} --off`, `webhooks set ${webhook} --on --customer ${customer}`],
+  'webhooks remove': [`webhooks remove ${webhook}`],
+  'webhooks test': [`webhooks test ${webhook}`],
+  'webhooks rotate-secret': [`webhooks rotate-secret ${webhook} --overlap 7d`],
+  'webhooks deliveries': [`webhooks deliveries ${webhook}`],
+  'webhooks replay': [`webhooks replay ${webhook}`, `webhooks replay ${webhook} --since 2h`],
+  'webhooks thresholds': ['webhooks thresholds', 'webhooks thresholds --plan pro --set 50,80,100'],
   audit: ['audit --since 2h', `audit --target ${id}`],
   console: ['console', 'console --viewer'],
   'console sessions': ['console sessions'],

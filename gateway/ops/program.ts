@@ -22,6 +22,7 @@ import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trafficCommand } from './traffic.ts';
 import { usageCommand } from './usage.ts';
+import { webhooksCommand } from './webhooks.ts';
 
 /*
  * npm run --silent ops -- …
@@ -42,6 +43,7 @@ export const program = new Command('ops')
   .addCommand(addressesCommand())
   .addCommand(plansCommand())
   .addCommand(policyCommand())
+  .addCommand(webhooksCommand())
   .addCommand(auditCommand())
   .addCommand(consoleCommand())
   .addCommand(apiTokensCommand())

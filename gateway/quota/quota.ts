@@ -54,11 +54,17 @@ interface QuotaDependencies {
   onLocalDecision: (plan: string) => void;
   /** Called for each request that limits on trial would have refused. */
   onTrialRefusal: (plan: string, window: WindowName) => void;
+  /** Finds events in what Redis has decided. */
+  useObserver: {
+    allowed(caller: Caller, decision: Allowed, units: number): void;
+    banned(caller: Caller, ban: Ban): void;
+  };
 }
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, instances, local, usageReports, invalidValues, spans, log } = dependencies;
+  const { redis, gate, plans, instances, local, usageReports, invalidValues } = dependencies;
+  const { useObserver, spans, log } = dependencies;
   const batch = createQuotaBatch({
     redis,
     gate,
@@ -106,6 +112,8 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);
       const decision = await consumeQuota(batch, { caller, limits, cost, trial });
+      if (decision.outcome === 'allowed') useObserver.allowed(caller, decision, cost.units);
+      else if (decision.outcome === 'banned' && decision.isNew) useObserver.banned(caller, decision);
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.customerId)) invalidValues.report(key, []);
       return decision;

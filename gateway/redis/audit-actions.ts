@@ -44,6 +44,12 @@ export const auditActions = [
   'usage.reset-day',
   'usage.retention',
   'usage.seed',
+  'webhooks.add',
+  'webhooks.remove',
+  'webhooks.replay',
+  'webhooks.rotate-secret',
+  'webhooks.set',
+  'webhooks.thresholds',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

@@ -45,6 +45,10 @@ declare module 'ioredis' {
       reloadKey: string,
       ...args: (string | number)[]
     ): Result<[added: number, live: number, reload?: string], Context>;
+    /** publish-event-2.lua */
+    publishEvent(stream: string, ids: string, ...args: (string | number)[]): Result<number, Context>;
+    /** lead-1.lua */
+    lead(leaderKey: string, id: string, ms: number): Result<number, Context>;
     /** change-record.lua */
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** Scripts with audited.lua after them, and its keys and arguments after theirs. */
@@ -76,6 +80,8 @@ export const scriptFiles = {
   setFields: 'set-fields-1.lua',
   readHashes: 'read-hashes.lua',
   announce: 'announce-2.lua',
+  publishEvent: 'publish-event-2.lua',
+  lead: 'lead-1.lua',
   changeRecord: 'change-record.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);

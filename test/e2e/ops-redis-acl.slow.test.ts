@@ -41,18 +41,18 @@ describe('ops redis-acl', () => {
     expect(commands[1]).not.toContain('+incr');
   });
 
-  test('readers prints a user for each person, who reads everything and writes one key', async () => {
+  test('readers prints a user for each person, who reads everything but the secrets of webhooks, and writes one key', async () => {
     const { code, stdout, stderr } = await redisAcl(['readers', 'ada', 'bob', '--redis-version', '7.0']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = linesOf(stdout);
     for (const [index, name] of ['ada', 'bob'].entries()) {
-      const start = `ACL SETUSER reader-${name} reset on #<SHA-256 of the password of reader-${name}> resetchannels ~gw:* -@all +`;
+      const start = `ACL SETUSER reader-${name} reset on #<SHA-256 of the password of reader-${name}> resetchannels ~gw:[^w]* ~gw:webhooks* -@all +`;
       expect(lines[index]?.startsWith(start)).toBe(true);
       expect(lines[index]?.endsWith(` (~gw:console:reader:${name} -@all +psetex)`)).toBe(true);
     }
     const passwords = ['--passwords', 'stdin', '--format', 'aclfile'];
     const file = await redisAcl(['readers', 'ada', ...passwords], 'password-of-the-reader-ada\n');
-    expect(file.stdout).toMatch(/^user reader-ada on #[\da-f]{64} resetchannels ~gw:\* /);
+    expect(file.stdout).toMatch(/^user reader-ada on #[\da-f]{64} resetchannels ~gw:\[\^w\]\* ~gw:webhooks\* /);
     const short = await redisAcl(['readers', 'ada', 'bob', ...passwords], 'password-of-the-reader-ada\n');
     expect({ code: short.code, stdout: short.stdout }).toEqual({ code: 2, stdout: '' });
     expect(short.stderr).toContain('must be 2 lines, the password of each person in the order of the names');

@@ -74,6 +74,17 @@ function slowness(segments: readonly Segment[], step = 1): Record<string, string
   };
 }
 
+/** Events that were given up a minute; others that were delivered or will be must not count. */
+function deadEvents(segments: readonly Segment[]): Record<string, string> {
+  const outcomes = (outcome: string) => `gateway_webhook_deliveries_total{${source},outcome="${outcome}"}`;
+  return {
+    [outcomes('dead')]: counter(segments),
+    [outcomes('delivered')]: counter([[100, 30]]),
+    [outcomes('failed')]: counter([[100, 30]]),
+    [`gateway_events_dropped_total{${source}}`]: counter([[0, 30]]),
+  };
+}
+
 /** Requests a minute without a valid key, those over the limit of their address, and refused requests of keys. */
 function flood(unauthenticated: number, limited: number, ofKeys = 0): Record<string, string> {
   const refusals = (plan: string) => `gateway_quota_refusals_total{${source},plan="${plan}",window="minute"}`;
@@ -563,6 +574,26 @@ const alertTests: AlertTest[] = [
       { name: '20 of 100 keys', series: keys(20, 100), at: 20 },
       { name: 'all of nine keys', series: keys(9, 9), at: 20 },
       { name: 'no keys in use', series: keys(0, 0), at: 20 },
+    ],
+  },
+  {
+    alert: 'GatewayEventsGivenUp',
+    situations: [
+      {
+        name: 'a minute with one dead letter',
+        series: deadEvents([
+          [0, 10],
+          [1, 1],
+          [0, 30],
+        ]),
+        at: 20,
+        fires: {
+          labels: job,
+          description:
+            '1 events of gateway were not delivered within a day, or were lost while Redis was down.',
+        },
+      },
+      { name: 'none', series: deadEvents([[0, 30]]), at: 20 },
     ],
   },
   {

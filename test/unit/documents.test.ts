@@ -26,6 +26,8 @@ const documents = {
   'gateway/DEPLOY.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,
   'gateway/services/README.md': maxLines,
+  'gateway/events/README.md': maxLines,
+  'gateway/events/RECEIVING.md': maxLines,
   'gateway/observability/README.md': maxLines,
   'gateway/observability/ALERTS.md': maxLines,
   'gateway/ops/CHANGELOG.md': maxLines,

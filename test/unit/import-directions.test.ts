@@ -40,6 +40,8 @@ const forbiddenImports = [
   { file: 'gateway/limits/windows.ts', imported: '../redis/redis-keys.ts' },
   { file: 'gateway/plans/plans.ts', imported: '../quota/quota.ts' },
   { file: 'gateway/quota/quota.ts', imported: '../journey/enforce-quota.ts' },
+  { file: 'gateway/events/sweep.ts', imported: '../operations/stored-customers.ts' },
+  { file: 'gateway/quota/hot-keys.ts', imported: '../events/use-events.ts' },
   { file: 'gateway/traffic/traffic-reporter.ts', imported: '../quota/hot-keys.ts' },
   { file: 'gateway/redis/redis-clock.ts', imported: '../traffic/traffic-fields.ts' },
   { file: 'gateway/upstream/target.ts', imported: '../quota/quota.ts' },

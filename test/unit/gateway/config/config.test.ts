@@ -49,6 +49,7 @@ const defaults = {
   shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
   demo: false,
+  webhookRules: { allowHttp: false, allowedNetworks: [] },
 };
 
 describe('settings', () => {
@@ -106,6 +107,8 @@ describe('settings', () => {
         COMPRESS_MIN_BYTES: '131072',
         SHUTDOWN_DELAY_MS: '0',
         SHUTDOWN_TIMEOUT_MS: '9999999',
+        WEBHOOK_ALLOW_HTTP: 'true',
+        WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8, fd00::1',
         DEMO: 'true',
       }),
     ).toEqual({
@@ -142,6 +145,7 @@ describe('settings', () => {
       },
       shutdownDelayMs: 0,
       shutdownTimeoutMs: 9_999_999,
+      webhookRules: { allowHttp: true, allowedNetworks: ['10.0.0.0/8', 'fd00::1'] },
       demo: true,
     });
   });

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import type { AuditAction } from '../redis/audit-actions.ts';
+import { fieldsOf } from '../redis/hash-reader.ts';
+import { parseJson } from '../redis/parse-json.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isCustomerId, parsePlace, redisKeys } from '../redis/redis-keys.ts';
+import { eventId, type EventData, type EventType, type FoundEvent } from './event-types.ts';
+
+interface Entry {
+  before: Record<string, unknown>;
+  after: Record<string, unknown>;
+  /** Of the key, or the customer itself. */
+  customerId: string;
+  target: string;
+}
+
+type Derived = { [Type in EventType]: { type: Type; data: EventData<Type> } }[EventType];
+
+const text = (value: unknown) => (typeof value === 'string' ? value : '');
+const textOrNull = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
+
+const keyOf = ({ customerId, target, after }: Entry) => ({
+  customerId,
+  keyId: target,
+  keyName: text(after['name']),
+});
+
+function planChange({ customerId, before, after }: Entry): Derived | undefined {
+  const [from, to] = [text(before['plan']), text(after['plan'])];
+  return from === to ? undefined : { type: 'plan.changed', data: { customerId, from, to } };
+}
+
+/** Events that follow from what operators and customers change, by the action in the audit log. */
+const derivations: { [Action in AuditAction]?: (entry: Entry) => Derived | undefined } = {
+  'keys.issue': (entry) => {
+    const { expiresAt, replaces } = entry.after;
+    const data = { ...keyOf(entry), expiresAt: textOrNull(expiresAt), replaces: textOrNull(replaces) };
+    return { type: 'key.created', data };
+  },
+  'keys.rotate': (entry) => {
+    const { expiresAt, replacedBy } = entry.after;
+    const data = { ...keyOf(entry), expiresAt: textOrNull(expiresAt), replacedBy: text(replacedBy) };
+    return { type: 'key.rotated', data };
+  },
+  'keys.revoke': (entry) => ({
+    type: 'key.revoked',
+    data: { ...keyOf(entry), revokedAt: text(entry.after['revokedAt']) },
+  }),
+  'keys.set': planChange,
+  'customers.set': planChange,
+  'customers.suspend': ({ customerId, after }) => ({
+    type: 'customer.suspended',
+    data: { customerId, suspendedAt: text(after['suspendedAt']) },
+  }),
+  'bans.add': (entry) => {
+    const { endsAt, reason } = entry.after;
+    return { type: 'ban.began', data: { ...keyOf(entry), endsAt: text(endsAt), reason: textOrNull(reason) } };
+  },
+};
+
+const recorded = z.record(z.string(), z.unknown()).catch({});
+
+type StreamItem = [id: string, fields: string[]];
+
+/** Entries of the audit log after one, oldest first. */
+export function readAuditAfter(redis: RedisClient, id: string, count: number): Promise<StreamItem[]> {
+  return redis.xrange(redisKeys.audit, `(${id}`, '+', 'COUNT', count);
+}
+
+/**
+ * The event that follows from an entry of the audit log, whose id is derived from that of the entry.
+ * @param notMade ids of entries whose change was not made
+ */
+export async function auditEvent(
+  redis: RedisClient,
+  [id, list]: StreamItem,
+  notMade: ReadonlySet<string>,
+): Promise<FoundEvent | undefined> {
+  const { action = '', target = '', before = '', after = '', ...fields } = fieldsOf(list);
+  const derive = Object.entries(derivations).find(([name]) => name === action)?.[1];
+  if (derive === undefined || fields['notMade'] !== undefined || notMade.has(id)) return undefined;
+  const changes = { before: recorded.parse(parseJson(before)), after: recorded.parse(parseJson(after)) };
+  const customerId = isCustomerId(target) ? target : await customerOf(redis, target, changes.after);
+  if (customerId === undefined) return undefined;
+  const derived = derive({ ...changes, customerId, target });
+  if (derived === undefined) return undefined;
+  const atMs = Number(id.split('-')[0]);
+  return {
+    id: eventId('audit', id),
+    ...derived,
+    customerId,
+    at: new Date(atMs).toISOString(),
+    period: utcDate(dayNumberOf(atMs)),
+  };
+}
+
+async function customerOf(redis: RedisClient, keyId: string, { customerId }: Record<string, unknown>) {
+  if (typeof customerId === 'string' && isCustomerId(customerId)) return customerId;
+  return parsePlace((await redis.hget(redisKeys.apiKeyIds, keyId)) ?? '')?.customerId;
+}
+
+/** Ids of the entries of which later ones say that their change was not made. */
+export function refutedIn(items: readonly StreamItem[]): Set<string> {
+  return new Set(items.flatMap(([, list]) => fieldsOf(list)['notMade'] ?? []));
+}

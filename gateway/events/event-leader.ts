@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { createLogThrottle } from '#runtime/log-throttle.ts';
+import { Cluster } from 'ioredis';
+import type { Logger } from 'pino';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Plans } from '../plans/plans.ts';
+import { fieldsOf } from '../redis/hash-reader.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
+import { auditEvent, readAuditAfter, refutedIn } from './audit-events.ts';
+import { createDeliveries, type Deliveries } from './deliveries.ts';
+import { enqueue, failingField, readEvent, readEventsAfter, readQueue } from './delivery-store.ts';
+import { publishEvent } from './event-publisher.ts';
+import type { FoundEvent } from './event-types.ts';
+import type { PlanThresholds } from './plan-thresholds.ts';
+import type { WebhookSender } from './send-webhook.ts';
+import { sweep } from './sweep.ts';
+import { feedUsage } from './usage-feed.ts';
+import { isFor, readWebhooks } from './webhook-record.ts';
+
+export interface EventLeaderDependencies {
+  redis: RedisClient;
+  plans: Plans;
+  thresholds: PlanThresholds;
+  sender: WebhookSender;
+  metrics: Metrics;
+  log: Logger;
+  /** Redis' clock, and what reads it. */
+  now: () => number;
+  syncClock: () => Promise<void>;
+  delaysMs?: readonly number[];
+}
+
+const tickMs = 1000;
+/** After a leader was killed, another one delivers after this time. */
+const leaseMs = 10_000;
+const sweepMs = 60_000;
+const feedMs = 60_000;
+/** Entries or events of one tick. */
+const pageSize = 500;
+/** In a cluster, an entry of the audit log may be followed by one that says that its change was not made. */
+const settledMs = 5000;
+
+/**
+ * Delivers events while this process is the leader of all gateways: it derives events from the audit log, sweeps for events
+ * that were lost, and hands all of them to the webhooks that want them.
+ */
+export function startEventLeader(dependencies: EventLeaderDependencies): { close(): Promise<void> } {
+  const { redis, plans, thresholds, sender, metrics, log, now } = dependencies;
+  const id = randomUUID();
+  const isLogDue = createLogThrottle();
+  let deliveries: Deliveries | undefined;
+  let leaseEndsMs = 0;
+  let [sweepDueMs, feedDueMs] = [0, 0];
+  let ticking = Promise.resolve();
+  let busy = false;
+  const background = new Set<string>();
+
+  const isLeader = () => performance.now() < leaseEndsMs;
+
+  async function lead(): Promise<Deliveries | undefined> {
+    const askedMs = performance.now();
+    const leads = (await redis.lead(redisKeys.eventLeader, id, leaseMs)) === 1;
+    if (!leads) {
+      resign();
+      return undefined;
+    }
+    leaseEndsMs = askedMs + leaseMs;
+    if (deliveries === undefined) {
+      const created = createDeliveries(dependencies);
+      await loadWebhooks(created);
+      deliveries = created;
+      sweepDueMs = 0;
+      log.info('this process delivers events to webhooks');
+    }
+    return deliveries;
+  }
+
+  function resign(): void {
+    leaseEndsMs = 0;
+    deliveries?.close();
+    deliveries = undefined;
+    metrics.undelivered.set(0);
+    metrics.oldestUndelivered.set(0);
+    metrics.disabledWebhooks.set(0);
+  }
+
+  async function loadWebhooks(target: Deliveries): Promise<void> {
+    const owners = await redis.smembers(redisKeys.webhookOwners);
+    const loaded = await Promise.all(owners.filter(isOwner).map((owner) => loadOwner(target, owner)));
+    target.keepOnly(new Set(loaded.flat()));
+  }
+
+  /** Takes over the webhooks of an owner, and events in their queues that are not known yet. */
+  async function loadOwner(target: Deliveries, owner: WebhookOwner): Promise<string[]> {
+    const webhooks = await readWebhooks(redis, owner);
+    for (const webhook of webhooks) {
+      const failingSince = await redis.hget(redisKeys.eventState, failingField(webhook.id));
+      target.setWebhook(webhook, failingSince === null ? undefined : Number(failingSince));
+      for (const { streamId, attempts } of await readQueue(redis, webhook.id)) {
+        const customerId = isCustomerId(owner) ? owner : (await readEvent(redis, streamId))?.customerId;
+        target.add(webhook.id, { streamId, customerId: customerId ?? '' }, attempts);
+      }
+    }
+    return webhooks.map((webhook) => webhook.id);
+  }
+
+  async function publish(event: FoundEvent): Promise<void> {
+    if (await publishEvent(redis, event)) metrics.events.inc({ type: event.type });
+  }
+
+  /** From now on if nobody has read the stream before. */
+  async function cursorOf(name: 'audit' | 'stream', stream: string): Promise<string> {
+    const stored = await redis.hget(redisKeys.eventState, name);
+    if (stored !== null && /^\d+-\d+$/.test(stored)) return stored;
+    const [newest] = name === 'audit' ? await redis.xrevrange(stream, '+', '-', 'COUNT', 1) : [];
+    const first = newest?.[0] ?? '0-0';
+    await redis.hset(redisKeys.eventState, name, first);
+    return first;
+  }
+
+  async function followAudit(target: Deliveries): Promise<void> {
+    const cursor = await cursorOf('audit', redisKeys.audit);
+    const items = await readAuditAfter(redis, cursor, pageSize);
+    const refuted = refutedIn(items);
+    const settledBefore = redis instanceof Cluster ? now() - settledMs : Infinity;
+    const settled = items.filter(([entry]) => Number(entry.split('-')[0]) <= settledBefore);
+    let webhooksChanged = false;
+    for (const item of settled) {
+      const event = await auditEvent(redis, item, refuted);
+      if (event !== undefined) await publish(event);
+      if (/^webhooks\.|^customers\.remove$/.test(fieldsOf(item[1])['action'] ?? '')) webhooksChanged = true;
+    }
+    const last = settled.at(-1)?.[0];
+    if (last === undefined) return;
+    // Before the entries count as read.
+    if (webhooksChanged) await loadWebhooks(target);
+    await redis.hset(redisKeys.eventState, 'audit', last);
+  }
+
+  async function dispatch(target: Deliveries): Promise<void> {
+    for (;;) {
+      const cursor = await cursorOf('stream', redisKeys.events);
+      const { events, last } = await readEventsAfter(redis, cursor, pageSize);
+      if (last === undefined || !isLeader()) return;
+      const active = Map.groupBy(target.webhooks().filter(target.isActive), ({ owner }) => owner);
+      const targets = events.flatMap((event) => {
+        const { streamId, customerId = '' } = event;
+        const owners = ['operators' as const, ...(isCustomerId(customerId) ? [customerId] : [])];
+        return owners
+          .flatMap((owner) => active.get(owner) ?? [])
+          .filter((webhook) => isFor(webhook, event))
+          .map(({ id: webhookId }) => ({
+            webhookId,
+            streamId,
+            customerId,
+            isFull: target.isFull(webhookId),
+          }));
+      });
+      await enqueue(redis, targets, last);
+      for (const each of targets) if (!each.isFull) target.add(each.webhookId, each);
+    }
+  }
+
+  async function sweepAll(): Promise<void> {
+    await Promise.all([dependencies.syncClock(), plans.refresh(), thresholds.refresh()]);
+    for await (const events of sweep({ redis, plans, thresholds, now })) {
+      if (!isLeader()) return;
+      await Promise.all(events.map(publish));
+    }
+  }
+
+  async function feedAll(target: Deliveries): Promise<void> {
+    const context = { redis, deliveries: target, now };
+    await Promise.all(target.webhooks().map((webhook) => feedUsage(context, webhook)));
+  }
+
+  /** Runs a task beside the ticks, unless its last run has not ended. */
+  function inBackground(name: string, task: () => Promise<void>): void {
+    if (background.has(name)) return;
+    background.add(name);
+    void task()
+      .catch(logFailure)
+      .finally(() => background.delete(name));
+  }
+
+  function logFailure(error: unknown): void {
+    if (isLogDue('leader')) log.warn({ err: error }, 'events cannot be delivered at the moment; retrying');
+  }
+
+  async function tick(): Promise<void> {
+    const target = await lead();
+    if (target === undefined) return;
+    await followAudit(target);
+    await dispatch(target);
+    if (performance.now() >= sweepDueMs) {
+      sweepDueMs = performance.now() + sweepMs;
+      inBackground('sweep', sweepAll);
+    }
+    if (performance.now() >= feedDueMs) {
+      feedDueMs = performance.now() + feedMs;
+      inBackground('feed', () => feedAll(target));
+    }
+    const { count, oldestMs, disabled } = target.queued();
+    metrics.undelivered.set(count);
+    metrics.oldestUndelivered.set(oldestMs === undefined ? 0 : Math.max(0, (now() - oldestMs) / 1000));
+    metrics.disabledWebhooks.set(disabled);
+  }
+
+  const timer = setInterval(() => {
+    if (busy || redis.status !== 'ready') return;
+    busy = true;
+    ticking = tick()
+      .catch(logFailure)
+      .finally(() => {
+        busy = false;
+      });
+  }, tickMs);
+
+  return {
+    async close() {
+      clearInterval(timer);
+      await ticking;
+      if (isLeader()) await redis.del(redisKeys.eventLeader).catch(() => 0);
+      resign();
+      await sender.close();
+    },
+  };
+}
+
+const isOwner = (text: string): text is WebhookOwner => text === 'operators' || isCustomerId(text);

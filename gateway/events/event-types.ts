@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { dayUsageSchema } from '../quota/usage-days.ts';
+import type { CustomerId } from '../redis/redis-keys.ts';
+
+const time = z.iso.datetime();
+const customerId = z.string().describe('Id of the customer');
+const key = {
+  customerId,
+  keyId: z.string(),
+  keyName: z.string(),
+};
+
+interface EventTypeDefinition {
+  summary: string;
+  /** Content of `data`. */
+  data: z.ZodObject;
+  /** Sent to webhooks of operators only. */
+  forOperators?: true;
+}
+
+/**
+ * All types of events. Documents, the description of the operators' API and the choice of types in the console follow from
+ * this list, and a test goes through it.
+ */
+export const eventTypes = {
+  'quota.threshold': {
+    summary: 'A share of the day or month limit of a customer is used',
+    data: z.object({
+      customerId,
+      plan: z.string(),
+      window: z.string().describe('`day` or `month`'),
+      windowStart: time,
+      windowEnd: time,
+      threshold: z.int().describe('Share of the limit in percent'),
+      limit: z.int(),
+      used: z.int().describe('Units used when it was found'),
+    }),
+  },
+  'ban.began': {
+    summary: 'A key is banned, by a gateway or by an operator',
+    data: z.object({
+      ...key,
+      endsAt: time,
+      reason: z.string().nullable().describe('In the words of an operator; null for a ban by a gateway'),
+    }),
+  },
+  'key.created': {
+    summary: 'A key was issued, also in place of another one',
+    data: z.object({
+      ...key,
+      expiresAt: time.nullable(),
+      replaces: z.string().nullable().describe('Id of the key that it replaces'),
+    }),
+  },
+  'key.rotated': {
+    summary: 'A key was replaced by another one, and works until `expiresAt`',
+    data: z.object({ ...key, expiresAt: time.nullable(), replacedBy: z.string() }),
+  },
+  'key.revoked': { summary: 'A key was revoked', data: z.object({ ...key, revokedAt: time }) },
+  'key.expiring': {
+    summary: 'A key expires within 7 days, and was not replaced',
+    data: z.object({ ...key, expiresAt: time }),
+  },
+  'customer.suspended': {
+    summary: 'All keys of a customer are refused',
+    data: z.object({ customerId, suspendedAt: time }),
+  },
+  'trial.over_share': {
+    summary: 'Limits on trial would have refused more than 5 % of 100 requests or more of a customer',
+    data: z.object({
+      customerId,
+      plan: z.string(),
+      since: time.describe('Start of the trial'),
+      requests: z.int(),
+      refused: z.int().describe('Requests of these that the limits on trial would have refused'),
+    }),
+  },
+  'plan.changed': {
+    summary: 'A customer is on another plan',
+    data: z.object({ customerId, from: z.string(), to: z.string() }),
+  },
+  'usage.day': {
+    summary: 'Use of a customer on a UTC day that is over, for billing',
+    data: z.object({ customerId, name: z.string(), ...dayUsageSchema.shape }),
+    forOperators: true,
+  },
+  'webhook.test': {
+    summary: 'Somebody has asked for a test of this webhook',
+    data: z.object({ webhookId: z.string() }),
+  },
+} as const satisfies Record<string, EventTypeDefinition>;
+
+export type EventType = keyof typeof eventTypes;
+
+export const eventTypeNames = Object.keys(eventTypes).filter(isEventType);
+
+export function isEventType(text: string): text is EventType {
+  return Object.hasOwn(eventTypes, text);
+}
+
+/** How an attempt to deliver an event ended: it will be tried again if it failed, and not if it is dead. */
+export const deliveryOutcomes = ['delivered', 'failed', 'dead'] as const;
+
+/** What an event says of its type. */
+export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type]['data']>;
+
+/** An event as it is in the stream, and as receivers get it. */
+export interface GatewayEvent {
+  /** The same whenever the event is found again. */
+  id: string;
+  type: EventType;
+  /** Undefined for the test of an operators' webhook. */
+  customerId: CustomerId | undefined;
+  /** ISO 8601 in UTC. */
+  at: string;
+  data: object;
+  /** The one webhook that is to get it; undefined for all that want it. */
+  webhook?: string | undefined;
+}
+
+/** An event to publish, with what its id and its period follow from. */
+export interface FoundEvent extends GatewayEvent {
+  /** UTC day as YYYYMMDD, or another name: within it, an id is published once. */
+  period: string;
+}
+
+interface Found<Type extends EventType> {
+  type: Type;
+  customerId: CustomerId;
+  atMs: number;
+  data: EventData<Type>;
+  /** What tells the event from all others of its type and customer. */
+  identity: readonly (string | number)[];
+  period: string;
+}
+
+export function foundEvent<Type extends EventType>(found: Found<Type>): FoundEvent {
+  const { type, customerId, atMs, data, identity, period } = found;
+  const id = eventId(type, customerId, ...identity);
+  return { id, type, customerId, at: new Date(atMs).toISOString(), data, period };
+}
+
+export function eventId(...identity: readonly (string | number)[]): string {
+  return `evt_${hash('sha256', identity.join('|'), 'hex').slice(0, 32)}`;
+}

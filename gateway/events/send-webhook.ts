@@ -1,0 +1,106 @@
+import { errorMessage } from '#runtime/error-message.ts';
+import { readVersion } from '#runtime/version.ts';
+import { Agent, request } from 'undici';
+import type { GatewayEvent } from './event-types.ts';
+import {
+  createCheckedLookup,
+  ForbiddenAddress,
+  webhookUrlIssue,
+  type WebhookRules,
+} from './webhook-address.ts';
+import type { WebhookSecrets } from './webhook-record.ts';
+import { signatureHeaders } from './webhook-signature.ts';
+
+/** How an attempt went. */
+export interface Attempt {
+  delivered: boolean;
+  /** Of the response; null without one. */
+  status: number | null;
+  /** Why it failed; null if it did not. */
+  error: string | null;
+  ms: number;
+}
+
+export interface WebhookSender {
+  /** Sends an event once. Never rejects. @param secrets undefined if they were lost */
+  send(url: string, event: GatewayEvent, secrets: WebhookSecrets | undefined): Promise<Attempt>;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 5000;
+const timeoutMs = 15_000;
+/** Of a response, which nobody reads. */
+const maxResponseBytes = 16_384;
+
+interface WebhookSenderOptions {
+  rules: WebhookRules;
+  now: () => number;
+  /** Time for an attempt as a whole. */
+  attemptMs?: number;
+}
+
+export function createWebhookSender({
+  rules,
+  now,
+  attemptMs = timeoutMs,
+}: WebhookSenderOptions): WebhookSender {
+  const agent = new Agent({
+    connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(rules) },
+    // A receiver that is no HTTP server must not take memory.
+    maxHeaderSize: 16_384,
+  });
+  const userAgent = `gateway/${readVersion()}`;
+
+  async function attempt(url: string, event: GatewayEvent, secrets: WebhookSecrets): Promise<number> {
+    const body = JSON.stringify({ type: event.type, timestamp: event.at, data: event.data });
+    const signal = AbortSignal.timeout(attemptMs);
+    const response = await request(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        ...signatureHeaders({ id: event.id, body, atMs: now() }, secrets),
+      },
+      body,
+      dispatcher: agent,
+      signal,
+    });
+    // The status is all that matters; what follows is read so that the connection can be used again.
+    await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
+    return response.statusCode;
+  }
+
+  return {
+    async send(url, event, secrets) {
+      const startedAt = performance.now();
+      const result = (fields: Omit<Attempt, 'ms'>): Attempt => ({
+        ...fields,
+        ms: Math.round(performance.now() - startedAt),
+      });
+      const failed = (error: string, status: number | null = null) =>
+        result({ delivered: false, status, error });
+      const issue = webhookUrlIssue(url, rules);
+      if (issue !== undefined) return failed(`the address ${issue}`);
+      if (secrets === undefined) return failed('the secret is lost: rotate it');
+      try {
+        const status = await attempt(url, event, secrets);
+        if (status >= 200 && status < 300) return result({ delivered: true, status, error: null });
+        return failed(
+          status < 400 && status >= 300 ? 'redirects are not followed' : `status ${status}`,
+          status,
+        );
+      } catch (error) {
+        return failed(describe(error, attemptMs));
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function describe(error: unknown, attemptMs: number): string {
+  if (error instanceof ForbiddenAddress) return error.message;
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return `no response within ${attemptMs / 1000} s`;
+  if (error instanceof AggregateError && error.errors.length > 0) return errorMessage(error.errors[0]);
+  return errorMessage(error).slice(0, 200);
+}

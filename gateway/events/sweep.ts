@@ -1,0 +1,153 @@
+import { anyRev } from '../api-keys/api-key-cache.ts';
+import { parseCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
+import type { Limits } from '../limits/limits.ts';
+import { thresholdWindows } from '../limits/thresholds.ts';
+import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import { fieldOf, windowNames } from '../limits/windows.ts';
+import type { Plans } from '../plans/plans.ts';
+import { readUsage } from '../quota/usage.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { isCustomerId, parsePlace, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { foundEvent, type FoundEvent } from './event-types.ts';
+import type { PlanThresholds } from './plan-thresholds.ts';
+import { thresholdEvents } from './use-events.ts';
+
+/** Customers whose use is looked at each minute: with more, a sweep of all takes several minutes. */
+const maxCustomers = 10_000;
+/** A sweep of all keys takes an hour. */
+const keySweepMinutes = 60;
+const minCustomers = 1000;
+const pageSize = 100;
+const expiringMs = 7 * dayMs;
+/** Fewer requests of a trial say little. */
+const minTrialRequests = 100;
+const trialShare = 0.05;
+
+interface SweepDependencies {
+  redis: RedisClient;
+  plans: Pick<Plans, 'ensureLoaded' | 'limitsOf' | 'trialOf'>;
+  thresholds: Pick<PlanThresholds, 'of'>;
+  now: () => number;
+}
+
+/**
+ * Finds what no request has told: thresholds whose event was lost with a process, or that were crossed during an outage, trials
+ * over the share, and keys that expire. To be called each minute. What was found before is found again, under the same id.
+ */
+export async function* sweep(dependencies: SweepDependencies): AsyncGenerator<FoundEvent[]> {
+  const { redis } = dependencies;
+  const total = await redis.zcard(redisKeys.customers);
+  for (const [task, count, find] of [
+    ['use', maxCustomers, findInUse],
+    ['keys', Math.max(minCustomers, Math.ceil(total / keySweepMinutes)), findExpiring],
+  ] as const) {
+    const customers = await takeCustomers(redis, `sweep-${task}`, count);
+    for (let start = 0; start < customers.length; start += pageSize) {
+      const page = customers.slice(start, start + pageSize);
+      yield (await Promise.all(page.map((id) => find(dependencies, id).catch(ignoreInvalidValues)))).flat();
+    }
+  }
+}
+
+/** What was edited by hand into another type of value is reported by those who use it. */
+function ignoreInvalidValues(error: unknown): FoundEvent[] {
+  if (isWrongType(error)) return [];
+  throw error;
+}
+
+/** The next customers by time of creation, from the first one on after the last. */
+async function takeCustomers(redis: RedisClient, cursor: string, count: number): Promise<CustomerId[]> {
+  const text = (await redis.hget(redisKeys.eventState, cursor)) ?? '';
+  const start = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  const ids = await redis.zrange(redisKeys.customers, String(start), String(start + count - 1));
+  await redis.hset(redisKeys.eventState, cursor, ids.length < count ? 0 : start + count);
+  return ids.filter(isCustomerId);
+}
+
+async function findInUse(dependencies: SweepDependencies, id: CustomerId): Promise<FoundEvent[]> {
+  const { redis, plans, thresholds } = dependencies;
+  const parsed = parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id)));
+  if (parsed.outcome !== 'record') return [];
+  const { record } = parsed;
+  await plans.ensureLoaded(record.plan);
+  const limits = plans.limitsOf(record);
+  if (limits === undefined) return [];
+  const usage = await readUsage(redis, {
+    place: { customerId: id, keyHash: '' },
+    rev: anyRev,
+    limits,
+    banPolicy: { windowSeconds: 1, maxBanSeconds: 1 },
+  });
+  const found = thresholdWindows.flatMap((window) => {
+    const use = usage?.windows[window];
+    if (usage === undefined || use === undefined) return [];
+    const { plan } = record;
+    const { nowMs } = usage;
+    return thresholdEvents({ customerId: id, plan }, thresholds.of(record), {
+      window,
+      use,
+      units: Infinity,
+      nowMs,
+    });
+  });
+  return found.concat(await findTrial(dependencies, record, limits));
+}
+
+async function findTrial(
+  { redis, plans, now }: SweepDependencies,
+  record: CustomerRecord,
+  enforced: Limits,
+): Promise<FoundEvent[]> {
+  const trial = plans.trialOf(record, enforced);
+  if (trial === undefined) return [];
+  const { id: customerId, plan } = record;
+  const fields = windowNames.map((name) => fieldOf('refused', name));
+  const [since, ...counts] = await redis.hmget(redisKeys.trial(customerId), 'since', 'requests', ...fields);
+  if (since !== String(trial.since)) return [];
+  const [requests = 0, ...refusals] = counts.map((text) => Number(text ?? 0) || 0);
+  const refused = refusals.reduce((sum, count) => sum + count, 0);
+  if (requests < minTrialRequests || refused <= requests * trialShare) return [];
+  const data = { customerId, plan, since: new Date(trial.since).toISOString(), requests, refused };
+  return [
+    foundEvent({
+      type: 'trial.over_share',
+      customerId,
+      atMs: now(),
+      data,
+      identity: [since],
+      period: `trial-${utcDate(dayNumberOf(trial.since)).slice(0, 6)}`,
+    }),
+  ];
+}
+
+async function findExpiring(
+  { redis, now }: SweepDependencies,
+  customerId: CustomerId,
+): Promise<FoundEvent[]> {
+  const ids = await redis.smembers(redisKeys.customerKeys(customerId));
+  if (ids.length === 0) return [];
+  const places = await redis.hmget(redisKeys.apiKeyIds, ...ids);
+  const found = await Promise.all(
+    ids.map(async (keyId, index): Promise<FoundEvent[]> => {
+      const place = parsePlace(places[index] ?? '');
+      if (place === undefined) return [];
+      const [expiresAt, ended, replaced, keyName] = await redis.hmget(
+        redisKeys.apiKey(place),
+        'expiresAt',
+        'revokedAt',
+        'replacedBy',
+        'name',
+      );
+      const atMs = now();
+      const leftMs = Date.parse(expiresAt ?? '') - atMs;
+      if (!expiresAt || ended || replaced || !(leftMs > 0 && leftMs <= expiringMs)) return [];
+      const data = { customerId, keyId, keyName: keyName ?? '', expiresAt };
+      const period = utcDate(dayNumberOf(atMs + leftMs));
+      return [
+        foundEvent({ type: 'key.expiring', customerId, atMs, data, identity: [keyId, expiresAt], period }),
+      ];
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,82 @@
+import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import { readUsageDays } from '../quota/usage-days.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { Deliveries } from './deliveries.ts';
+import { foundEvent, type FoundEvent } from './event-types.ts';
+import { wantsType, type Webhook } from './webhook-record.ts';
+
+/** What gateways have counted during a short outage is in the record by then. */
+const dayIsOverMs = 3_600_000;
+/** Sent at once. */
+const pageSize = 8;
+
+/** Field of how far a webhook has the use by day, in the state of events: a date as YYYYMMDD, and its last customer. */
+export const feedField = (webhookId: string) => `feed:${webhookId}`;
+
+interface UsageFeedDependencies {
+  redis: RedisClient;
+  deliveries: Pick<Deliveries, 'sendNow' | 'isActive'>;
+  now: () => number;
+}
+
+/**
+ * Sends the use of each customer on each day that is over to a webhook, day by day from the one on which it was made, and goes on
+ * where it was, however long the webhook was down. A page that fails is sent again, under the same ids.
+ * @returns whether the webhook has all of it
+ */
+export async function feedUsage(
+  { redis, deliveries, now }: UsageFeedDependencies,
+  webhook: Webhook,
+): Promise<boolean> {
+  if (!wantsType(webhook, 'usage.day')) return true;
+  const field = feedField(webhook.id);
+  const stored = await redis.hget(redisKeys.eventState, field);
+  const start = /^(\d{8}) (\S*)$/.exec(stored ?? '');
+  let date = start?.[1] ?? utcDate(dayNumberOf(Date.parse(webhook.createdAt)));
+  let last = start?.[2] ?? '';
+  while (dayStartMs(date) + dayMs + dayIsOverMs <= now() && deliveries.isActive(webhook)) {
+    const customers = await customersAfter(redis, last);
+    const found = await Promise.all(customers.map((id) => useOf(redis, id, date)));
+    const sent = await Promise.all(
+      found.map(async (event) => event === undefined || deliveries.sendNow(webhook, event)),
+    );
+    if (!sent.every(Boolean)) return false;
+    last = customers.at(-1) ?? '';
+    if (last === '') date = utcDate(dayNumberOf(dayStartMs(date)) + 1);
+    await redis.hset(redisKeys.eventState, field, `${date} ${last}`);
+  }
+  return true;
+}
+
+function dayStartMs(date: string): number {
+  return Date.parse(`${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}`);
+}
+
+/** By time of creation. From the first one on if the last one was removed. */
+async function customersAfter(redis: RedisClient, last: string): Promise<string[]> {
+  const rank = last === '' ? null : await redis.zrank(redisKeys.customers, last);
+  const start = rank === null ? 0 : rank + 1;
+  return redis.zrange(redisKeys.customers, String(start), String(start + pageSize - 1));
+}
+
+async function useOf(redis: RedisClient, id: string, date: string): Promise<FoundEvent | undefined> {
+  if (!isCustomerId(id)) return undefined;
+  const day = dayNumberOf(dayStartMs(date));
+  const [use] = await readUsageDays(redis, id, { first: day, last: day, oldest: 0 });
+  if (use === undefined || use.plan === null) return undefined;
+  return useEvent(id, (await redis.hget(redisKeys.customer(id), 'name')) ?? '', date, use);
+}
+
+function useEvent(customerId: CustomerId, name: string, date: string, use: UseOfDay): FoundEvent {
+  return foundEvent({
+    type: 'usage.day',
+    customerId,
+    atMs: dayStartMs(date) + dayMs,
+    data: { customerId, name, ...use },
+    identity: [date],
+    period: date,
+  });
+}
+
+type UseOfDay = Awaited<ReturnType<typeof readUsageDays>>[number];

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { disabledAfterMs } from '../events/deliveries.ts';
+import { failingField } from '../events/delivery-store.ts';
+import type { Webhook } from '../events/webhook-record.ts';
+import { isCustomerId, redisKeys } from '../redis/redis-keys.ts';
+import type { Session } from './session.ts';
+
+export const webhookStates = ['on', 'off', 'failing', 'disabled'] as const;
+
+/** A webhook as people see it: without its secret. */
+export const webhookSchema = z
+  .object({
+    id: z.string(),
+    customerId: z
+      .string()
+      .nullable()
+      .describe('Null for a webhook of operators, which gets the events of all customers'),
+    url: z.string(),
+    types: z
+      .array(z.string())
+      .nullable()
+      .describe('Types of events that it gets; null for all but usage.day'),
+    description: z.string().nullable(),
+    state: z
+      .enum(webhookStates)
+      .describe(
+        '`failing`: its last request failed. `disabled`: it has failed for three days, and gets nothing',
+      ),
+    failingSince: z.iso.datetime().nullable(),
+    queued: z.int().describe('Events that it has yet to get'),
+    dead: z.int().describe('Events that were given up in the last 30 days'),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Webhook' });
+
+export type WebhookView = z.infer<typeof webhookSchema>;
+
+export async function webhookView({ redis, now }: Session, webhook: Webhook): Promise<WebhookView> {
+  const { id, owner, url, types, description, createdAt, enabled } = webhook;
+  const [failing, queued, dead] = await Promise.all([
+    redis.hget(redisKeys.eventState, failingField(id)),
+    redis.zcard(redisKeys.eventQueue(id)),
+    redis.zcard(redisKeys.deadEvents(id)),
+  ]);
+  const sinceMs = failing !== null && /^\d{1,15}$/.test(failing) ? Number(failing) : undefined;
+  const ofFailing = sinceMs === undefined ? 'on' : now() - sinceMs > disabledAfterMs ? 'disabled' : 'failing';
+  return {
+    id,
+    customerId: isCustomerId(owner) ? owner : null,
+    url,
+    types,
+    description,
+    state: enabled ? ofFailing : 'off',
+    failingSince: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
+    queued,
+    dead,
+    createdAt,
+  };
+}
