@@ -1,5 +1,6 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
+import type { WebhookRules } from '../events/webhook-address.ts';
 import { changeCredentials } from '../redis/redis-client.ts';
 import type { Service } from '../service.ts';
 import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
@@ -26,6 +27,8 @@ interface ConsoleDependencies {
   trustProxy: readonly string[];
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
+  /** Which addresses webhooks may have. */
+  webhookRules: WebhookRules;
   /** What the pages say of the API. */
   api: PageSettings;
   log: Logger;
@@ -57,6 +60,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     trustProxy,
     service,
     api: pageSettings,
+    webhookRules,
     log,
     countRefusal,
     now,
@@ -76,6 +80,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       read,
       search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
       change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
+      webhookRules,
       access,
       live,
       logUnexpected,

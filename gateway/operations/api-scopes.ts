@@ -17,6 +17,8 @@ export const apiScopes = [
   'settings:write',
   'traffic:read',
   'usage:read',
+  'webhooks:read',
+  'webhooks:write',
 ] as const;
 
 export type ApiScope = (typeof apiScopes)[number];

@@ -23,10 +23,12 @@ import type { Api, Route } from './route.ts';
 import { sessionRoutes } from './session.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
+import { thresholdsRoutes } from './thresholds.ts';
 import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
 import { createUsageDownload } from './usage-download.ts';
 import { createUsageMonths, usageRoutes } from './usage.ts';
+import { webhooksRoutes } from './webhooks.ts';
 
 const maxBody = '64kb';
 const maxCodeBody = '1kb';
@@ -52,17 +54,20 @@ export const apiRoutes: readonly Route[] = [
   ...planTrialRoutes,
   ...sessionsRoutes,
   ...settingsRoutes,
+  ...thresholdsRoutes,
   ...trafficRoutes,
   ...usageRoutes,
+  ...webhooksRoutes,
 ];
 
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
-  const { read, search, change, access, live, logUnexpected } = dependencies;
+  const { read, search, change, webhookRules, access, live, logUnexpected } = dependencies;
   const api: Api = {
     read,
     search,
     change,
+    webhookRules,
     access,
     sendEvents: sendEvents(live, (req) => callerOf(req).id),
     counts: createPlanCounts({ read }),

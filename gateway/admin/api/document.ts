@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { webhookIdPattern } from '../../events/webhook-record.ts';
 import { consoleSessionId } from '../../operations/console-sessions.ts';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { planNamePattern } from '../../plans/plan-settings.ts';
@@ -34,6 +35,15 @@ const pathParameters = {
     schema: { type: 'string', pattern: customerIdPattern.source, examples: ['cus_42dcb7237e0963b262'] },
   },
   name: { component: 'PlanName', schema: { type: 'string', pattern: planNamePattern.source } },
+  owner: {
+    component: 'WebhookOwner',
+    schema: { type: 'string', pattern: `^operators$|${customerIdPattern.source}`, examples: ['operators'] },
+  },
+  webhook: { component: 'WebhookId', schema: { type: 'string', pattern: webhookIdPattern.source } },
+  plan: {
+    component: 'PlanNameOrOthers',
+    schema: { type: 'string', pattern: `^[*]$|${planNamePattern.source}`, examples: ['*'] },
+  },
   session: { component: 'SessionId', schema: { type: 'string', pattern: consoleSessionId.source } },
 };
 
@@ -117,10 +127,11 @@ export function describeApi(routes: readonly Route[]): object {
 }
 
 function parametersOf(path: string): Json {
-  const [, name] = /\{(\w+)\}/.exec(path) ?? [];
-  const parameter = Object.entries(pathParameters).find(([known]) => known === name)?.[1];
-  if (parameter === undefined) return {};
-  return { parameters: [{ $ref: `#/components/parameters/${parameter.component}` }] };
+  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g)).flatMap(([, name]) => {
+    const parameter = Object.entries(pathParameters).find(([known]) => known === name)?.[1];
+    return parameter === undefined ? [] : [{ $ref: `#/components/parameters/${parameter.component}` }];
+  });
+  return parameters.length === 0 ? {} : { parameters };
 }
 
 function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) => Json): Json {

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { customerPageSchema } from '../../../operations/customers.ts';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
 import type { SettingState } from '../../../operations/settings.ts';
+import type { WebhookWithSecret as SecretWebhook } from '../../../operations/webhooks.ts';
 import type { entrySchema } from '../../api/audit.ts';
 import type { banSchema } from '../../api/bans.ts';
 import type { issuedKeySchema } from '../../api/key.ts';
@@ -16,6 +17,8 @@ import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 import type { usageMonthsSchema } from '../../api/usage.ts';
 
 export type { BlockView } from '../../../operations/address-blocks.ts';
+export type { DeliveryEntry as Delivery } from '../../../events/delivery-store.ts';
+export type { WebhookView as WebhookRow } from '../../../operations/webhook-view.ts';
 export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
@@ -45,6 +48,15 @@ export interface Page<T> {
 
 /** Of a change, with doubts whether it survives a failure of Redis. */
 export type Changed<T = object> = T & { warnings: string[] };
+
+export type WebhookWithSecret = Changed<SecretWebhook>;
+
+/** A type of event. */
+export interface EventTypeRow {
+  type: string;
+  summary: string;
+  forOperators: boolean;
+}
 
 export type ChangedKey = Changed<KeyDetail>;
 export type AuditEntry = z.infer<typeof entrySchema>;

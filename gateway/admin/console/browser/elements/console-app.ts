@@ -60,6 +60,12 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
     load: () => import('../pages/addresses.ts'),
   },
   {
+    path: /^\/console\/webhooks(?:\/(?<id>[^/]+))?$/,
+    element: 'page-webhooks',
+    title: 'Webhooks',
+    load: () => import('../pages/webhooks.ts'),
+  },
+  {
     path: /^\/console\/audit$/,
     element: 'page-audit',
     title: 'Audit',
@@ -93,6 +99,7 @@ const navigation = [
   ['/console/plans', 'Plans'],
   ['/console/bans', 'Bans'],
   ['/console/addresses', 'Addresses'],
+  ['/console/webhooks', 'Webhooks'],
   ['/console/audit', 'Audit'],
   ['/console/settings', 'Settings'],
 ];

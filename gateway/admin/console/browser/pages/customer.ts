@@ -126,6 +126,7 @@ function renderFacts({ id, plan, contact, reference, notes, createdAt }: Custome
     ['Contact', contact ?? '–'],
     ['Reference', reference ?? '–'],
     ['Notes', notes ?? '–'],
+    ['Webhooks', html`<a href=${url`/console/webhooks/${id}`}>Webhooks and what was sent</a>`],
     ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
   ];
   return factList(facts);
