@@ -77,7 +77,8 @@ export function parseCustomerRecord(
   const { temporary, issues: ofTemporary } = parseTemporary(fields);
   const text = fields['thresholds'];
   const thresholds = text === undefined ? undefined : parseThresholds(text);
-  const ofThresholds = text !== undefined && thresholds === undefined ? [`thresholds ${thresholdsIssue}`] : [];
+  const ofThresholds =
+    text !== undefined && thresholds === undefined ? [`thresholds ${thresholdsIssue}`] : [];
   const record = {
     id,
     ...parsed.data,

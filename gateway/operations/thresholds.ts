@@ -6,10 +6,9 @@ import {
   type Thresholds,
 } from '../limits/thresholds.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { readPlanNames } from './plan-names.ts';
+import { readPlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
-import { unknownPlan } from './unknown-plan.ts';
 
 export interface ListedThresholds {
   /** `*` for plans without thresholds of their own. */

@@ -52,7 +52,9 @@ describe('ops redis-acl', () => {
     }
     const passwords = ['--passwords', 'stdin', '--format', 'aclfile'];
     const file = await redisAcl(['readers', 'ada', ...passwords], 'password-of-the-reader-ada\n');
-    expect(file.stdout).toMatch(/^user reader-ada on #[\da-f]{64} resetchannels ~gw:\[\^w\]\* ~gw:webhooks\* /);
+    expect(file.stdout).toMatch(
+      /^user reader-ada on #[\da-f]{64} resetchannels ~gw:\[\^w\]\* ~gw:webhooks\* /,
+    );
     const short = await redisAcl(['readers', 'ada', 'bob', ...passwords], 'password-of-the-reader-ada\n');
     expect({ code: short.code, stdout: short.stdout }).toEqual({ code: 2, stdout: '' });
     expect(short.stderr).toContain('must be 2 lines, the password of each person in the order of the names');
