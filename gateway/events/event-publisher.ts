@@ -1,5 +1,6 @@
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
+import { dayMs } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { FoundEvent } from './event-types.ts';
@@ -18,10 +19,8 @@ const maxEvents = 100_000;
 /** Further events are dropped, which the sweep finds again if they are about thresholds. */
 const maxPending = 20_000;
 const batchSize = 200;
-const secondsOfDay = 86_400;
-
 /** A name that is no day is a month or the start of a trial. */
-const repeatSeconds = (period: string) => (period.length === 8 ? 3 : 40) * secondsOfDay;
+const repeatMs = (period: string) => (period.length === 8 ? 3 : 40) * dayMs;
 
 /** @returns whether it was not published before @throws Error if Redis does not confirm it */
 export async function publishEvent(redis: RedisClient, event: FoundEvent): Promise<boolean> {
@@ -30,7 +29,7 @@ export async function publishEvent(redis: RedisClient, event: FoundEvent): Promi
     redisKeys.events,
     redisKeys.eventIds(period),
     id,
-    repeatSeconds(period),
+    repeatMs(period),
     maxEvents,
     ...Object.entries({ type, customer: customerId, at, data: JSON.stringify(data) }).flat(),
     ...(webhook === undefined ? [] : ['webhook', webhook]),

@@ -46,6 +46,9 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
 
   const add = (owner: CustomerId | 'operators', path: string, types?: string[]) =>
     addWebhook(eventSession(redis), owner, { url: `${receiver.url}${path}`, types }, localRules);
+  /** The first leader of all reads the audit log from then on. */
+  const leaderBegun = () =>
+    expect.poll(() => redis.hget(redisKeys.eventState, 'audit'), { timeout: 30_000 }).not.toBeNull();
   const published = async () => {
     const items = await redis.xrange(redisKeys.events, '-', '+');
     return items.map(([, list]) => list[list.indexOf('id') + 1] ?? '');
@@ -184,6 +187,7 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
       delaysMs: [10, 10],
     });
     stack.defer(() => leader.close());
+    await leaderBegun();
     await keyIssuer(redis).store.issueFor(customerId, { name: 'first' });
     await keyIssuer(redis).store.issueFor(customerId, { name: 'second' });
     await expect
@@ -216,6 +220,7 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
     const { id: control } = await add(customerId, '/control', ['key.created']);
     await redis.hset(redisKeys.eventState, `failing:${id}`, Date.now() - 3 * 86_400_000 - 1000);
     await start();
+    await leaderBegun();
     await keyIssuer(redis).store.issueFor(customerId, { name: 'missed' });
     await expect.poll(() => receiver.at('/control').length).toBe(1);
     const states = async () =>
