@@ -32,6 +32,7 @@ import { refuseBlocked } from './journey/refuse-blocked.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
+import { servePortal } from './journey/serve-portal.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import { traceRequest } from './journey/trace-request.ts';
 import { underPath } from './journey/under-path.ts';
@@ -40,6 +41,7 @@ import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
 import { anonymousPlan, anonymousWindow } from './plans/plan-settings.ts';
+import { createPortal, createPortalConnection, type Portal } from './portal/portal.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {
@@ -49,6 +51,8 @@ import {
 } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
+import { readApiDocument } from './services/api-document.ts';
+import { defaultPortalColor } from './services/services-file-schema.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
 export interface GatewayDependencies extends RedisState {
@@ -57,6 +61,9 @@ export interface GatewayDependencies extends RedisState {
   api: ApiConfig;
   /** Where the requests to each of the services go, in the same order. */
   upstreams: readonly ServiceUpstream[];
+  redisUrl: string;
+  /** Whether the gateway runs this Redis itself. */
+  redisIsPrivate: boolean;
   /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
   trustProxy: string[];
   /** Where clients see the gateway; undefined: the scheme and Host of each request. */
@@ -101,6 +108,9 @@ export interface Gateway {
   chargeAddress(address: string, error: GatewayError): Promise<RateLimitHeaders>;
   /** Logs and counts the response to it. */
   recordRawResponse(error: GatewayError, address: string): void;
+  /** Logs in to Redis for the portal with the user and the password of a URL from now on. */
+  useCredentials(redisUrl: string): void;
+  close(): void;
 }
 
 /** The API of the services behind the gateway, and its documentation. */
@@ -109,13 +119,14 @@ export interface DescribedApi {
   settings: ApiConfig;
   api: ApiDescription;
   docs: Docs;
+  portal: Portal;
 }
 
 /** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { addressBlocks, log, metrics, now } = dependencies;
   const parts = createParts(dependencies);
-  const { addressLimit, isProxy, prototypes } = parts;
+  const { addressLimit, isProxy, portalConnection, publicAddress, prototypes } = parts;
   const messageClasses = createMessageClasses(prototypes);
   let current: { described: DescribedApi; app: Express } | undefined;
 
@@ -124,7 +135,16 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       return { ...current.described, services };
     const api = loadApiDescription(dependencies.supportUrl, services, settings);
     assertPublicUrl(dependencies.publicUrl, api.basePaths);
-    return { services, settings, api, docs: loadDocs(api, dependencies.publicUrl, settings) };
+    const docs = loadDocs(api, dependencies.publicUrl, settings);
+    const portal = createPortal({
+      connection: portalConnection,
+      publicAddress,
+      addressLimit,
+      scopes: api.access.scopes,
+      look: lookOf(api, settings, dependencies),
+      log,
+    });
+    return { services, settings, api, docs, portal };
   }
 
   function serve(described: DescribedApi, upstreams: readonly ServiceUpstream[]): void {
@@ -148,6 +168,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     describe,
     serve,
     isProxy,
+    useCredentials: portalConnection.useCredentials,
+    close: portalConnection.close,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address, { code, headers }) {
       if (addressBlocks.remainingMs(address) !== undefined) return {};
@@ -161,12 +183,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 /** The journey of a request, from top to bottom. */
 function createJourney(
   parts: Parts,
-  { services, api, docs }: DescribedApi,
+  { services, api, docs, portal }: DescribedApi,
   upstreams: readonly ServiceUpstream[],
 ): Express {
   const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
-  const { corsOrigins, compression, spans, logRequest, metrics } = parts;
+  const { corsOrigins, compression, spans, logRequest, metrics, failures } = parts;
   const { basePath, basePaths } = api;
   const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const decides = { apiKeys, quota, refuseAnonymous };
@@ -180,13 +202,14 @@ function createJourney(
     .all(
       assignRequestId(),
       setSecurityHeaders(),
-      matchRoute(api, docs),
+      matchRoute(api, docs, portal),
       traceRequest({ spans, isProxy }),
-      recordAccess({ services, logRequest, metrics }),
+      recordAccess({ services, logRequest, metrics, failures }),
       ...allowOrigins({ corsOrigins, api, publicAddress }),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
       serveDocs(docs, api),
+      servePortal(portal),
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
@@ -231,6 +254,7 @@ function createParts(dependencies: GatewayDependencies) {
     refuseAnonymous: createRefuseAnonymous({ addressLimit, observeAddressRefusal, refusedUse, now }),
     lookUpUsage: createUsageLookup(dependencies),
     takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
+    portalConnection: createPortalConnection(dependencies),
     isProxy,
     compression: createCompression(dependencies),
     publicAddress: createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy }),
@@ -257,6 +281,15 @@ function createPrototypes(isProxy: (address: string) => boolean): Express {
     },
   });
   return app;
+}
+
+function lookOf(
+  { json, serverPath }: ApiDescription,
+  { portal = {}, keyPrefix }: ApiConfig,
+  { supportUrl }: GatewayDependencies,
+) {
+  const { title = readApiDocument(json, serverPath).title, color = defaultPortalColor } = portal;
+  return { title, color, supportUrl, keyPrefix };
 }
 
 /** Whether what is said of the API, the descriptions and their order, by which routes name their services, are the same. */

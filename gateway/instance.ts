@@ -86,6 +86,8 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     services,
     api,
     upstreams: upstreams.current(),
+    redisUrl: url,
+    redisIsPrivate: isPrivate,
     trustProxy,
     publicUrl,
     supportUrl,
@@ -154,6 +156,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       warnOfCosts();
       void drain.settled().then(closeUnused);
       changeCredentials(state.redis, files.redisUrl);
+      gatewayApp.useCredentials(files.redisUrl);
     }
     reloadState = nextState;
   }
@@ -174,6 +177,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     drain: (shutdown) => drain.drain(shutdown),
     async close(cause = 'shutdown') {
       await upstreams.close();
+      gatewayApp.close();
       await Promise.all([state.close(cause), tracing?.close()]);
     },
   };

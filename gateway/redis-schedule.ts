@@ -46,9 +46,18 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, lostKeys } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
-  const { usageReports, keptUsage, hotKeys, busyAddresses, keyUse, refusedUse, serviceUse, keysInUse } =
-    dependencies.reports;
-  const { events } = dependencies.reports;
+  const {
+    events,
+    usageReports,
+    keptUsage,
+    hotKeys,
+    busyAddresses,
+    keyUse,
+    refusedUse,
+    serviceUse,
+    failures,
+    keysInUse,
+  } = dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -135,6 +144,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       void refusedUse.report();
       void keyUse.report();
       void serviceUse.report();
+      void failures.report();
     }, usageReportMs),
     setInterval(() => keysInUse.endMinute(), minuteMs),
     setInterval(() => {

@@ -8,6 +8,7 @@ import { createKeptUsage } from './kept-usage.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createBusyAddresses } from './quota/busy-addresses.ts';
+import { createFailureReports } from './quota/failures.ts';
 import { createHotKeys } from './quota/hot-keys.ts';
 import { createKeyUseReports, createRefusedUseReports } from './quota/key-use.ts';
 import { countInFleet, createKeysInUse } from './quota/keys-in-use.ts';
@@ -59,6 +60,7 @@ export function createReports(dependencies: ReportsDependencies) {
     onPublished: ({ type }) => metrics.events.inc({ type }),
     onDropped: () => metrics.droppedEvents.inc(),
   });
+  const failures = createFailureReports(dependencies);
   return {
     events,
     useObserver: createUseObserver({ ...dependencies, publish: events.publish }),
@@ -70,11 +72,17 @@ export function createReports(dependencies: ReportsDependencies) {
     keyUse,
     refusedUse,
     serviceUse,
+    failures,
     /** The last report. Never rejects. */
     async reportAll(): Promise<void> {
       await usageReports.report().catch(() => {});
       await events.flush();
-      await Promise.all([refusedUse.report(), keyUse.report(true), serviceUse.report(true)]);
+      await Promise.all([
+        refusedUse.report(),
+        keyUse.report(true),
+        serviceUse.report(true),
+        failures.report(true),
+      ]);
       keysInUse.endMinute();
       await keysCounted;
     },

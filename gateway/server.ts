@@ -9,7 +9,7 @@ import { createAdminApp } from './admin/admin-app.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import { createConsole } from './admin/console.ts';
 import { divideConnections } from './config/connection-budget.ts';
-import { consoleLink, consoleOrigin } from './config/console-url.ts';
+import { consoleLink, consoleOrigin, publicOrigin } from './config/console-url.ts';
 import {
   adminEndpoint,
   adminHostNames,
@@ -88,6 +88,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   const adminConsole = createConsole({
     ...instanceConfig,
     api: { ...config.api, sampleUrl: () => sampleUrl(config, listening.port) },
+    publicOrigin: () => publicOrigin({ ...config, ...listening }),
     service,
     log,
     countRefusal: (code) => metrics.consoleRefusals.inc({ code }),
@@ -152,8 +153,9 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
 };
 
 /** The gateway's own operation, which any key may call. */
-function sampleUrl({ publicUrl, services, api }: GatewayConfig, port: number): string {
-  return `${publicUrl ?? `http://localhost:${port}`}${describeServices(services, api).basePath}/usage`;
+function sampleUrl(config: GatewayConfig, port: number): string {
+  const { services, api } = config;
+  return `${publicOrigin({ ...config, port })}${describeServices(services, api).basePath}/usage`;
 }
 
 await runService<GatewayConfig>({

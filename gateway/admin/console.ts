@@ -31,6 +31,8 @@ interface ConsoleDependencies {
   webhookRules: WebhookRules;
   /** What the pages say of the API. */
   api: PageSettings;
+  /** Where customers see the gateway. */
+  publicOrigin: () => string;
   log: Logger;
   /** Counts a refusal in the metrics, by the code of its error. */
   countRefusal: (code: string) => void;
@@ -61,6 +63,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     service,
     api: pageSettings,
     webhookRules,
+    publicOrigin,
     log,
     countRefusal,
     now,
@@ -82,6 +85,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
       webhookRules,
       access,
+      publicOrigin,
       live,
       logUnexpected,
     }),

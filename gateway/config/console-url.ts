@@ -14,6 +14,16 @@ export function consoleOrigin({ adminUrl, adminHost }: Config, adminPort: number
   return adminUrl ?? `http://${browserHost(adminHost)}:${adminPort}`;
 }
 
+/** Base URL at which people on this machine open the public pages, if PUBLIC_URL does not say where that is for others. */
+export function publicOrigin({ publicUrl, host, port }: Pick<Config, 'publicUrl' | 'host' | 'port'>): string {
+  return publicUrl ?? `http://${browserHost(host)}:${port}`;
+}
+
+/** Link that begins a session of the portal. */
+export function portalLink(origin: string, code: string): string {
+  return `${origin}/portal#code=${code}`;
+}
+
 /** Link that begins a session. What is behind # reaches no log, no Referer and no preview of the link. */
 export function consoleLink(origin: string, code: string): string {
   return `${origin}/console#code=${code}`;

@@ -34,6 +34,8 @@ export interface ApiConfig {
   keyPrefix: string;
   /** Environment variable that holds the API key in samples. */
   keyVariable: string;
+  /** How the customers' page looks; by default the title of the API, and a colour of the gateway's own. */
+  portal?: { title?: string | undefined; color?: string | undefined } | undefined;
   /** Name of the gateway in the console. */
   productName: string;
 }

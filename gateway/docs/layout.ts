@@ -49,6 +49,7 @@ export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site)
         <link rel="alternate" href="${page.path}.md" type="text/markdown" />
         ${page.feed === undefined ? undefined : html`<link rel="alternate" href="${page.feed}" type="application/atom+xml" />`}
         <link rel="stylesheet" href="${asset('docs.css')}" />
+        <link rel="stylesheet" href="${asset('usage-chart.css')}" />
         ${scripts}
       </head>
       <body>

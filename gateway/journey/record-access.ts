@@ -4,19 +4,22 @@ import type { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { LogRequest } from '../observability/request-log.ts';
+import type { FailureReports } from '../quota/failures.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RecordAccessDependencies {
   services: readonly { name: string }[];
   logRequest: LogRequest;
   metrics: Metrics;
+  failures: Pick<FailureReports, 'add'>;
 }
 
 /**
  * Logs and counts each request when its response is complete or cut off, and the quota decided. Never logs a key, a token
  * or a body.
  */
-export function recordAccess({ services, logRequest, metrics }: RecordAccessDependencies): RequestHandler {
+export function recordAccess(dependencies: RecordAccessDependencies): RequestHandler {
+  const { services, logRequest, metrics, failures } = dependencies;
   const upstreamSeconds = services.map(({ name: service }) => metrics.upstreamSeconds.child({ service }));
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
@@ -32,14 +35,20 @@ export function recordAccess({ services, logRequest, metrics }: RecordAccessDepe
 
       function record(): void {
         delete res.locals.onDecision;
-        const { requestId, span, caller, endedKeyId, decision, errorCode, upstreamMs, upstreamStatus } =
+        const { requestId, span, caller, endedKey, decision, errorCode, upstreamMs, upstreamStatus } =
           res.locals;
         const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
         const countedMethod = knownMethods.has(method) ? method : 'other';
+        const key = caller ?? endedKey;
         metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
         if (service !== undefined && upstreamMs !== undefined)
           upstreamSeconds[service.ordinal]?.observe(upstreamMs / 1000);
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
+        if (key !== undefined && status >= 400 && status !== clientClosedRequest) {
+          const { id: keyId, customerId } = key;
+          const code = errorCode ?? null;
+          failures.add(customerId, { requestId, code, status, method: countedMethod, route, keyId });
+        }
         logRequest({
           requestId,
           trace_id: span?.spanContext().traceId,
@@ -47,7 +56,7 @@ export function recordAccess({ services, logRequest, metrics }: RecordAccessDepe
           route,
           upstreamService: service?.name,
           status,
-          keyId: caller?.id ?? endedKeyId,
+          keyId: key?.id,
           address: addressGroup(clientAddress(req)),
           plan: caller?.plan,
           decision,

@@ -32,7 +32,7 @@ export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies)
   return async function refuseAnonymous(req, res, error, key) {
     const { headers } = res.locals;
     if (key !== undefined) {
-      res.locals.endedKeyId = key.id;
+      res.locals.endedKey = key;
       refusedUse.count(key, { address: addressGroup(clientAddress(req)) });
     }
     if (error.status === 503) {

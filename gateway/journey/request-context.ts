@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
-import type { Caller } from '../api-keys/api-key-cache.ts';
+import type { Caller, EndedKey } from '../api-keys/api-key-cache.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
@@ -23,8 +23,8 @@ declare module 'express-serve-static-core' {
     isFromOtherSite?: boolean;
     /** Set by authenticate. */
     caller?: Caller;
-    /** Id of the request's key, if it was revoked or has expired. For the access log. */
-    endedKeyId?: string;
+    /** The request's key, if it was revoked or has expired. */
+    endedKey?: EndedKey;
     /**
      * Decision on the quota, for the access log:
      * - allowed, limited, banned: for a valid key

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { parseJson } from '../redis/parse-json.ts';
 import { createAuditLog } from '../redis/record-change.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { generateSecret, hashSecret } from './console-secret.ts';
+import { hashSecret } from './console-secret.ts';
 import {
   consoleRoles,
   createConsoleSessions,
@@ -13,6 +11,7 @@ import {
   type ConsoleSession,
 } from './console-sessions.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
+import { codeMs, findCode, newCode, storeCode, useCode, type CodeSession } from './one-time-codes.ts';
 import type { Session } from './session.ts';
 
 /** Whom a link is for. */
@@ -33,8 +32,6 @@ export interface ConsoleCode extends ReaderCode {
   session: string;
 }
 
-const codeBits = 128;
-const codeMs = 5 * 60_000;
 /** That of a reader begins with their name, as part of the name of the Redis key. */
 const codePattern = /^(?:(?<reader>[\w-]{1,40})\.)?(?<secret>[\w-]{22})$/;
 
@@ -51,16 +48,15 @@ const readerRecord = z.object({ codeHash: z.string(), expiresAtMs: z.number() })
 
 /** Makes a code that begins one session for a person, within five minutes. */
 export async function makeConsoleCode(
-  { redis, audit, now }: Session,
+  operator: Session,
   { name, role }: ConsolePerson,
 ): Promise<ConsoleCode> {
-  const code = generateSecret(codeBits);
+  const { audit } = operator;
+  const { code, codeHash, expiresAtMs, expiresAt } = newCode(operator);
   const session = newSessionId();
-  const expiresAtMs = now() + codeMs;
-  const expiresAt = new Date(expiresAtMs).toISOString();
   await audit({ action: 'console.link', target: session, before: null, after: { name, role, expiresAt } });
   const record: z.infer<typeof codeRecord> = { session, name, role, grantedBy: audit.who, expiresAtMs };
-  await redis.set(redisKeys.consoleCode(hashSecret(code)), JSON.stringify(record), 'PX', codeMs);
+  await storeCode(operator, redisKeys.consoleCode(codeHash), record);
   return { code, name, role, expiresAt, session };
 }
 
@@ -72,21 +68,18 @@ export async function makeReaderCode(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   reader: string,
 ): Promise<ReaderCode> {
-  const secret = generateSecret(codeBits);
-  const expiresAtMs = now() + codeMs;
-  const record: z.infer<typeof readerRecord> = { codeHash: hashSecret(secret), expiresAtMs };
+  const { code: secret, codeHash, expiresAtMs, expiresAt } = newCode({ now });
+  const record: z.infer<typeof readerRecord> = { codeHash, expiresAtMs };
   await redis.psetex(redisKeys.consoleReader(reader), codeMs, JSON.stringify(record));
   return {
     code: `${reader}.${secret}`,
     name: reader,
     role: 'viewer',
-    expiresAt: new Date(expiresAtMs).toISOString(),
+    expiresAt,
   };
 }
 
 const newSessionId = () => `console_${randomBytes(6).toString('hex')}`;
-
-type CodeSession = Pick<Session, 'redis' | 'now'>;
 
 interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'> {
   /** Redis key that is deleted when the code is used. */
@@ -103,23 +96,22 @@ export async function findConsolePerson(
   session: CodeSession,
   code: string,
 ): Promise<ConsolePerson | undefined> {
-  return findCode(session, code);
+  return findLink(session, code);
 }
 
-async function findCode({ redis, now }: CodeSession, code: string): Promise<FoundCode | undefined> {
+async function findLink(session: CodeSession, code: string): Promise<FoundCode | undefined> {
   const { reader, secret } = codePattern.exec(code)?.groups ?? {};
   if (secret === undefined) return undefined;
   const codeHash = hashSecret(secret);
-  const key = reader === undefined ? redisKeys.consoleCode(codeHash) : redisKeys.consoleReader(reader);
-  const text = await unlessWrongType(redis.get(key), null);
-  const value = parseJson(text ?? '');
   if (reader !== undefined) {
-    const record = readerRecord.safeParse(value).data;
-    if (record?.codeHash !== codeHash || record.expiresAtMs <= now()) return undefined;
+    const key = redisKeys.consoleReader(reader);
+    const record = await findCode(session, key, readerRecord);
+    if (record?.codeHash !== codeHash) return undefined;
     return { id: newSessionId(), name: reader, role: 'viewer', grantedBy: reader, key, isRecorded: false };
   }
-  const record = codeRecord.safeParse(value).data;
-  if (record === undefined || record.expiresAtMs <= now()) return undefined;
+  const key = redisKeys.consoleCode(codeHash);
+  const record = await findCode(session, key, codeRecord);
+  if (record === undefined) return undefined;
   const { session: id, name, role, grantedBy } = record;
   return { id, name, role, grantedBy, key, isRecorded: true };
 }
@@ -134,9 +126,8 @@ export async function redeemConsoleCode(
   code: string,
   replaced: readonly ConsoleSession[] = [],
 ): Promise<BegunSession | undefined> {
-  const found = await findCode({ redis, now }, code);
-  // Of several requests with the same code, on any gateways, one has deleted it.
-  if (found === undefined || (await redis.del(found.key)) !== 1) return undefined;
+  const found = await findLink({ redis, now }, code);
+  if (found === undefined || !(await useCode({ redis }, found.key))) return undefined;
   const { id, name, role, grantedBy, isRecorded } = found;
   const audit = createAuditLog({ redis, who: name });
   if (!isRecorded) await audit({ action: 'console.link', target: id, before: null, after: { name, role } });

@@ -185,6 +185,7 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
           redisKeys.customerKeys(record.id),
           redisKeys.webhooks(record.id),
           redisKeys.webhookSecrets(record.id),
+          redisKeys.failures(record.id),
           ...keys.flatMap(({ place }) => [
             redisKeys.apiKey(place),
             redisKeys.keyUse(place),

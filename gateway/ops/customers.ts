@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { loadConfig } from '../config/config.ts';
+import { portalLink, publicOrigin } from '../config/console-url.ts';
 import { formatThresholds, type Thresholds } from '../limits/thresholds.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import {
@@ -12,6 +14,7 @@ import {
   type CustomerView,
 } from '../operations/customers.ts';
 import type { KeyRow } from '../operations/key-rows.ts';
+import { makePortalCode } from '../operations/portal-sessions.ts';
 import type { ChangingSession } from '../operations/session.ts';
 import { temporaryText } from './key-output.ts';
 import {
@@ -34,7 +37,7 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { print, printFields, printJson } from './output.ts';
+import { print, printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
@@ -45,6 +48,7 @@ export function customersCommand(): Command {
     .addCommand(showCommand())
     .addCommand(createCommand())
     .addCommand(setCommand())
+    .addCommand(linkCommand())
     .addCommand(
       stateCommand('suspend', 'refuse all keys of a customer from their next request on', suspendCustomer),
     )
@@ -97,6 +101,23 @@ const keysLayout = fieldLayout<KeyRow>({
   CREATED: 'createdAt',
   EXPIRES: 'expiresAt',
 });
+
+function linkCommand(): Command {
+  return new Command('link')
+    .description('print a link to the portal of a customer; it works once, within five minutes')
+    .argument('<customer>', '', customerArgument)
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { as, json }: ChangeOptions) => {
+      const config = loadConfig(process.env);
+      const { code, ...made } = await withChanges(as, (session) => makePortalCode(session, id));
+      const link = portalLink(publicOrigin(config), code);
+      if (config.publicUrl === undefined)
+        printError('warning: PUBLIC_URL is not set, so the address is a guess');
+      if (json) printJson({ link, ...made });
+      else printFields({ link, ...made });
+    });
+}
 
 function listCommand(): Command {
   const command = new Command('list')

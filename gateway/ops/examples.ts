@@ -14,6 +14,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     `customers set ${customer} --plan business`,
     `customers set ${customer} --day 5000 --until today --reason "import of their stock"`,
   ],
+  'customers link': [`customers link ${customer}`],
   'customers suspend': [`customers suspend ${customer} --reason "unpaid since May"`],
   'customers resume': [`customers resume ${customer}`],
   'customers remove': [`customers remove ${customer}`],

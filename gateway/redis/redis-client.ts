@@ -29,6 +29,8 @@ declare module 'ioredis' {
     addKeyUse(recordKey: string, useKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** add-service-use-1.lua */
     addServiceUse(dayPrefix: string, ...args: (string | number)[]): Result<null, Context>;
+    /** add-failures-1.lua */
+    addFailures(failuresKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-ban-2.lua */
     setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
@@ -74,6 +76,7 @@ export const scriptFiles = {
   addTraffic: 'add-traffic.lua',
   addKeyUse: 'add-key-use-2.lua',
   addServiceUse: 'add-service-use-1.lua',
+  addFailures: 'add-failures-1.lua',
   setBan: 'set-ban-2.lua',
   liftBan: 'lift-ban-2.lua',
   resetDay: 'reset-day-1.lua',

@@ -71,6 +71,8 @@ export const redisKeys = {
   dayReport: (customerId: CustomerId, processId: string) => `gw:day-report:{${customerId}}:${processId}`,
   /** String with expiry: runs of refused requests of a customer, newest first (refusals.lua). */
   refusals: (customerId: CustomerId) => `gw:refusals:{${customerId}}`,
+  /** Hash with expiry: the last failed requests of a customer, by code (failures.ts). */
+  failures: (customerId: CustomerId) => `gw:failures:{${customerId}}`,
   /** Hash with expiry: who uses a key, by address (add-key-use-2.lua). */
   keyUse: ({ customerId, keyHash }: KeyPlace) => `gw:key-use:{${customerId}}:${keyHash}`,
   /** The same of a key after its end. */
@@ -163,6 +165,10 @@ export const redisKeys = {
   apiTokensSeen: 'gw:bearer-tokens:seen',
   /** String with expiry: a request with an Idempotency-Key, and its response (idempotency.ts). */
   idempotency: (id: string) => `gw:idempotency:${id}`,
+  /** String with expiry: which customer a link to the portal is for (portal-sessions.ts). @param codeHash hexadecimal SHA-256 */
+  portalCode: (codeHash: string) => `gw:portal:code:${codeHash}`,
+  /** String with expiry: a session of the portal. @param tokenHash hexadecimal SHA-256 */
+  portalSession: (tokenHash: string) => `gw:portal:session:${tokenHash}`,
   /** Sorted set with expiry: addresses of the running consoles by the time they were last announced. */
   consoleAddresses: 'gw:console:addresses',
   /** Prefix of the per-address counters of requests without a valid key. */

@@ -7,6 +7,7 @@ export function whyNoBasePath(path: string): string | undefined {
   const segments = path.split('/').slice(1);
   if (!/^(?:\/[A-Za-z0-9._~-]+)+$/.test(path) || segments.some((each) => each === '.' || each === '..'))
     return 'is not a base path such as /v1 or /orders/v2';
+  if (segments[0] === 'portal') return 'is where the portal of the gateway is: take another path';
   return ['docs', 'openapi.json'].includes(segments[0] ?? '')
     ? 'is where the documentation of the gateway is: take another path'
     : undefined;

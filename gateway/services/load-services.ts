@@ -13,6 +13,7 @@ import { defaultKeyVariable, petsApi, petsDescription, petsServiceName } from '.
 import { fieldsOf, textOf } from './service-description.ts';
 import {
   apiFileSchema,
+  portalFileSchema,
   serviceFileSchema,
   servicesFileSchema,
   type ServicesFile,
@@ -132,6 +133,7 @@ export function readServiceSettings(path: string, settings: ServiceSettings): Lo
       ...(changelog === undefined ? {} : { changelog }),
       title: api.title,
       basePath: api.basePath,
+      portal: api.portal,
       keyPrefix: api.keyPrefix ?? own.keyPrefix,
       keyVariable: api.keyVariable ?? own.keyVariable,
     },
@@ -191,7 +193,9 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
 
 function knownFields(path: readonly string[]): string[] {
   if (path.length === 0) return Object.keys(servicesFileSchema.shape);
-  return Object.keys(path[0] === 'api' ? apiFileSchema.shape : serviceFileSchema.shape);
+  if (path[0] === 'api')
+    return Object.keys(path[1] === 'portal' ? portalFileSchema.shape : apiFileSchema.shape);
+  return Object.keys(serviceFileSchema.shape);
 }
 
 /** What two services must not share: with one audience, a token of one is valid at the other. */

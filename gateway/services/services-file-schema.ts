@@ -29,6 +29,8 @@ const whyNoTitle = (text: string) =>
     ? undefined
     : 'is not a title of 1 to 100 characters, without control characters, and blanks around it';
 
+const titlePattern = String.raw`^(?! )[^\u0000-\u001f\u007f-\u009f]{1,100}(?<! )$`;
+
 const whyNoVariable = (text: string) =>
   /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
     ? undefined
@@ -39,14 +41,34 @@ const markdownFile = (content: string) =>
     .string({ error: `is not the name of a Markdown file with the ${content}` })
     .min(1, { error: `is empty: name the Markdown file with the ${content}` });
 
+const whyNoColor = (text: string) =>
+  /^#[0-9a-f]{6}$/i.test(text)
+    ? undefined
+    : 'is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes';
+
+/** Of the customers' page. */
+export const defaultPortalColor = '#0b6157';
+
+export const portalFileSchema = z
+  .strictObject(
+    {
+      title: checkedText(whyNoTitle, titlePattern)
+        .optional()
+        .meta({ description: 'title of the page; by default that of the API' }),
+      color: checkedText(whyNoColor, '^#[0-9A-Fa-f]{6}$')
+        .optional()
+        .meta({ description: `color of its head and buttons; by default ${defaultPortalColor}` }),
+    },
+    { error: (issue) => (issue.code === 'invalid_type' ? 'is not the fields title and color' : undefined) },
+  )
+  .meta({ description: "the customers' own page, /portal" });
+
 export const apiFileSchema = z
   .strictObject(
     {
-      title: checkedText(whyNoTitle, String.raw`^(?! )[^\u0000-\u001f\u007f-\u009f]{1,100}(?<! )$`)
-        .optional()
-        .meta({
-          description: 'name of the API for its clients; by default the title of the first description',
-        }),
+      title: checkedText(whyNoTitle, titlePattern).optional().meta({
+        description: 'name of the API for its clients; by default the title of the first description',
+      }),
       basePath: checkedText(whyNoBasePath, '^(/[A-Za-z0-9._~-]+)+$')
         .optional()
         .meta({ description: 'path that /usage is under; by default the base path of the first service' }),
@@ -56,6 +78,7 @@ export const apiFileSchema = z
       changelog: markdownFile('changelog')
         .optional()
         .meta({ description: 'Markdown of the page /docs/changelog, relative to this file' }),
+      portal: portalFileSchema.optional(),
       keyPrefix: checkedText(whyNoKeyPrefix, '^(?!key_$)[a-z0-9]{1,15}_$')
         .optional()
         .meta({ description: `what API keys begin with; by default ${defaultKeyPrefix}` }),

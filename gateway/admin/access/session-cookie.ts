@@ -11,7 +11,6 @@ export interface SessionCookie {
   clear(req: Request, res: Response): void;
 }
 
-const tokenPattern = /^[\w-]{43}$/;
 /** Each one is looked up. A browser sends one cookie for each path and domain: a handful. */
 const maxTokens = 20;
 
@@ -25,21 +24,46 @@ function directName(req: Request): string {
   return `console-session-${port === '' ? '80' : port}`;
 }
 
-/** @param adminUrl the setting ADMIN_URL. If it is https, only a cookie that no other host can set counts. */
+/**
+ * The cookie of the console.
+ * @param adminUrl the setting ADMIN_URL. If it is https, only a cookie that no other host can set counts.
+ */
 export function createSessionCookie(adminUrl: string | undefined): SessionCookie {
   const secure = isHttpsOnly(adminUrl);
-  const nameOf = (req: Request) => (secure ? secureName : directName(req));
-  const options: CookieOptions = { httpOnly: true, sameSite: 'strict', path: '/', secure };
+  return createCookie({
+    nameOf: (req) => (secure ? secureName : directName(req)),
+    path: '/',
+    isSecure: () => secure,
+  });
+}
+
+interface CookieSettings {
+  nameOf: (req: Request) => string;
+  path: string;
+  /** Whether browsers may send it with TLS only. */
+  isSecure: (req: Request) => boolean;
+}
+
+/** A cookie that no script can read, and that is not sent with what another site begins. */
+export function createCookie({ nameOf, path, isSecure }: CookieSettings): SessionCookie {
+  const optionsOf = (req: Request): CookieOptions => ({
+    httpOnly: true,
+    sameSite: 'strict',
+    path,
+    secure: isSecure(req),
+  });
   return {
     read: (req) => valuesOf(req.headers.cookie ?? '', nameOf(req)).slice(0, maxTokens),
     write(req, res, token, maxAgeMs) {
-      res.cookie(nameOf(req), token, { ...options, maxAge: maxAgeMs });
+      res.cookie(nameOf(req), token, { ...optionsOf(req), maxAge: maxAgeMs });
     },
     clear(req, res) {
-      res.clearCookie(nameOf(req), options);
+      res.clearCookie(nameOf(req), optionsOf(req));
     },
   };
 }
+
+const tokenPattern = /^[\w-]{43}$/;
 
 /** Different values that may be tokens. Not `cookie.parse`, which hides that a name was sent several times. */
 function valuesOf(header: string, name: string): string[] {

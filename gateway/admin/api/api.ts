@@ -35,6 +35,7 @@ const maxCodeBody = '1kb';
 
 interface OperatorsApiDependencies extends ApiDependencies {
   access: ConsoleAccess;
+  publicOrigin: () => string;
   live: LiveFeed;
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
@@ -62,13 +63,14 @@ export const apiRoutes: readonly Route[] = [
 
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
-  const { read, search, change, webhookRules, access, live, logUnexpected } = dependencies;
+  const { read, search, change, webhookRules, access, publicOrigin, live, logUnexpected } = dependencies;
   const api: Api = {
     read,
     search,
     change,
     webhookRules,
     access,
+    publicOrigin,
     sendEvents: sendEvents(live, (req) => callerOf(req).id),
     counts: createPlanCounts({ read }),
     readTraffic: createTrafficReader({ search }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { portalLink } from '../../config/console-url.ts';
 import { knownIn } from '../../limits/limits.ts';
 import {
   changeCustomer,
@@ -14,6 +15,7 @@ import {
 } from '../../operations/customers.ts';
 import { customerChangeInput, furtherKeyInput, newCustomerInput } from '../../operations/key-input.ts';
 import { issueFurtherKey } from '../../operations/keys.ts';
+import { makePortalCode } from '../../operations/portal-sessions.ts';
 import type { ChangingSession } from '../../operations/session.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
 import { issued, respondIssued } from './key.ts';
@@ -24,6 +26,14 @@ import { route, type Api, type Call } from './route.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
 const maxRead = 20_000;
+
+export const portalLinkSchema = changed(
+  z.object({
+    link: z.string().describe('Begins a session of an hour. What is behind # reaches no log'),
+    customer: z.string(),
+    expiresAt: z.iso.datetime(),
+  }),
+).meta({ id: 'PortalLink' });
 
 const changedCustomer = {
   responds: 'The customer after the change',
@@ -115,6 +125,18 @@ export const customersRoutes = [
         const { id } = await showCustomer(session.redis, target);
         return issueFurtherKey(session, id, wanted);
       });
+    },
+  }),
+  route.post('/customers/:customer/link', {
+    operationId: 'linkCustomer',
+    summary: 'Make a link to the portal of a customer, which works once within five minutes',
+    responds: 'The link, which is in this response only',
+    result: portalLinkSchema,
+    status: 201,
+    handle: async ({ req, target }, { change, publicOrigin }) => {
+      const { result, warnings } = await change(req, (session) => makePortalCode(session, target));
+      const { code, ...made } = result;
+      return { link: portalLink(publicOrigin(), code), ...made, warnings };
     },
   }),
   route.delete('/customers/:customer', {

@@ -8,6 +8,17 @@ import { maxTokenRequests } from '../access/require-token.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Operation, Route } from './route.ts';
 
+/** What the document of an API says beside its routes. */
+interface DescribedApi {
+  info: { title: string; version: string; description: string };
+  /** Path that those of the routes are below, such as /api. */
+  basePath: string;
+  /** Whether programs use it with tokens. */
+  hasTokens: boolean;
+  /** Cookie of a session. */
+  cookie: { name: string; description: string };
+}
+
 const info = {
   title: "Operators' API of the animal store gateway",
   version: '1.0.0',
@@ -61,7 +72,7 @@ type Json = { [name: string]: unknown };
 
 const header = (description: string, type: string) => ({ description, schema: { type } });
 
-const refusals: Record<string, { description: string; headers?: Json }> = {
+const refusals = {
   Unauthorized: {
     description: 'No valid token, and no session',
     headers: { 'WWW-Authenticate': header('`Bearer`, for a request with a token', 'string') },
@@ -75,7 +86,7 @@ const refusals: Record<string, { description: string; headers?: Json }> = {
     headers: { 'Retry-After': header('Seconds to wait', 'integer') },
   },
   Error: { description: 'A refusal' },
-};
+} satisfies Record<string, { description: string; headers?: Json }>;
 
 const tokenRefusals = Object.fromEntries(
   Object.entries({ 401: 'Unauthorized', 403: 'Forbidden', 429: 'TooManyRequests' }).map(([status, name]) => [
@@ -84,10 +95,26 @@ const tokenRefusals = Object.fromEntries(
   ]),
 );
 
-/** Builds the OpenAPI document of routes from their schemas. */
-export function describeApi(routes: readonly Route[]): object {
+const operatorsApi: DescribedApi = {
+  info,
+  basePath: '/api',
+  hasTokens: true,
+  cookie: {
+    name: 'console-session',
+    description: 'The name ends with the port if the console is reached without ADMIN_URL.',
+  },
+};
+
+/** What of a route the document needs. */
+type DescribedRoute = Pick<Route, 'method' | 'path' | 'operation' | 'scope' | 'isCreate'>;
+
+/** Builds the OpenAPI document of routes from their schemas: that of the operators' API, or of another. */
+export function describeApi(
+  routes: readonly DescribedRoute[],
+  { info, basePath, hasTokens, cookie }: DescribedApi = operatorsApi,
+): object {
   const schemas = createSchemas(routes);
-  const paths = Map.groupBy(routes, ({ path }) => `/api${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  const paths = Map.groupBy(routes, ({ path }) => `${basePath}${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   return {
     openapi: '3.1.0',
     info,
@@ -101,30 +128,36 @@ export function describeApi(routes: readonly Route[]): object {
         session: {
           type: 'apiKey',
           in: 'cookie',
-          name: 'console-session',
-          description: 'The name ends with the port if the console is reached without ADMIN_URL.',
+          ...cookie,
         },
-        token: { type: 'http', scheme: 'bearer', description: 'A token of `ops api-tokens issue`.' },
+        ...(hasTokens && {
+          token: { type: 'http', scheme: 'bearer', description: 'A token of `ops api-tokens issue`.' },
+        }),
       },
       schemas: schemas.components,
       responses: Object.fromEntries(
-        Object.entries(refusals).map(([name, { description, headers }]) => [
-          name,
-          { ...response(description, schemas.of(apiErrorSchema)), ...(headers && { headers }) },
-        ]),
+        Object.entries(hasTokens ? refusals : { Error: refusals.Error }).map(
+          ([name, { description, ...headers }]) => [
+            name,
+            { ...response(description, schemas.of(apiErrorSchema)), ...headers },
+          ],
+        ),
       ),
       parameters: {
         ...Object.fromEntries(
-          Object.entries(pathParameters).map(([name, { component, schema }]) => [
+          parametersIn(routes).map(([name, { component, schema }]) => [
             component,
             { name, in: 'path', required: true, schema },
           ]),
         ),
-        IdempotencyKey: idempotencyKey,
+        ...(hasTokens && { IdempotencyKey: idempotencyKey }),
       },
     },
   };
 }
+
+const parametersIn = (routes: readonly DescribedRoute[]) =>
+  Object.entries(pathParameters).filter(([name]) => routes.some(({ path }) => path.includes(`:${name}`)));
 
 function parametersOf(path: string): Json {
   const parameters = Array.from(path.matchAll(/\{(\w+)\}/g)).flatMap(([, name]) => {
@@ -134,7 +167,7 @@ function parametersOf(path: string): Json {
   return parameters.length === 0 ? {} : { parameters };
 }
 
-function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) => Json): Json {
+function operationsOf(routes: readonly DescribedRoute[], schemaOf: (schema: z.ZodType) => Json): Json {
   return Object.fromEntries(
     routes.map(({ method, operation, scope, isCreate }) => {
       const {
@@ -205,7 +238,7 @@ const componentPath = '#/components/schemas/';
 const jsonObject = z.record(z.string(), z.unknown());
 
 /** JSON Schemas of all that the routes take and return, by reference, but for queries. */
-function createSchemas(routes: readonly Route[]): { of(schema: z.ZodType): Json; components: Json } {
+function createSchemas(routes: readonly DescribedRoute[]): { of(schema: z.ZodType): Json; components: Json } {
   const names = new Map<z.ZodType, string>([[apiErrorSchema, 'Error']]);
   const add = (schema: z.ZodType, name: string) => names.set(schema, names.get(schema) ?? name);
   for (const { method, operation } of routes) {

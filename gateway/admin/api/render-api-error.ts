@@ -10,16 +10,19 @@ interface RenderApiErrorDependencies {
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
   /** Called with each error that a client is sent. */
-  traceRefusal: (req: Request, error: ApiError) => void;
+  traceRefusal?: (req: Request, error: ApiError) => void;
+  /** Says for others than operators what the message says for them. */
+  reword?: (error: ApiError) => ApiError;
 }
 
 /** Renders every refusal and every unexpected error of the API in the Error shape. */
 export function renderApiError({
   logUnexpected,
-  traceRefusal,
+  traceRefusal = () => {},
+  reword = (error) => error,
 }: RenderApiErrorDependencies): ErrorRequestHandler {
   return function renderApiError(thrown: unknown, req, res, _next) {
-    const error = toApiError(thrown);
+    const error = reword(toApiError(thrown));
     if (error.code === 'internal_error') logUnexpected(thrown);
     traceRefusal(req, error);
     if (res.headersSent) {

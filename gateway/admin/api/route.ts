@@ -49,6 +49,8 @@ interface TrafficQuery {
 /** What routes work with. */
 export interface Api extends ApiDependencies {
   access: ConsoleAccess;
+  /** Where customers see the gateway. */
+  publicOrigin: () => string;
   sendEvents: (req: Request, res: Response) => void;
   counts: PlanCounts;
   /** Readings of the record of traffic serve all consoles. */
@@ -68,14 +70,14 @@ export interface Call<Input> {
   input: Input;
 }
 
-interface Handling<Input, Result> {
+interface Handling<Input, Result, Api> {
   handle: (call: Call<Input>, api: Api) => NoInfer<Result> | Promise<NoInfer<Result>>;
 }
 
-/** A route of the API with its description. */
-export interface Route {
+/** A route of an API with its description. @template A what its handler works with */
+export interface Route<A = Api> {
   method: Method;
-  /** As Express has it, below `/api`. */
+  /** As Express has it, below the path of the API. */
   path: string;
   operation: Operation;
   /** Whether a viewer may call it. */
@@ -84,7 +86,7 @@ export interface Route {
   scope: ApiScope | undefined;
   /** Whether it makes something, which a repetition would make again without an Idempotency-Key. */
   isCreate: boolean;
-  serve: (api: Api, req: Request, res: Response) => Promise<void>;
+  serve: (api: A, req: Request, res: Response) => Promise<void>;
 }
 
 type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
@@ -92,14 +94,21 @@ type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
 /** Input of an operation that has none. */
 const ignored = z.custom<never>();
 
-function routeOf(method: Method) {
+/** Responds to a repeated creation as to the first one. */
+type RespondOnce<A> = (
+  exchange: { req: Request; res: Response },
+  api: A,
+  toJson: () => Promise<string>,
+) => Promise<string>;
+
+function routeOf<A>(method: Method, respondOnce: RespondOnce<A> | undefined) {
   return function describedRoute<Input, Result = void>(
     path: string,
-    { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result>,
-  ): Route {
+    { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result, A>,
+  ): Route<A> {
     const { input: schema = ignored, result, status = result === undefined ? 204 : 200 } = operation;
     const isStreamed = (operation.events ?? operation.text ?? operation.streamed) !== undefined;
-    const isCreate = method === 'post' && status === 201;
+    const isCreate = respondOnce !== undefined && method === 'post' && status === 201;
     const isForViewers = method === 'get' || operation.access === 'viewer';
     return {
       method,
@@ -107,7 +116,7 @@ function routeOf(method: Method) {
       operation,
       isForViewers,
       isCreate,
-      scope: scopeOf(path, operation, isForViewers),
+      scope: respondOnce && scopeOf(path, operation, isForViewers),
       async serve(api, req, res) {
         const input = schema.parse(method === 'get' ? req.query : req.body);
         const [target = ''] = Object.values(req.params).map(String);
@@ -150,11 +159,19 @@ async function sendJson(req: Request, res: Response, json: string): Promise<void
   res.set({ 'Content-Encoding': encoding, Vary: 'Accept-Encoding' }).send(body);
 }
 
-/** Describes and serves a route: `route.get('/bans', { … })`. */
-export const route = {
-  get: routeOf('get'),
-  put: routeOf('put'),
-  post: routeOf('post'),
-  patch: routeOf('patch'),
-  delete: routeOf('delete'),
-};
+/**
+ * Creates the functions that describe and serve the routes of an API.
+ * @param respondOnce of an API that programs use with tokens, which have scopes, and repeat their requests
+ */
+export function createRoutes<A>(respondOnce?: RespondOnce<A>) {
+  return {
+    get: routeOf('get', respondOnce),
+    put: routeOf('put', respondOnce),
+    post: routeOf('post', respondOnce),
+    patch: routeOf('patch', respondOnce),
+    delete: routeOf('delete', respondOnce),
+  };
+}
+
+/** Describes and serves a route of the operators' API: `route.get('/bans', { … })`. */
+export const route = createRoutes<Api>(respondOnce);

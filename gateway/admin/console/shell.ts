@@ -19,7 +19,7 @@ export interface PageSettings {
 
 /** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
 export function renderShell({ base, importMap, styles, settings }: Shell): string {
-  const own = `${base}/console`;
+  const own = `${base}/admin/console/browser`;
   const name = escapeText(settings.productName);
   return `<!doctype html>
 <html lang="en">
@@ -48,6 +48,6 @@ export function renderShell({ base, importMap, styles, settings }: Shell): strin
 `;
 }
 
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -14,8 +14,8 @@ export function currentKey() {
   }
 }
 
-/** @param key empty to forget it */
-function keep(key: string) {
+/** Keeps the key of the tab. @param key empty to forget it */
+export function keepKey(key: string) {
   inMemory = key;
   try {
     if (key === '') sessionStorage.removeItem(storageName);
@@ -56,13 +56,13 @@ export function connectKeyForm(onKey: () => void) {
       input.focus();
       return;
     }
-    if (key !== '') keep(key);
+    if (key !== '') keepKey(key);
     input.value = '';
     show();
     onKey();
   });
   forget.addEventListener('click', () => {
-    keep('');
+    keepKey('');
     input.value = '';
     show();
     input.focus();

@@ -11,12 +11,12 @@ import { inject } from 'vitest';
  * - output: logs and metrics
  * - refusals: responses with a status of 400 or above, and their headers
  * - upstream: requests as the stand-in for the pets service received them
- * - secrets: API keys, signed tokens; tokens of the operators' API; codes, cookies and tokens of the console
+ * - secrets: API keys, signed tokens; tokens of the operators' API; codes, cookies and tokens of the console and the portal
  */
 export type EvidenceKind = 'output' | 'refusals' | 'upstream' | 'secrets';
 
 const secretPattern =
-  /(?:pets|box)_[0-9A-Za-z]{38}|ops_[\w-]{43}|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=#code=)[\w-]{22}|(?<=console-session[\d-]*=)[\w-]{43}|(?<="csrfToken":")[\w-]{43}/g;
+  /(?:pets|box)_[0-9A-Za-z]{38}|ops_[\w-]{43}|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=#code=)[\w-]{22}|(?<=(?:console|portal)-session[\d-]*=)[\w-]{43}|(?<="csrfToken":")[\w-]{43}/g;
 
 /** Undefined for a command such as `npm run histories`, which starts services without Vitest. */
 export function evidenceDirectory(): string | undefined {

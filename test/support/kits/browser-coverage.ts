@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 
 /** Folders of the scripts, by the beginning of their addresses. */
 const folders = [
-  [/^\/console\/assets\/[^/]+\/console\//, 'gateway/admin/console/browser/'],
+  [/^\/(?:console|portal)\/assets\/[^/]+\/(?=(?:admin|docs|limits|portal)\/)/, 'gateway/'],
   [/^\/docs\/assets\/[^/]+\//, 'gateway/docs/browser/'],
 ] as const;
 

@@ -307,7 +307,24 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'an unknown field of the API': {
     files: { 'services.yaml': `api: { name: Boxes }\n${services}` },
     issue:
-      'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, keyPrefix, keyVariable',
+      'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, portal, keyPrefix, keyVariable',
+  },
+  'a color of the portal that is a name': {
+    files: { 'services.yaml': `api: { portal: { color: teal } }\n${services}` },
+    issue:
+      'services.yaml:1:18: api.portal.color is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes',
+  },
+  'an unknown field of the portal': {
+    files: { 'services.yaml': `api: { portal: { logo: x } }\n${services}` },
+    issue: 'services.yaml:1:18: api.portal.logo is not known; known are title, color',
+  },
+  'a portal that is no mapping': {
+    files: { 'services.yaml': `api: { portal: Boxes }\n${services}` },
+    issue: 'services.yaml:1:8: api.portal is not the fields title and color',
+  },
+  'a base path that the portal has': {
+    files: { 'services.yaml': `api: { basePath: /portal/v1 }\n${services}` },
+    issue: 'services.yaml:1:8: api.basePath is where the portal of the gateway is: take another path',
   },
   'an API that is no mapping': {
     files: { 'services.yaml': `api: Boxes\n${services}` },

@@ -4,6 +4,7 @@ import '../elements/further-key-dialog.ts';
 import '../elements/key-history.ts';
 import '../elements/key-limits-form.ts';
 import '../elements/key-trial.ts';
+import '../elements/portal-link.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { DetailPage, factList } from '../elements/detail-page.ts';
@@ -46,6 +47,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
       ${limitMeters(customer)}
       <h2>Keys</h2>
       ${renderKeys(customer)} ${this.renderActions(customer)}
+      ${session.isOperator ? html`<portal-link item=${customer.id}></portal-link>` : nothing}
       <key-trial .key=${customer} @changed=${this.onChanged}></key-trial>
       ${
         session.isOperator

@@ -1,0 +1,47 @@
+import './copy-field.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { formatTime } from '../format.ts';
+import { apiPath } from '../key.ts';
+import type { PortalLink } from '../responses.ts';
+import { ActingElement } from './acting-element.ts';
+import { CopyField } from './copy-field.ts';
+import { inlineFailure, warningList } from './page-state.ts';
+
+/** Makes a link to the portal of a customer. */
+export class PortalLinkMaker extends ActingElement {
+  static override properties = { item: {}, made: { state: true } };
+
+  /** Id of the customer. */
+  item = '';
+  made: PortalLink | undefined;
+
+  async make() {
+    await this.act(async () => {
+      this.made = await api.post<PortalLink>(`${apiPath(this.item)}/link`);
+      await this.updateComplete;
+      const field = this.querySelector('copy-field');
+      if (field instanceof CopyField) await field.focusButton();
+    });
+  }
+
+  override render() {
+    const { made } = this;
+    return html`<div class="actions">
+        <button type="button" ?disabled=${this.busy} @click=${this.make}>Make a link to the portal</button>
+      </div>
+      ${inlineFailure(this.failure)}
+      ${
+        made === undefined
+          ? nothing
+          : html`<p>
+                For the customer. It works once, until ${formatTime(made.expiresAt, { dateStyle: 'time' })},
+                and begins a session of an hour. It is not shown again.
+              </p>
+              <copy-field label="Link to the portal" .text=${made.link}></copy-field>
+              ${warningList(made.warnings)}`
+      }`;
+  }
+}
+
+customElements.define('portal-link', PortalLinkMaker);

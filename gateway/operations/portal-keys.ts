@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { readKeyUse } from '../quota/key-use.ts';
+import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
+import { placeOf, placesOf } from './api-key-index.ts';
+import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
+import { keyRowSchema } from './key-rows.ts';
+import { keyView } from './key-view.ts';
+import { readKeyWindows } from './key-windows.ts';
+import type { Session } from './session.ts';
+import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+
+/** A key as its customer sees it. */
+export const portalKeySchema = keyRowSchema
+  .pick({
+    id: true,
+    name: true,
+    hint: true,
+    scopes: true,
+    createdAt: true,
+    expiresAt: true,
+    revokedAt: true,
+    replaces: true,
+    replacedBy: true,
+    state: true,
+    bannedUntil: true,
+    lastUsedAt: true,
+  })
+  .extend({
+    state: keyRowSchema.shape.state.describe('`unusable`: its record is invalid, so it does not work'),
+    served: z.int().describe('Requests that counted towards the limits'),
+    refused: z.int().describe('Requests that were answered with 429'),
+  })
+  .meta({ id: 'Key' });
+
+export type PortalKey = z.infer<typeof portalKeySchema>;
+
+export const portalKeyPageSchema = z.object({
+  items: z.array(portalKeySchema).describe('By id'),
+  next: z.string().nullable().describe('Null at the end'),
+});
+
+const pageSize = 100;
+/** Keys that work, and may be made in the portal. To rotate one is possible beyond that. */
+const maxWorking = 50;
+/** Those that have ended are kept for 90 days. */
+const maxKept = 500;
+
+/**
+ * Finds a key of a customer.
+ * @throws UnknownKey if there is none with the id, or it is another customer's: nobody learns which
+ */
+export async function findOwnKey(
+  { redis }: Pick<Session, 'redis'>,
+  customer: CustomerId,
+  id: string,
+): Promise<{ id: string; place: KeyPlace; key: StoredApiKey }> {
+  const place = await placeOf(redis, id);
+  const key = place?.customerId === customer ? (await readStoredKey(redis, id, place))?.key : undefined;
+  if (place === undefined || key === undefined) throw new UnknownKey(id);
+  return { id, place, key };
+}
+
+export async function readPortalKey(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { id, place, key }: { id: string; place: KeyPlace; key: StoredApiKey },
+): Promise<PortalKey> {
+  const [{ banMs, nowMs }, use] = await Promise.all([
+    readKeyWindows(redis, place, {}),
+    readKeyUse(redis, place),
+  ]);
+  const { hint, scopes, createdAt, expiresAt, revokedAt, replaces, replacedBy, ...view } = keyView(
+    key,
+    now(),
+  );
+  const isBanned = banMs > 0;
+  return {
+    id,
+    // The name says what is wrong in a record, which is for operators.
+    name: key.outcome === 'invalid' ? '' : view.name,
+    hint,
+    scopes,
+    createdAt,
+    expiresAt,
+    revokedAt,
+    replaces,
+    replacedBy,
+    state: view.state === 'valid' && isBanned ? 'banned' : view.state,
+    bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
+    lastUsedAt: use?.addresses[0]?.to ?? null,
+    served: use?.served ?? 0,
+    refused: use?.refused ?? 0,
+  };
+}
+
+/** One page of the keys of a customer, also those that have ended. */
+export async function readPortalKeys(
+  session: Pick<Session, 'redis' | 'now'>,
+  customer: CustomerId,
+  after = '',
+): Promise<z.infer<typeof portalKeyPageSchema>> {
+  const ids = await readKeyIds(session, customer);
+  const rest = ids.filter((id) => id > after);
+  const page = rest.slice(0, pageSize);
+  const keys = await readStored(session, customer, page);
+  return {
+    items: await Promise.all(keys.map((key) => readPortalKey(session, key))),
+    next: rest.length > page.length ? (page.at(-1) ?? null) : null,
+  };
+}
+
+/** @throws InvalidOperation if a customer has so many keys that the portal makes no further one */
+export async function assertRoomForKey(
+  session: Pick<Session, 'redis' | 'now'>,
+  customer: CustomerId,
+  change: 'create' | 'rotate',
+): Promise<void> {
+  const ids = await readKeyIds(session, customer);
+  // Without reading them: an operator may have made any number.
+  if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
+  const keys = await readStored(session, customer, ids);
+  if (keys.length >= maxKept) throw new InvalidOperation(tooManyKept);
+  const working = keys.filter(({ key }) =>
+    ['valid', 'suspended'].includes(keyView(key, session.now()).state),
+  );
+  if (working.length < (change === 'create' ? maxWorking : 2 * maxWorking)) return;
+  throw new InvalidOperation(
+    `you have ${working.length} keys that work, and ${maxWorking} can be made here: revoke one that you do not need`,
+  );
+}
+
+const tooManyKept =
+  `you have ${maxKept} keys, those included that ended in the last 90 days: ` +
+  'no further one can be made here until the oldest are forgotten';
+
+const readKeyIds = async ({ redis }: Pick<Session, 'redis'>, customer: CustomerId) =>
+  (await redis.smembers(redisKeys.customerKeys(customer))).toSorted();
+
+/** Those that have a record. */
+async function readStored({ redis }: Pick<Session, 'redis'>, customer: CustomerId, ids: readonly string[]) {
+  const places = await placesOf(redis, ids);
+  const found = await Promise.all(
+    ids.map(async (id, index) => {
+      const place = places[index];
+      if (place?.customerId !== customer) return [];
+      const key = (await readStoredKey(redis, id, place))?.key;
+      return key === undefined ? [] : [{ id, place, key }];
+    }),
+  );
+  return found.flat();
+}

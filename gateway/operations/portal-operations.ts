@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import { failureSchema, readFailures } from '../quota/failures.ts';
+import { dayUsageSchema, readUsageMonth, serviceUse, serviceUseSchema } from '../quota/usage-days.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { customerViewSchema } from './customers.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
+import { issueFurtherKey, revokeKey } from './keys.ts';
+import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
+import {
+  assertRoomForKey,
+  findOwnKey,
+  portalKeyPageSchema,
+  portalKeySchema,
+  readPortalKey,
+  readPortalKeys,
+  type PortalKey,
+} from './portal-keys.ts';
+import { rotateKey } from './rotate-key.ts';
+import type { Session } from './session.ts';
+import { showCustomer } from './stored-customers.ts';
+import { readLastDays } from './usage-record.ts';
+
+/** What a customer does in the portal. The customer of the session comes first, so that no operation is about another. */
+type Run<Input, Result> = (customer: CustomerId, session: Session, input: Input) => Promise<Result>;
+
+export interface PortalRead<Input, Result> {
+  kind: 'read';
+  run: Run<Input, Result>;
+}
+
+/** It is audited, waits for Redis' disk, and is refused to a suspended customer. */
+export interface PortalChange<Input, Result> {
+  kind: 'change';
+  run: Run<Input, Result>;
+}
+
+export const portalCustomerSchema = customerViewSchema
+  .pick({ id: true, name: true, plan: true, state: true })
+  .extend({
+    windows: windowViewsSchema,
+    now: z.iso.datetime().describe('When this was read'),
+  })
+  .meta({ id: 'Customer' });
+
+export const portalUsageSchema = z.object({
+  days: z.array(dayUsageSchema).describe('Each day, also those without use, oldest first'),
+  month: z.string().describe('This UTC month as YYYY-MM'),
+  services: z.array(serviceUseSchema).describe('Use in this month; empty if there is one service only'),
+});
+
+export const portalFailuresSchema = z.object({ items: z.array(failureSchema), next: z.null() });
+
+export const newPortalKeySchema = portalKeySchema
+  .extend({ key: z.string().describe('In this response only') })
+  .meta({ id: 'NewKey' });
+
+interface NewKey {
+  name: string;
+  expiresAt?: Date | null | undefined;
+  scopes?: readonly string[] | null | undefined;
+}
+
+export { portalKeyPageSchema, portalKeySchema };
+
+function reads<Input, Result>(run: Run<Input, Result>): PortalRead<Input, Result> {
+  return { kind: 'read', run };
+}
+
+function changes<Input, Result>(run: Run<Input, Result>): PortalChange<Input, Result> {
+  return {
+    kind: 'change',
+    async run(customer, session, input) {
+      const { suspendedAt } = await showCustomer(session.redis, customer);
+      if (suspendedAt !== undefined) throw new InvalidOperation(suspended);
+      return run(customer, session, input);
+    },
+  };
+}
+
+const suspended = 'your account is suspended: you can see your keys and your usage, and change nothing';
+
+/** All that a customer can do in the portal. */
+export const portalOperations = {
+  showCustomer: reads(async (customer, session, _input: object) => {
+    const { id, name, plan, suspendedAt, ...record } = await showCustomer(session.redis, customer);
+    const limits = await createLimitsReader(session)({ ...record, plan });
+    const place = { customerId: customer, keyHash: '' };
+    const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
+    const state = suspendedAt === undefined ? ('active' as const) : ('suspended' as const);
+    return { id, name, plan, state, windows, now: new Date(nowMs).toISOString() };
+  }),
+  showUsage: reads(async (customer, session, { days }: { days: number }) => {
+    const month = utcDate(dayNumberOf(session.now())).slice(0, 6);
+    const [used, record] = await Promise.all([
+      readLastDays(session, customer, days),
+      readUsageMonth(session.redis, redisKeys.usageMonth(customer, month)),
+    ]);
+    return {
+      days: used,
+      month: `${month.slice(0, 4)}-${month.slice(4)}`,
+      services: serviceUse(record),
+    };
+  }),
+  listFailures: reads(async (customer, session, _input: object) => ({
+    items: await readFailures(session, customer),
+    next: null,
+  })),
+  listKeys: reads((customer, session, { after }: { after?: string | undefined }) =>
+    readPortalKeys(session, customer, after),
+  ),
+  showKey: reads(async (customer, session, { id }: { id: string }) =>
+    readPortalKey(session, await findOwnKey(session, customer, id)),
+  ),
+  createKey: changes(async (customer, session, { name, expiresAt, scopes }: NewKey) => {
+    await assertRoomForKey(session, customer, 'create');
+    const wanted = { name, expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
+    const { key, record } = await issueFurtherKey(session, customer, wanted);
+    return withKey(key, customer, session, record.id);
+  }),
+  rotateKey: changes(
+    async (customer, session, { id, graceSeconds }: { id: string; graceSeconds: number }) => {
+      const { key: stored } = await findOwnKey(session, customer, id);
+      if (stored.outcome === 'invalid')
+        throw new InvalidOperation('this key does not work: revoke it, and create another one');
+      await assertRoomForKey(session, customer, 'rotate');
+      const { key, record } = await rotateKey(session, id, graceSeconds * 1000);
+      return withKey(key, customer, session, record.id);
+    },
+  ),
+  revokeKey: changes(async (customer, session, { id }: { id: string }) => {
+    await findOwnKey(session, customer, id);
+    await revokeKey(session, id);
+    return readPortalKey(session, await findOwnKey(session, customer, id));
+  }),
+};
+
+async function withKey(
+  key: string,
+  customer: CustomerId,
+  session: Session,
+  id: string,
+): Promise<PortalKey & { key: string }> {
+  return { key, ...(await readPortalKey(session, await findOwnKey(session, customer, id))) };
+}

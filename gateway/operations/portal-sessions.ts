@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { createAuditLog } from '../redis/record-change.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { generateSecret, hashSecret } from './console-secret.ts';
+import { findCode, newCode, storeCode, useCode, type CodeSession } from './one-time-codes.ts';
+import type { Session } from './session.ts';
+import { showCustomer } from './stored-customers.ts';
+
+/** A person whom an operator's own product has let into the portal of a customer. */
+export interface PortalSession {
+  customerId: CustomerId;
+  /** Who has made the link. */
+  grantedBy: string;
+  /** ISO 8601 in UTC. */
+  expiresAt: string;
+}
+
+export interface PortalCode {
+  /** Id of the customer. */
+  customer: CustomerId;
+  /** Works once. It is not stored, only its hash is. */
+  code: string;
+  /** ISO 8601 in UTC. */
+  expiresAt: string;
+}
+
+const tokenBits = 256;
+export const portalTokenPattern = /^[\w-]{43}$/;
+const codePattern = /^[\w-]{22}$/;
+/** An hour: enough to look and to change a key. */
+export const portalSessionMs = 3_600_000;
+
+const linkSchema = z.object({
+  customerId: z.string().refine(isCustomerId),
+  grantedBy: z.string(),
+  expiresAtMs: z.number(),
+});
+
+/** Name in the audit log of what a customer does. */
+export const portalPerson = (customerId: CustomerId) => `portal:${customerId}`;
+
+/**
+ * Makes a code that begins one session of the portal for a customer, within five minutes.
+ * @throws InvalidOperation if there is no such customer
+ */
+export async function makePortalCode(session: Session, customer: string): Promise<PortalCode> {
+  const { redis, audit } = session;
+  const { id: customerId } = await showCustomer(redis, customer);
+  const { code, codeHash, expiresAtMs, expiresAt } = newCode(session);
+  await audit({ action: 'portal.link', target: customerId, before: null, after: { expiresAt } });
+  await storeCode(session, redisKeys.portalCode(codeHash), linkOf(customerId, audit.who, expiresAtMs));
+  return { customer: customerId, code, expiresAt };
+}
+
+const linkOf = (customerId: CustomerId, grantedBy: string, expiresAtMs: number) => ({
+  customerId,
+  grantedBy,
+  expiresAtMs,
+});
+
+/**
+ * Exchanges a code for a session.
+ * @returns undefined if it was used before, has expired or never existed
+ */
+export async function beginPortalSession(
+  { redis, now }: CodeSession,
+  code: string,
+): Promise<{ token: string; session: PortalSession } | undefined> {
+  if (!codePattern.test(code)) return undefined;
+  const key = redisKeys.portalCode(hashSecret(code));
+  const found = await findCode({ redis, now }, key, linkSchema);
+  if (found === undefined || !(await useCode({ redis }, key))) return undefined;
+  const { customerId, grantedBy } = found;
+  const token = generateSecret(tokenBits);
+  const expiresAtMs = now() + portalSessionMs;
+  const expiresAt = new Date(expiresAtMs).toISOString();
+  const audit = createAuditLog({ redis, who: portalPerson(customerId) });
+  await audit({
+    action: 'portal.sign_in',
+    target: customerId,
+    before: null,
+    after: { grantedBy, expiresAt },
+  });
+  const record = JSON.stringify(linkOf(customerId, grantedBy, expiresAtMs));
+  await redis.set(redisKeys.portalSession(hashSecret(token)), record, 'PX', portalSessionMs);
+  return { token, session: { customerId, grantedBy, expiresAt } };
+}
+
+/** @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else */
+export async function findPortalSession(
+  session: CodeSession,
+  token: string,
+): Promise<PortalSession | undefined> {
+  if (!portalTokenPattern.test(token)) return undefined;
+  const found = await findCode(session, redisKeys.portalSession(hashSecret(token)), linkSchema);
+  if (found === undefined) return undefined;
+  const { customerId, grantedBy, expiresAtMs } = found;
+  return { customerId, grantedBy, expiresAt: new Date(expiresAtMs).toISOString() };
+}
+
+/** Ends the session of a token. */
+export async function endPortalSession({ redis, now }: CodeSession, token: string): Promise<void> {
+  const found = await findPortalSession({ redis, now }, token);
+  if (found === undefined) return;
+  const { customerId, grantedBy } = found;
+  const audit = createAuditLog({ redis, who: portalPerson(customerId) });
+  await audit({ action: 'portal.end', target: customerId, before: { grantedBy }, after: null });
+  await redis.del(redisKeys.portalSession(hashSecret(token)));
+}

@@ -1,0 +1,60 @@
+import { ApiFailure, unreachable } from '../../admin/console/browser/api-failure.ts';
+import type { PortalSessionView } from '../portal-session-routes.ts';
+
+const base = '/portal/api';
+const noSession = 401;
+
+/** The session of this browser. The cookie itself is out of reach of scripts. */
+let current: PortalSessionView | undefined;
+/** Called when the API says that the session is over. */
+let onEnd: () => void = () => {};
+
+/** @returns the body, as portal-routes.ts says. @throws ApiFailure */
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(base + path, {
+    method,
+    headers: {
+      ...(method === 'GET' ? {} : { 'X-CSRF-Token': current?.csrfToken ?? '' }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch(() => undefined);
+  if (response === undefined) throw new ApiFailure(unreachable);
+  const content = await response.json().catch(() => undefined);
+  if (response.ok) return content;
+  if (response.status === noSession && path !== '/session') onEnd();
+  throw new ApiFailure(content ?? { ...unreachable, status: response.status });
+}
+
+export const api = {
+  get: <T>(path: string) => call<T>('GET', path),
+  post: <T>(path: string, body: unknown = {}) => call<T>('POST', path, body),
+};
+
+export const session = {
+  get current() {
+    return current;
+  },
+
+  /**
+   * Enters with the code of a link, or goes on with the session that there is.
+   * @param code undefined without a link
+   * @throws ApiFailure
+   */
+  async begin(code: string | undefined): Promise<void> {
+    current = await (code === undefined
+      ? api.get<PortalSessionView>('/session')
+      : api.post<PortalSessionView>('/session', { code }));
+  },
+
+  /** @throws ApiFailure */
+  async end(): Promise<void> {
+    await call('DELETE', '/session');
+    current = undefined;
+  },
+
+  /** @param listener called when the session is over */
+  whenOver(listener: () => void) {
+    onEnd = listener;
+  },
+};

@@ -1,0 +1,16 @@
+/** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
+import type { z } from 'zod';
+import type {
+  newPortalKeySchema,
+  portalCustomerSchema,
+  portalFailuresSchema,
+  portalKeyPageSchema,
+  portalUsageSchema,
+} from '../../operations/portal-operations.ts';
+
+export type Customer = z.infer<typeof portalCustomerSchema>;
+export type Usage = z.infer<typeof portalUsageSchema>;
+export type Failures = z.infer<typeof portalFailuresSchema>;
+export type KeyPage = z.infer<typeof portalKeyPageSchema>;
+export type Key = KeyPage['items'][number];
+export type NewKey = z.infer<typeof newPortalKeySchema> & { warnings: string[] };

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Router, type NextFunction, type Request, type Response } from 'express';
+import type { Logger } from 'pino';
+import { createConsoleRedis, type ConsoleRedis } from '../admin/console-redis.ts';
+import type { PublicAddress } from '../http/public-address.ts';
+import type { AddressLimit } from '../quota/address-limit.ts';
+import { changeCredentials } from '../redis/redis-client.ts';
+import type { ApiRoute } from '../services/routes.ts';
+import { createPortalAccess } from './portal-access.ts';
+import { createPortalApi } from './portal-api.ts';
+import { describePortal, portalApiPath } from './portal-document.ts';
+import { portalPages, type PortalLook } from './portal-pages.ts';
+import { portalRoutes } from './portal-routes.ts';
+import { portalSessionRoutes } from './portal-session-routes.ts';
+
+/** The customers' own page, and the API that it calls. */
+export interface Portal {
+  /** Finds the route of a path, for Allow and for metrics. */
+  match(path: string): ApiRoute | undefined;
+  /** Serves a request of a route. */
+  handle(req: Request, res: Response, next: NextFunction): void;
+}
+
+/** What of the portal a reload keeps. */
+export interface PortalConnection {
+  /** Connects to Redis when somebody enters: a gateway whose portal nobody uses has no connection for it. */
+  redis(): Promise<ConsoleRedis>;
+  /** Logs in to Redis with the user and the password of a URL from now on. */
+  useCredentials(redisUrl: string): void;
+  close(): void;
+}
+
+interface PortalConnectionDependencies {
+  redisUrl: string;
+  /** Whether the gateway runs this Redis itself. */
+  redisIsPrivate: boolean;
+  log: Logger;
+  now: () => number;
+}
+
+/** Maximum time that the first request waits for the connection. */
+const connectMs = 1000;
+
+function waitUntilReady({ redis }: ConsoleRedis): Promise<unknown> {
+  return Promise.race([
+    new Promise((resolve) => redis.once('ready', resolve)),
+    sleep(connectMs, undefined, { ref: false }),
+  ]);
+}
+
+export function createPortalConnection(dependencies: PortalConnectionDependencies): PortalConnection {
+  const { redisIsPrivate: isPrivate, log, now } = dependencies;
+  let { redisUrl: url } = dependencies;
+  let connected: ConsoleRedis | undefined;
+  let ready: Promise<unknown> | undefined;
+  return {
+    async redis() {
+      connected ??= createConsoleRedis({ url, isPrivate, log, now });
+      ready ??= waitUntilReady(connected);
+      await ready;
+      return connected;
+    },
+    useCredentials(redisUrl) {
+      url = redisUrl;
+      if (connected !== undefined) changeCredentials(connected.redis, url);
+    },
+    close: () => connected?.close(),
+  };
+}
+
+interface PortalDependencies {
+  connection: Pick<PortalConnection, 'redis'>;
+  publicAddress: PublicAddress;
+  addressLimit: Pick<AddressLimit, 'charge'>;
+  /** Scopes that a key can have. */
+  scopes: readonly string[];
+  look: PortalLook;
+  log: Logger;
+}
+
+export function createPortal(dependencies: PortalDependencies): Portal {
+  const { connection, publicAddress, addressLimit, scopes, look, log } = dependencies;
+  const { redis } = connection;
+  let document: object | undefined;
+  let router: Router | undefined;
+
+  /** Not at the start: most gateways start without anybody who waits for the portal. */
+  function createRouter(): Router {
+    const access = createPortalAccess({ redis, publicAddress, addressLimit });
+    return Router({ caseSensitive: true, strict: true })
+      .use(
+        createPortalApi({
+          redis,
+          access,
+          scopes,
+          document: () => (document ??= describePortal(look.title)),
+          log,
+        }),
+      )
+      .use(portalPages(look));
+  }
+
+  return {
+    match,
+    handle(req, res, next) {
+      router ??= createRouter();
+      router(req, res, next);
+    },
+  };
+}
+
+const apiRoutes = describeRoutes();
+const pageRoute: ApiRoute = { pattern: '/portal', allow: ['GET', 'HEAD', 'OPTIONS'] };
+const assetRoute: ApiRoute = { pattern: '/portal/assets/{version}/{file}', allow: pageRoute.allow };
+const documentRoute: ApiRoute = { pattern: `${portalApiPath}/openapi.json`, allow: pageRoute.allow };
+
+function match(path: string): ApiRoute | undefined {
+  if (path === pageRoute.pattern) return pageRoute;
+  if (!path.startsWith('/portal/')) return undefined;
+  if (path === documentRoute.pattern) return documentRoute;
+  if (path.startsWith('/portal/assets/')) return assetRoute;
+  return apiRoutes.find(({ pattern }) => pattern.test(path))?.route;
+}
+
+function describeRoutes(): { pattern: RegExp; route: ApiRoute }[] {
+  const byPath = Map.groupBy([...portalSessionRoutes, ...portalRoutes], ({ path }) => path);
+  return Array.from(byPath, ([path, routes]) => {
+    const methods = routes.map(({ method }) => method.toUpperCase());
+    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+    return {
+      pattern: new RegExp(`^${portalApiPath}${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+      route: { pattern: portalApiPath + path.replaceAll(/:(\w+)/g, '{$1}'), allow },
+    };
+  });
+}

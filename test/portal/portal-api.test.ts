@@ -1,0 +1,383 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { CustomerDetail } from '../../gateway/operations/customers.ts';
+import { UnknownKey } from '../../gateway/operations/invalid-operation.ts';
+import { portalOperations } from '../../gateway/operations/portal-operations.ts';
+import { portalRoutes } from '../../gateway/portal/portal-routes.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { send } from '../support/http/http.ts';
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { contents } from '../support/kits/ops-kit.ts';
+import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
+import { recordUse } from '../support/stores/day-counter.ts';
+
+interface Key {
+  id: string;
+  key: string;
+  state: string;
+  lastUsedAt: string | null;
+}
+
+describe('the portal', () => {
+  let started: ConsoleApiKit;
+  let operator: ConsoleApi;
+  let url: string;
+
+  beforeAll(async () => {
+    started = await startConsoleApi();
+    operator = await started.signIn();
+    ({ url } = started.kit.gateway);
+  });
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const pets = (key: string, path = '/pets') => send(`${url}/v1${path}`, { key });
+  const enter = (customerId: string) => enterPortal(url, started.kit.redis, customerId);
+  /** Everything of a customer in Redis. */
+  const slotOf = async (customerId: string) =>
+    (await contents(started.kit.redis)).filter(([key]) => key.includes(`{${customerId}}`));
+  const newCustomer = async (name: string) => {
+    const issued = await started.kit.issue({ name, plan: 'free' });
+    return { ...issued, portal: await enter(issued.customerId) };
+  };
+  async function create(portal: PortalCustomer, body: object = { name: 'Own' }): Promise<Key> {
+    const response = await portal.send('POST', '/keys', body);
+    expect(response.status, response.text).toBe(201);
+    const key = response.json as Key;
+    recordSecrets(key.key);
+    return key;
+  }
+
+  test('is entered by a link of the operators’ API, which works once', async () => {
+    const { customerId } = await started.kit.issue({ name: 'Linked' });
+    const made = await operator.send('POST', `/api/customers/${customerId}/link`);
+    expect(made).toMatchObject({ status: 201, body: { customer: customerId, warnings: [] } });
+    const { link } = made.body as { link: string };
+    recordSecrets(link);
+    expect(link).toMatch(new RegExp(`^${url.replace('127.0.0.1', 'localhost')}/portal#code=[\\w-]{22}$`));
+    const [, code = ''] = link.split('#code=');
+    const begun = await sendToPortal(url, 'POST', '/session', { code });
+    expect(begun).toMatchObject({ status: 200, json: { customerId } });
+    recordSecrets(`${String(begun.headers['set-cookie'])} ${begun.text}`);
+    expect(String(begun.headers['set-cookie'])).toMatch(
+      /^portal-session-\d+=[\w-]{43}; Max-Age=3600; Path=\/portal; Expires=[^;]+; HttpOnly; SameSite=Strict$/,
+    );
+    expect(begun.headers['cache-control']).toBe('no-store');
+    expect(await sendToPortal(url, 'POST', '/session', { code })).toMatchObject({
+      status: 401,
+      json: { code: 'invalid_code', status: 401 },
+    });
+    expect(await operator.send('GET', `/api/audit?target=${customerId}`)).toMatchObject({
+      body: {
+        items: [
+          { who: `portal:${customerId}`, action: 'portal.sign_in' },
+          { who: 'Ada', action: 'portal.link' },
+        ],
+      },
+    });
+    expect((await operator.send('POST', '/api/customers/cus_none/link')).status).toBe(404);
+    // Neither the code nor the token is in Redis, but their hashes.
+    const stored = JSON.stringify(await contents(started.kit.redis));
+    expect(stored).not.toContain(code);
+  });
+
+  test('shows plan, windows, use and failed requests of the customer', async () => {
+    const { key, id, customerId, portal } = await newCustomer('Shown');
+    expect((await pets(key)).status).toBe(200);
+    const requestId = String((await pets(key, '/nowhere')).headers['x-request-id']);
+    await recordUse(started.kit.redis, customerId, 1, 5);
+    expect(await portal.send('GET', '/customer')).toMatchObject({
+      status: 200,
+      json: {
+        id: customerId,
+        name: 'Shown',
+        plan: 'free',
+        state: 'active',
+        windows: { minute: { used: 2, limit: 60, remaining: 58 }, day: { used: 2, limit: 1000 } },
+      },
+    });
+    expect(await portal.send('GET', '/usage?days=3')).toMatchObject({
+      json: { days: [{ served: 0 }, { served: 5 }, { served: 2, plan: 'free' }], services: [] },
+    });
+    const failed = {
+      requestId,
+      code: 'not_found',
+      status: 404,
+      method: 'GET',
+      route: 'unmatched',
+      keyId: id,
+    };
+    await expect
+      .poll(async () => (await portal.send('GET', '/failures')).json, { timeout: 15_000 })
+      .toMatchObject({ items: [failed], next: null });
+    await expect
+      .poll(async () => (await portal.send('GET', '/keys')).json, { timeout: 15_000 })
+      .toMatchObject({ items: [{ id, name: 'Shown', state: 'valid', served: 2 }], next: null });
+    const [shown] = ((await portal.send('GET', '/keys')).json as { items: Key[] }).items;
+    expect(Date.parse(shown?.lastUsedAt ?? '')).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  test('creates, rotates and revokes keys in the name of the customer', async () => {
+    const { customerId, portal } = await newCustomer('Busy');
+    const made = await create(portal, {
+      name: 'Reader',
+      expiresAt: '2099-01-01',
+      scopes: ['pets-service:read'],
+    });
+    expect((await pets(made.key)).status).toBe(200);
+    const rotated = (await portal.send('POST', `/keys/${made.id}/rotate`, { graceSeconds: 3600 }))
+      .json as Key;
+    recordSecrets(rotated.key);
+    expect(rotated).toMatchObject({ name: 'Reader', replaces: made.id, scopes: ['pets-service:read'] });
+    expect([(await pets(made.key)).status, (await pets(rotated.key)).status]).toEqual([200, 200]);
+    expect(await portal.send('GET', `/keys/${made.id}`)).toMatchObject({ json: { replacedBy: rotated.id } });
+    expect(await portal.send('POST', `/keys/${made.id}/revoke`)).toMatchObject({
+      status: 200,
+      json: { state: 'revoked', warnings: [] },
+    });
+    expect([(await pets(made.key)).status, (await pets(rotated.key)).status]).toEqual([401, 200]);
+    const { body } = await operator.send('GET', `/api/audit?who=portal:${customerId}`);
+    expect((body as { items: { action: string }[] }).items.map(({ action }) => action)).toEqual([
+      'keys.revoke',
+      'keys.rotate',
+      'keys.issue',
+      'keys.issue',
+      'portal.sign_in',
+    ]);
+  });
+
+  test('refuses bad input with a reason, and changes nothing', async () => {
+    const { id, customerId, portal } = await newCustomer('Careless');
+    const before = await slotOf(customerId);
+    const bodies: [path: string, body: unknown, status: number][] = [
+      ['/keys', { name: '' }, 400],
+      ['/keys', {}, 400],
+      ['/keys', { name: 'x', plan: 'business' }, 400],
+      ['/keys', { name: 'x', minute: 5 }, 400],
+      ['/keys', { name: 'x', expiresAt: '2001-01-01' }, 422],
+      ['/keys', { name: 'x', scopes: ['boats:read'] }, 422],
+      [`/keys/${id}/rotate`, {}, 400],
+      [`/keys/${id}/rotate`, { graceSeconds: -1 }, 400],
+      ['/keys', 'no object', 400],
+    ];
+    for (const [path, body, status] of bodies) {
+      const response = await portal.send('POST', path, body);
+      expect(response.status, `${path} ${JSON.stringify(body)} ${response.text}`).toBe(status);
+      expect(response.json).toMatchObject({ status, message: expect.stringMatching(/\w/) });
+    }
+    expect((await portal.send('GET', '/usage?days=0')).status).toBe(400);
+    expect(await slotOf(customerId)).toEqual(before);
+  });
+
+  test('is closed without a session, another Origin, the CSRF token or JSON', async () => {
+    const { portal } = await newCustomer('Guarded');
+    for (const { method, path } of portalRoutes) {
+      const response = await sendToPortal(url, method.toUpperCase(), path.replace(':id', 'key_x'), {});
+      expect([response.status, (response.json as { code: string }).code], path).toEqual([401, 'no_session']);
+    }
+    const body = { name: 'Forged' };
+    const forged = async (headers: Record<string, string>) =>
+      (await portal.send('POST', '/keys', body, headers)).json;
+    expect(await forged({ Origin: 'https://evil.example' })).toMatchObject({ code: 'forbidden_origin' });
+    expect(await forged({ 'Sec-Fetch-Site': 'cross-site' })).toMatchObject({ code: 'forbidden_origin' });
+    expect(await forged({ 'X-CSRF-Token': 'guess' })).toMatchObject({ code: 'invalid_csrf_token' });
+    expect(await forged({ 'Content-Type': 'text/plain' })).toMatchObject({ code: 'bad_request' });
+    expect((await portal.send('GET', '/keys')).json).toMatchObject({ items: [{}] });
+    // The console and the portal are two.
+    expect(await portal.send('GET', '/customer', undefined, { Cookie: operator.cookie })).toMatchObject({
+      status: 401,
+    });
+  });
+
+  test('of several sessions in one request, none counts', async () => {
+    const [one, other] = [await newCustomer('One'), await newCustomer('Other')];
+    const Cookie = `${one.portal.cookie}; ${other.portal.cookie}`;
+    expect((await one.portal.send('GET', '/customer', undefined, { Cookie })).status).toBe(401);
+    const stale = `${one.portal.cookie.split('=')[0]}=${'x'.repeat(43)}`;
+    const both = { Cookie: `${stale}; ${one.portal.cookie}` };
+    expect((await one.portal.send('GET', '/customer', undefined, both)).status).toBe(200);
+  });
+
+  test('ends a session, and that of a customer who was removed', async () => {
+    const { id, customerId, portal } = await newCustomer('Leaving');
+    const second = await enter(customerId);
+    expect((await portal.send('DELETE', '/session')).status).toBe(204);
+    expect((await portal.send('GET', '/customer')).status).toBe(401);
+    expect((await second.send('GET', '/customer')).status).toBe(200);
+    await operator.send('POST', `/api/keys/${id}/revoke`);
+    await operator.send('DELETE', `/api/customers/${customerId}`);
+    expect((await second.send('GET', '/customer')).json).toMatchObject({ code: 'no_session' });
+    expect((await second.send('POST', '/keys', { name: 'x' })).json).toMatchObject({ code: 'no_session' });
+  });
+
+  test('a suspended customer sees everything, and changes nothing', async () => {
+    const { id, customerId, portal } = await newCustomer('Suspended');
+    await operator.send('POST', `/api/customers/${customerId}/suspend`);
+    expect((await portal.send('GET', '/customer')).json).toMatchObject({ state: 'suspended' });
+    expect((await portal.send('GET', '/keys')).json).toMatchObject({ items: [{ id, state: 'suspended' }] });
+    const changes = [
+      portal.send('POST', '/keys', { name: 'x' }),
+      portal.send('POST', `/keys/${id}/rotate`, { graceSeconds: 0 }),
+      portal.send('POST', `/keys/${id}/revoke`),
+    ];
+    for (const response of await Promise.all(changes)) {
+      expect(response).toMatchObject({ status: 422, json: { code: 'invalid_operation' } });
+      expect(response.text).toContain('suspended');
+    }
+    expect((await portal.send('GET', '/keys')).json).toMatchObject({ items: [{ id, state: 'suspended' }] });
+  });
+
+  test('makes fifty keys that work, and no more', async () => {
+    const { customerId } = await started.kit.issue({ name: 'Collector' });
+    const session = () => ({
+      redis: started.kit.redis,
+      audit: createAuditLog({ redis: started.kit.redis, who: 'tests' }),
+      now: Date.now,
+    });
+    for (let index = 1; index < 50; index += 1)
+      recordSecrets((await portalOperations.createKey.run(customerId, session(), { name: `${index}` })).key);
+    const portal = await enter(customerId);
+    const refused = await portal.send('POST', '/keys', { name: 'One too many' });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('revoke one that you do not need');
+    const { items } = (await portal.send('GET', '/keys')).json as { items: Key[] };
+    expect(items).toHaveLength(50);
+    // To rotate is possible all the same.
+    const rotated = await portal.send('POST', `/keys/${items[0]?.id}/rotate`, { graceSeconds: 0 });
+    expect(rotated.status).toBe(201);
+    recordSecrets(rotated.text);
+  });
+
+  test('requests of a customer are limited', async () => {
+    const { portal } = await newCustomer('Eager');
+    const statuses = new Set<number>();
+    const changes = Array.from({ length: 31 }, () => portal.send('POST', '/keys/key_none/revoke'));
+    for (const { status } of await Promise.all(changes)) statuses.add(status);
+    expect(statuses).toEqual(new Set([404, 429]));
+    const refused = await portal.send('POST', '/keys/key_none/revoke');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await portal.send('GET', '/keys')).status).toBe(200);
+  });
+
+  describe('with the ids of another customer', () => {
+    let own: Awaited<ReturnType<typeof newCustomer>>;
+    let other: Awaited<ReturnType<typeof newCustomer>>;
+    const ofOther = () => slotOf(other.customerId);
+
+    beforeAll(async () => {
+      own = await newCustomer('Own');
+      other = await newCustomer('Secret Rival');
+      await create(other.portal, { name: 'Rival key' });
+      expect((await pets(other.key)).status).toBe(200);
+      // Nothing of it changes any more.
+      await vi.waitFor(async () => expect(await started.kit.redis.exists(redisKeys.keyUse(other))).toBe(1), {
+        timeout: 15_000,
+        interval: 100,
+      });
+    });
+
+    const inputs: Readonly<Record<string, object>> = {
+      '/keys': { name: 'x' },
+      '/keys/:id/rotate': { graceSeconds: 0 },
+      '/keys/:id/revoke': {},
+    };
+    const call = ({ method, path }: (typeof portalRoutes)[number], id: string) =>
+      own.portal.send(
+        method.toUpperCase(),
+        path.replace(':id', id),
+        method === 'get' ? undefined : inputs[path],
+      );
+
+    test.each(portalRoutes)('$method $path shows nothing and changes nothing', async (route) => {
+      const before = await ofOther();
+      const { text } = await call(route, other.id);
+      for (const secret of [other.customerId, other.keyHash, 'Secret Rival', 'Rival key'])
+        expect(text).not.toContain(secret);
+      expect(await ofOther()).toEqual(before);
+    });
+
+    test.each(portalRoutes.filter(({ path }) => path.includes(':id')))(
+      '$method $path responds as to a key that does not exist',
+      async (route) => {
+        const [ofRival, unknown] = [await call(route, other.id), await call(route, 'key_0')];
+        expect([ofRival.status, unknown.status]).toEqual([404, 404]);
+        expect(ofRival.text.replaceAll(other.id, 'key_0')).toBe(unknown.text);
+      },
+    );
+
+    test.each(Object.entries(portalOperations))(
+      '%s, called with any input, is about the own customer',
+      async (_name, operation) => {
+        const before = await ofOther();
+        const { redis } = started.kit;
+        const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
+        // Whatever an input may call a key or a customer.
+        const ids = { id: other.id, keyId: other.id, after: '', customer: other.customerId };
+        const input = { ...ids, customerId: other.customerId, days: 3, name: 'x', graceSeconds: 0 };
+        const run = operation.run as (
+          customer: CustomerId,
+          session: object,
+          input: object,
+        ) => Promise<object>;
+        const result = await run(own.customerId, session, input).catch((error: unknown) =>
+          error instanceof UnknownKey ? 'unknown' : Promise.reject(error),
+        );
+        recordSecrets(JSON.stringify(result));
+        for (const secret of [other.customerId, other.id, other.keyHash, 'Secret Rival'])
+          expect(JSON.stringify(result)).not.toContain(secret);
+        expect(await ofOther()).toEqual(before);
+      },
+    );
+  });
+
+  test('describes itself', async () => {
+    const described = await send(`${url}/portal/api/openapi.json`);
+    const document = described.json as { paths: Record<string, object> };
+    expect(await new Validator().validate(document)).toEqual({ valid: true });
+    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((method) => method !== 'parameters')
+        .map((method) => `${method} ${path}`),
+    );
+    expect(operations.toSorted()).toEqual(
+      [
+        'delete /portal/api/session',
+        'get /portal/api/session',
+        'post /portal/api/session',
+        ...portalRoutes.map(({ method, path }) => `${method} /portal/api${path.replace(':id', '{id}')}`),
+      ].toSorted(),
+    );
+  });
+
+  test('unknown paths and methods are those of the gateway', async () => {
+    expect((await send(`${url}/portal/api/nowhere`)).json).toMatchObject({ code: 'not_found' });
+    const wrong = await send(`${url}/portal`, { method: 'POST' });
+    expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    const options = await send(`${url}/portal/api/keys`, { method: 'OPTIONS' });
+    expect([options.status, options.headers['allow']]).toEqual([204, 'GET, POST, HEAD, OPTIONS']);
+  });
+
+  test('an address that guesses codes gets 429', async () => {
+    const { customerId } = await started.kit.issue({ name: 'Guessed' });
+    const code = await portalCode(started.kit.redis, customerId);
+    await started.kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 3);
+    try {
+      await expect
+        .poll(async () => (await sendToPortal(url, 'POST', '/session', { code: 'x'.repeat(22) })).status)
+        .toBe(429);
+      const right = await sendToPortal(url, 'POST', '/session', { code });
+      expect(right.status).toBe(200);
+      recordSecrets(`${String(right.headers['set-cookie'])} ${right.text}`);
+    } finally {
+      await started.kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
+    }
+  });
+
+  test('the page of an operator shows what the customer has done', async () => {
+    const { customerId, portal } = await newCustomer('Watched');
+    const { id } = await create(portal);
+    const detail = (await operator.send('GET', `/api/customers/${customerId}`)).body as CustomerDetail;
+    expect(detail.items.map((item) => item.id)).toContain(id);
+  });
+});

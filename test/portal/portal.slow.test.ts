@@ -1,0 +1,131 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { focused, tabTo } from '../support/checks/keyboard.ts';
+import { send } from '../support/http/http.ts';
+import { expectClean, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { portalCode } from '../support/kits/portal-kit.ts';
+
+async function pressButton(page: Page, text: string): Promise<void> {
+  await tabTo(page, text);
+  await page.keyboard.press('Enter');
+}
+
+describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout: 180_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let kit: GatewayKit;
+  let browser: TestBrowser;
+  let origin: string;
+
+  beforeAll(async () => {
+    kit = stack.use(await startGatewayKit());
+    browser = stack.use(await startBrowser());
+    origin = kit.gateway.url;
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const pets = async (key: string) => (await send(`${origin}/v1/pets`, { key })).status;
+  const link = async (customerId: string) =>
+    `${origin}/portal#code=${await portalCode(kit.redis, customerId)}`;
+
+  test('a customer sees how near the limit is, gets a key, calls the API with it, rotates and revokes, all by keyboard', async () => {
+    const { key: first, customerId } = await kit.issue({ name: 'Typing', plan: 'free' });
+    for (let request = 0; request < 50; request += 1) expect(await pets(first)).toBe(200);
+    const observed = await browser.open(await link(customerId));
+    const { page } = observed;
+    await page.getByRole('heading', { name: 'Typing', exact: true }).waitFor();
+    expect(page.url()).toBe(`${origin}/portal`);
+    await page.getByRole('meter', { name: 'This minute: 50 of 60' }).waitFor();
+
+    await pressButton(page, 'Create a key…');
+    await expect.poll(() => page.evaluate(focused)).toBe('name');
+    await page.keyboard.type('Typed');
+    await page.keyboard.press('Enter');
+    const shownKey = page.getByLabel('New API key', { exact: true });
+    const key = await shownKey.inputValue();
+    recordSecrets(key);
+    expect(await pets(key)).toBe(200);
+    await pressButton(page, 'Try a request with it');
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('SELECT');
+    await pressButton(page, 'Send');
+    await page.getByText('200 OK').waitFor();
+    await page.reload();
+    await page
+      .getByRole('cell', { name: /^pets_/ })
+      .first()
+      .waitFor();
+    expect(await page.content()).not.toContain(key);
+
+    await page.getByRole('button', { name: 'Rotate Typed' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate(focused)).toBe('grace');
+    await pressButton(page, 'Create the new key');
+    const replacement = await shownKey.inputValue();
+    recordSecrets(replacement);
+    expect([await pets(key), await pets(replacement)]).toEqual([200, 200]);
+    await pressButton(page, 'I have stored it');
+    await shownKey.waitFor({ state: 'detached' });
+
+    const old = page.getByRole('row').filter({ hasText: key.slice(0, 9) });
+    await old.getByRole('button', { name: 'Revoke Typed' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor();
+    await expect.poll(() => page.evaluate(focused)).toBe('Revoke the key');
+    await page.keyboard.press('Enter');
+    await page.getByText('The key Typed is revoked').waitFor();
+    expect([await pets(key), await pets(replacement)]).toEqual([401, 200]);
+    expectClean(observed, origin);
+  });
+
+  test('has no barriers, light, dark and on a phone, with its forms and without a session', async () => {
+    const { key, customerId } = await kit.issue({ name: 'A customer with a long name, Ltd. & Co. KG' });
+    await pets(key);
+    await send(`${origin}/v1/nowhere`, { key });
+    await expect.poll(() => kit.redis.exists(`gw:failures:{${customerId}}`), { timeout: 15_000 }).toBe(1);
+    const observed = await browser.open(await link(customerId));
+    const { page } = observed;
+    await page.getByRole('link', { name: 'About not_found' }).waitFor();
+    await expectAccessible(page, 'portal');
+    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await expectAccessible(page, 'portal-create');
+    await page.getByRole('button', { name: 'Leave' }).click();
+    await page.getByText('You have left the portal.').waitFor();
+    await expectAccessible(page, 'portal-left');
+    expectClean(observed, origin);
+  });
+
+  test('a link that was used says so, and shows nothing of the customer', async () => {
+    const { customerId } = await kit.issue({ name: 'Once only' });
+    const address = await link(customerId);
+    const { page } = await browser.open(address);
+    await page.getByRole('heading', { name: 'Once only' }).waitFor();
+    const { page: second } = await browser.open(address);
+    await second.getByText('This link was used before').waitFor();
+    expect(second.url()).toBe(`${origin}/portal`);
+    expect(await second.content()).not.toContain('Once only');
+  });
+
+  test('shows a suspended customer everything, without a button that changes anything', async () => {
+    const { customerId } = await kit.issue({ name: 'Stopped' });
+    await kit.redis.hset(`gw:customer:{${customerId}}`, 'suspendedAt', new Date().toISOString());
+    const { page } = await browser.open(await link(customerId));
+    await page.getByText('Your account is suspended').waitFor();
+    expect(await page.getByRole('button', { name: /Create|Rotate|Revoke/ }).count()).toBe(0);
+  });
+
+  test('says that nothing can be read while Redis is unavailable, and goes on after it', async () => {
+    const { customerId } = await kit.issue({ name: 'Patient' });
+    const { page } = await browser.open(await link(customerId));
+    await page.getByRole('heading', { name: 'Patient' }).waitFor();
+    kit.server.signal('SIGSTOP');
+    try {
+      await page.getByText('cannot be read or changed at the moment').waitFor();
+    } finally {
+      kit.server.signal('SIGCONT');
+    }
+    await page.getByText('cannot be read or changed at the moment').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Patient' }).waitFor();
+  });
+});
