@@ -14,11 +14,11 @@ import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
-  countFields,
+  countsText,
   describeChange,
   isoTime,
   requestedChange,
-  trialFields,
+  shownTrial,
   trialOwner,
   type TrialOptions,
 } from './trial-options.ts';
@@ -52,7 +52,7 @@ function trialView({ record, limits, trial }: KeyOnTrial, counts: TrialCounts | 
     name: record.name,
     plan: record.plan,
     enforced: limits ?? null,
-    ...trialFields(trial?.limits),
+    ...shownTrial(trial?.limits),
     trialOf: trial?.from ?? null,
     ...(counts && withRefused(counts)),
   };
@@ -66,13 +66,13 @@ function printTrial({ record, limits, trial }: KeyOnTrial, counts: TrialCounts |
     enforced: describeLimits(limits),
     trial: trial ? `${describeLimits(trial.limits)} (trial of the ${trialOwner(trial.from)})` : 'none',
     since: trial && isoTime(trial.limits.since),
-    ...(counts && countFields(counts)),
+    ...(counts && countsText(counts)),
   });
 }
 
 /** Own limits and trial of the customer, without what it has from its plan. */
 function ownView({ trial, ...record }: KeyOnTrial['record']) {
-  return { ...limitsView(record), ...trialFields(trial) };
+  return { ...limitsView(record), ...shownTrial(trial) };
 }
 
 function printChange({ before, after }: KeyTrialChange, json: true | undefined): void {

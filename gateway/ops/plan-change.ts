@@ -15,7 +15,7 @@ import type { Session } from '../operations/session.ts';
 import { fieldLayout, printList } from './list-output.ts';
 import { warnOfMissingKeys } from './listed-keys.ts';
 import { print, printJson } from './output.ts';
-import { formatFields, type ChangedField } from './setting-changes.ts';
+import { formatFields } from './setting-changes.ts';
 
 /** What the limits of a change would do now, and would have done on the recorded days. */
 export interface ChangeEffect {
@@ -53,17 +53,19 @@ export async function printPlanChange(
   const { impact, ...named } = effect ?? {};
   if (json) return printJson({ ...after, before: previous, ...impact, ...named, ...(undone && { undone }) });
   const origin = undone && `${undone.action} by ${undone.who}, ${undone.at}`;
-  const fields: ChangedField[] = [
-    ['name', name, name],
+  const fields = [
+    same('name', name),
     ...windowNames
       .filter((window) => before[window] !== undefined || after[window] !== undefined)
-      .map((window): ChangedField => [window, before[window], after[window]]),
-    ...Object.entries(impact ?? {}).map(([name, keys]): ChangedField => [name, keys, keys]),
-    ...(origin === undefined ? [] : [['undoes', origin, origin] as const]),
+      .map((window) => ({ field: window, before: before[window], after: after[window] })),
+    ...Object.entries(impact ?? {}).map(([name, keys]) => same(name, keys)),
+    ...(origin === undefined ? [] : [same('undoes', origin)]),
   ];
   await print(`${formatFields(fields).join('\n')}\n`);
   if (effect !== undefined) await printNamed(effect);
 }
+
+const same = (field: string, value: string | number) => ({ field, before: value, after: value });
 
 async function printNamed({ impact, hardestHit, past }: ChangeEffect): Promise<void> {
   if (impact.keys === 0) return;

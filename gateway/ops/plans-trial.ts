@@ -29,12 +29,12 @@ import { print, printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
-  countFields,
+  countsText,
   describeChange,
   describeShare,
   isoTime,
   requestedChange,
-  trialFields,
+  shownTrial,
   type TrialOptions,
 } from './trial-options.ts';
 
@@ -77,7 +77,7 @@ async function showTrial(name: string, count: number, format: OutputFormat): Pro
 }
 
 function planView({ name, limits, trial }: PlanOnTrial) {
-  return { plan: name, enforced: limits, ...trialFields(trial) };
+  return { plan: name, enforced: limits, ...shownTrial(trial) };
 }
 
 const layout: ListLayout<PlanTrialReport['hardestHit'][number]> = {
@@ -105,7 +105,7 @@ async function printReport(
     since: trial && isoTime(trial.since),
     ...(report && {
       keys: `${report.keys} on trial, ${report.activeKeys} with requests, ${report.refusedKeys} that would be refused some`,
-      ...countFields(report),
+      ...countsText(report),
     }),
   });
   if (report === undefined || report.hardestHit.length === 0) return;

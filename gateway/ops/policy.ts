@@ -9,7 +9,7 @@ import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { valueOf } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
-import { print, printError, printFields, printJson, printResult, type Cell } from './output.ts';
+import { print, printError, printFields, printJson, printResult } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
 
@@ -89,9 +89,11 @@ function resetCommand(): Command {
         resetSetting(session, banPolicySetting, 'policy.reset'),
       );
       if (json) return printJson({ ...after, before });
-      const [old, next]: Record<string, Cell | boolean>[] = [{ ...before }, { ...after }];
+      const [old, next]: Record<string, unknown>[] = [{ ...before }, { ...after }];
       const fields = Object.keys({ ...old, ...next });
-      const lines = formatFields(fields.map((field) => [field, old?.[field], next?.[field]]));
+      const lines = formatFields(
+        fields.map((field) => ({ field, before: old?.[field], after: next?.[field] })),
+      );
       await print(`${lines.join('\n')}\n`);
     });
 }

@@ -62,7 +62,7 @@ export function isoTime(ms: number): string {
 }
 
 /** Limits on trial as JSON shows them. */
-export function trialFields(trial: Trial | undefined) {
+export function shownTrial(trial: Trial | undefined) {
   return {
     trial: trial === undefined ? null : limitsView(trial),
     since: trial === undefined ? null : isoTime(trial.since),
@@ -70,7 +70,7 @@ export function trialFields(trial: Trial | undefined) {
 }
 
 /** The counts as fields for people. */
-export function countFields(counts: TrialCounts): Record<string, Cell> {
+export function countsText(counts: TrialCounts): Record<string, Cell> {
   const { requests } = counts;
   const byWindow = refusalsByWindow(counts)
     .map(([name, refused]) => `${refused} by the ${name} limit`)

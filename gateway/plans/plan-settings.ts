@@ -11,7 +11,7 @@ import {
 } from '../limits/windows.ts';
 import {
   defineSetting,
-  fieldsOf,
+  fieldsSchema,
   mapping,
   wholeNumber,
   type Fields,
@@ -67,7 +67,7 @@ const newPlanSetting = (plan: string): Setting<SomeLimits> => ({
   read: readLimits,
 });
 
-const planFields = fieldsOf(planValues);
+const planFields = fieldsSchema(planValues);
 
 /** Each limit is valid by itself. */
 function readLimits(fields: Fields): Reading<SomeLimits> {

@@ -52,7 +52,7 @@ export function defineSetting<Values extends z.ZodObject>({
 }: Omit<WholeSetting<z.output<Values>>, 'values' | 'fields' | 'required' | 'read'> & {
   values: Values;
 }): Omit<WholeSetting<z.output<Values>>, 'values'> & { values: Values } {
-  const fields = fieldsOf(values);
+  const fields = fieldsSchema(values);
   return {
     ...setting,
     values,
@@ -68,7 +68,7 @@ export function defineSetting<Values extends z.ZodObject>({
 }
 
 /** Parses the fields of a hash, which are text, as the given values. Ignores others than theirs. */
-export function fieldsOf<Values extends z.ZodObject>(values: Values) {
+export function fieldsSchema<Values extends z.ZodObject>(values: Values) {
   return z.preprocess((texts) => valuesIn(texts, values.shape), values);
 }
 
