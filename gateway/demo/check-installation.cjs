@@ -10,7 +10,9 @@ var path = require('node:path');
 var root = path.join(__dirname, '..', '..');
 var requiredMajor = 26;
 var program = path.relative(root, process.argv[1]);
-var name = program === path.join('gateway', 'demo', 'start-all.ts') ? 'npm start' : program;
+/* `npm run dev` runs this file itself first: an older Node refuses its options, too. */
+var commands = { 'start-all.ts': 'npm start', 'check-installation.cjs': 'npm run dev' };
+var name = commands[path.relative(__dirname, process.argv[1])] || program;
 
 /** @returns what is missing and what to do, or undefined */
 function findFault() {
@@ -26,7 +28,7 @@ function findFault() {
   }
   if (!fs.existsSync(path.join(root, 'node_modules')))
     return 'the dependencies are not installed: run npm ci';
-  var needsClient = name === 'npm start' || program.indexOf('pets-service') === 0;
+  var needsClient = name !== program || program.indexOf('pets-service') === 0;
   if (needsClient && !fs.existsSync(path.join(root, 'pets-service', 'generated', 'prisma', 'client.ts'))) {
     return 'the database client is not generated: run npm ci without --ignore-scripts';
   }

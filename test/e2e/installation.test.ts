@@ -57,6 +57,7 @@ describe('npm start on an incomplete installation prints one line', () => {
 
   test.each([
     ['npm start', 'gateway/demo/start-all.ts'],
+    ['npm run dev', 'gateway/demo/check-installation.cjs'],
     ...['gateway/server.ts', 'gateway/ops/main.ts', 'pets-service/server.ts', 'prisma/migrate.ts'].map(
       (name) => [name, name],
     ),
@@ -80,6 +81,7 @@ test('each script and unit that runs a program loads the check first', async () 
   };
   for (const name of ['start', 'start:gateway', 'start:pets', 'migrate', 'ops'])
     expect(scripts[name]).toMatch(new RegExp(`^node ${check}(--disable-warning=\\S+ )?[\\w/-]+\\.ts$`));
+  expect(scripts['predev']).toBe('node gateway/demo/check-installation.cjs');
   for (const unit of ['gateway/systemd/animal-store-gateway', 'pets-service/systemd/animal-store-pets'])
     expect(await readFile(join(root, `${unit}.service`), 'utf8')).toContain(
       `ExecStart=/usr/bin/node ${check}`,
