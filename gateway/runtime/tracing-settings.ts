@@ -2,28 +2,14 @@ import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { milliseconds, text, wholeNumber } from './environment.ts';
 
-/** What of the variables is needed to export traces. The exporter itself reads OTEL_EXPORTER_OTLP_*. */
-export interface TracingSettings {
-  protocol: 'http/protobuf' | 'http/json';
-  /** Attributes of the service, with its name if it is set. */
-  resource: Record<string, string>;
-  sampler: (typeof samplerNames)[number];
-  /** Share of new traces that are sampled, for the samplers with a ratio. */
-  samplerRatio: number;
-  /** In the terms of the SDK, as `limits`. */
-  batch: {
-    scheduledDelayMillis: number;
-    exportTimeoutMillis: number;
-    maxQueueSize: number;
-    maxExportBatchSize: number;
-  };
-  limits: {
-    attributeCountLimit: number;
-    attributeValueLengthLimit: number;
-    linkCountLimit: number;
-    eventCountLimit: number;
-  };
-}
+/*
+ * Not @opentelemetry/sdk-node, which reads these variables, too: it ignores an invalid one without a word (tried with eight,
+ * version 0.301), where a service here does not start; and it installs 41 MB in place of 20, with exporters for gRPC,
+ * metrics and logs. The OTLP exporter reads OTEL_EXPORTER_OTLP_* itself; here they are only checked.
+ */
+
+/** What of the variables is needed to export traces. */
+export type TracingSettings = NonNullable<ReturnType<typeof tracingSettings>>;
 
 const samplerNames = [
   'always_on',
@@ -145,18 +131,19 @@ export const tracingVariables = {
  * Traces are off unless an exporter is configured: OTEL_TRACES_EXPORTER=otlp, or an endpoint.
  * @returns undefined if they are off
  */
-export function tracingSettings(
-  values: z.infer<z.ZodObject<typeof tracingVariables>>,
-): TracingSettings | undefined {
+export function tracingSettings(values: z.infer<z.ZodObject<typeof tracingVariables>>) {
   const endpoint = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT;
   const exporter = values.OTEL_TRACES_EXPORTER ?? (endpoint === undefined ? 'none' : 'otlp');
   if (values.OTEL_SDK_DISABLED || exporter === 'none') return undefined;
   const { OTEL_SERVICE_NAME: name, OTEL_BSP_MAX_QUEUE_SIZE: maxQueueSize } = values;
   return {
     protocol: values.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? values.OTEL_EXPORTER_OTLP_PROTOCOL,
+    /** Attributes of the service, with its name if it is set. */
     resource: { ...values.OTEL_RESOURCE_ATTRIBUTES, ...(name === undefined ? {} : { 'service.name': name }) },
     sampler: values.OTEL_TRACES_SAMPLER,
+    /** Share of new traces that are sampled, for the samplers with a ratio. */
     samplerRatio: values.OTEL_TRACES_SAMPLER_ARG,
+    /** In the terms of the SDK, as `limits`. */
     batch: {
       scheduledDelayMillis: values.OTEL_BSP_SCHEDULE_DELAY,
       exportTimeoutMillis: values.OTEL_BSP_EXPORT_TIMEOUT,
