@@ -66,7 +66,7 @@ describe('a fifth window', { timeout: 400_000 }, () => {
   }
 
   function run(args: string[]) {
-    const { NODE_V8_COVERAGE: _coverage, TEST_FAILED_FILES: _files, ...env } = process.env;
+    const { NODE_V8_COVERAGE: _coverage, TEST_RETRIED: _retried, ...env } = process.env;
     return spawnSync(process.execPath, args, { cwd: copy.path, encoding: 'utf8', env });
   }
   const vitest = (...args: string[]) => run(['node_modules/vitest/vitest.mjs', 'run', ...args]);

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
+import { appendFileSync } from 'node:fs';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 import { requirements } from './requirements.ts';
 
 /**
- * Ends the output of a run with a line for each retried test, and a line with the number of skipped tests and what they
- * are missing. Writes the paths of the test files that failed into the file that TEST_FAILED_FILES names, a line each.
+ * Ends the output of a run with the tests that were retried, each with the error of its failed attempts, and a line with
+ * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names.
  */
 export class ClosingReporter implements Reporter {
   #namePattern: RegExp | undefined;
@@ -13,29 +13,25 @@ export class ClosingReporter implements Reporter {
     this.#namePattern = config.testNamePattern;
   }
 
-  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+  onTestRunEnd(modules: readonly TestModule[]): void {
     const pattern = this.#namePattern ?? /(?:)/;
     const allTests = modules.flatMap((module) => [...module.children.allTests()]);
     // Not those that `-t` leaves out.
     const tests = allTests.filter(({ fullName }) => pattern.test(fullName.replaceAll(' > ', ' ')));
-    for (const test of tests) {
-      const retries = test.diagnostic()?.retryCount ?? 0;
-      if (retries > 0) process.stdout.write(`retried ${retries}x, ${test.result().state}: ${nameOf(test)}\n`);
-    }
-    process.stdout.write(`${describeSkipped(tests)}\n`);
-    const path = process.env['TEST_FAILED_FILES'];
-    if (path !== undefined) writeFileSync(path, errors.length > 0 ? '' : failedFiles(modules));
+    const retried = tests.map(describeRetries).join('');
+    process.stdout.write(`${retried}${describeSkipped(tests)}\n`);
+    const path = process.env['TEST_RETRIED'];
+    if (path !== undefined) appendFileSync(path, retried);
   }
 }
 
-/** Nothing if a check of what the others left behind failed, which a second run of that check alone would not show. */
-function failedFiles(modules: readonly TestModule[]): string {
-  const failed = modules
-    .filter((module) => module.state() === 'failed')
-    .map(({ relativeModuleId }) => relativeModuleId);
-  return failed.some((file) => file.startsWith('afterwards/'))
-    ? ''
-    : failed.map((file) => `${file}\n`).join('');
+/** Empty for a test that was not retried. */
+function describeRetries(test: TestCase): string {
+  const retries = test.diagnostic()?.retryCount ?? 0;
+  if (retries === 0) return '';
+  const { state, errors = [] } = test.result();
+  const attempts = errors.map(({ message }, index) => `  attempt ${index + 1}: ${message.split('\n', 1)[0]}`);
+  return [`retried ${retries}x, ${state}: ${nameOf(test)}`, ...attempts, ''].join('\n');
 }
 
 function describeSkipped(tests: readonly TestCase[]): string {
