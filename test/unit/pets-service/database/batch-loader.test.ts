@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBatchLoader } from '../../../../pets-service/database/batch-loader.ts';
 import { ConnectionSlots } from '../../../../pets-service/database/connection-slots.ts';
 
@@ -106,10 +106,15 @@ test('calls that wait for a connection share a batch, whose size is limited', as
 });
 
 test('a call that waits too long for a connection is rejected, and its input is not loaded', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { load, batches, ends } = createBlockedLoader();
   const first = load(1);
   await nextTurn();
-  await expect(load(2)).rejects.toMatchObject({ name: 'DatabaseTimeout', unavailability: 'refused' });
+  const second = load(2).catch((error: unknown) => error);
+  await nextTurn();
+  vi.advanceTimersByTime(2000);
+  expect(await second).toMatchObject({ name: 'DatabaseTimeout', unavailability: 'refused' });
   ends[0]?.();
   expect(await first).toBe(1);
   const third = load(3);
