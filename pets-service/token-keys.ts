@@ -1,7 +1,7 @@
-import { hash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { text } from '#runtime/environment.ts';
-import { readKeyFile } from '#runtime/key-file.ts';
+import { publicKeyId, readKeyFile } from '#runtime/key-file.ts';
 import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
 
 /** A public key, and what a token that is signed with it may say. */
@@ -25,15 +25,16 @@ export const gatewayIssuers: [string, string] = ['gateway', 'ops'];
 /** @throws Error that names both if two callers, or a caller and the gateway, have the same key */
 export function createTrustedKeys(gatewayKeys: readonly KeyObject[], callerKeys: readonly CallerKey[]) {
   const byId = new Map<string, TrustedKey>();
-  for (const publicKey of gatewayKeys) byId.set(keyId(publicKey), { publicKey, issuers: gatewayIssuers });
+  for (const publicKey of gatewayKeys)
+    byId.set(publicKeyId(publicKey), { publicKey, issuers: gatewayIssuers });
   for (const { name, publicKey } of callerKeys) {
-    const owner = byId.get(keyId(publicKey))?.issuers[0];
+    const owner = byId.get(publicKeyId(publicKey))?.issuers[0];
     if (owner !== undefined) {
       throw new Error(
         `PETS_SERVICE_CALLER_KEYS: a key of ${name} is also a key of ${owner}: each key belongs to one name, and is listed once`,
       );
     }
-    byId.set(keyId(publicKey), { publicKey, issuers: [name] });
+    byId.set(publicKeyId(publicKey), { publicKey, issuers: [name] });
   }
   const callers = Array.from(byId.values()).filter(({ issuers }) => issuers !== gatewayIssuers);
 
@@ -44,12 +45,6 @@ export function createTrustedKeys(gatewayKeys: readonly KeyObject[], callerKeys:
       return named === undefined ? callers.filter(({ issuers }) => issuers[0] === issuer) : [named];
     },
   };
-}
-
-/** JWK thumbprint of the key (RFC 7638), as the gateway computes it. */
-function keyId(publicKey: KeyObject): string {
-  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
-  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { errorMessage } from './error-message.ts';
 
@@ -33,4 +33,10 @@ export function readKeyFile({ setting, path, kind, findIssue }: KeyFile): KeyObj
   throw new Error(
     `${setting}: the ${kind} key in ${path} is not an EC key on the curve P-256, which ES256 needs`,
   );
+}
+
+/** JWK thumbprint of the key (RFC 7638). Both services compute it, so no key id has to be configured. */
+export function publicKeyId(publicKey: KeyObject): string {
+  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
+  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 }

@@ -1,4 +1,5 @@
-import { createPublicKey, hash, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { publicKeyId } from '#runtime/key-file.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { petsServiceName } from '../services/pets-service.ts';
@@ -98,8 +99,5 @@ function signToken(
   return jwt.sign({ iat, ...(plan && { plan }), ...(key && { key }) }, privateKey, options);
 }
 
-/** JWK thumbprint of the key (RFC 7638). Both services compute it, so no key id has to be configured. */
-export function keyId(privateKey: KeyObject): string {
-  const { crv, kty, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
-  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
-}
+/** Both services compute it, so no key id has to be configured. */
+export const keyId = (privateKey: KeyObject) => publicKeyId(createPublicKey(privateKey));

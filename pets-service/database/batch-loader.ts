@@ -26,7 +26,8 @@ interface Entry<Input, Output> extends PromiseWithResolvers<Output> {
  * call is not delayed. A batch is composed when it is sent, so a caller reads its own earlier writes. If a batch fails
  * because of one of its inputs, such as a pet that a constraint refuses, each input is tried alone, so that it harms no
  * other.
- * @returns a function that throws DatabaseTimeout if no connection becomes free in time
+ * @returns a function that throws DatabaseTimeout if no connection becomes free in time for its batch, which began to wait
+ * with the first of its calls
  */
 export function createBatchLoader<Input, Output>({
   slots,

@@ -41,18 +41,14 @@ const codes: Record<Unavailability, string> = {
 };
 
 /** Messages of the driver `pg`, whose own errors have no code. */
-const messages: Record<Unavailability, readonly string[]> = {
-  refused: [
-    'Connection terminated due to connection timeout',
-    'timeout exceeded when trying to connect',
-    'timeout expired',
-  ],
-  lost: [
-    'Connection terminated',
-    'Connection terminated unexpectedly',
-    'Client has encountered a connection error and is not queryable',
-    'Query read timeout',
-  ],
+const messages: Record<Unavailability, string> = {
+  refused: `Connection terminated due to connection timeout
+    timeout exceeded when trying to connect
+    timeout expired`,
+  lost: `Connection terminated
+    Connection terminated unexpectedly
+    Client has encountered a connection error and is not queryable
+    Query read timeout`,
 };
 
 /** Codes and messages of a database that does not respond. */
@@ -67,7 +63,7 @@ const byCode = new Map<string, Unavailability>();
 const byMessage = new Map<string, Unavailability>();
 for (const unavailability of ['refused', 'lost'] as const) {
   for (const code of codes[unavailability].split(/\s+/)) byCode.set(code, unavailability);
-  for (const message of messages[unavailability]) byMessage.set(message, unavailability);
+  for (const message of messages[unavailability].split(/\n\s*/)) byMessage.set(message, unavailability);
 }
 
 const prismaError = z.object({

@@ -8,15 +8,8 @@ import { loadOptional } from '#runtime/optional-package.ts';
 import type { PrismaPGlite } from 'pglite-prisma-adapter';
 import type * as DurablePglite from './durable-pglite.ts';
 
-export interface EmbeddedPostgres {
-  adapter: PrismaPGlite;
-  /** One line for people: what runs, and where the data is. */
-  description: string;
-  close(): Promise<void>;
-}
-
 /** Opens PGlite, PostgreSQL compiled to WebAssembly and a development dependency, with its files in the data directory. */
-export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostgres> {
+export async function openEmbedded(dataDirectory: string) {
   const [durable, { PrismaPGlite }] = await loadOptional(
     () => Promise.all([import('./durable-pglite.ts'), import('pglite-prisma-adapter')]),
     'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
@@ -29,7 +22,7 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
     return {
       adapter: awaitScripts(new PrismaPGlite(client), client),
       description: `embedded PostgreSQL, data kept in ${directory}, synced to disk at each commit`,
-      async close() {
+      async close(): Promise<void> {
         await client.close();
         unlock();
       },
