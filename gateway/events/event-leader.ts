@@ -56,6 +56,9 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   let busy = false;
   const background = new Set<string>();
 
+  /** How far this leader has read. */
+  const cursors = new Map<'audit' | 'stream', string>();
+
   const isLeader = () => performance.now() < leaseEndsMs;
 
   async function lead(): Promise<Deliveries | undefined> {
@@ -78,6 +81,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
 
   function resign(): void {
     leaseEndsMs = 0;
+    cursors.clear();
     deliveries?.close();
     deliveries = undefined;
     metrics.undelivered.set(0);
@@ -109,18 +113,21 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     if (await publishEvent(redis, event)) metrics.events.inc({ type: event.type });
   }
 
-  /** From now on if nobody has read the stream before. */
-  async function cursorOf(name: 'audit' | 'stream', stream: string): Promise<string> {
-    const stored = await redis.hget(redisKeys.eventState, name);
-    if (stored !== null && /^\d+-\d+$/.test(stored)) return stored;
-    const [newest] = name === 'audit' ? await redis.xrevrange(stream, '+', '-', 'COUNT', 1) : [];
+  /** From now on if nobody has read the audit log before. */
+  async function cursorOf(name: 'audit' | 'stream'): Promise<string> {
+    const known = cursors.get(name) ?? (await redis.hget(redisKeys.eventState, name)) ?? '';
+    if (/^\d+-\d+$/.test(known)) {
+      cursors.set(name, known);
+      return known;
+    }
+    const [newest] = name === 'audit' ? await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1) : [];
     const first = newest?.[0] ?? '0-0';
     await redis.hset(redisKeys.eventState, name, first);
     return first;
   }
 
   async function followAudit(target: Deliveries): Promise<void> {
-    const cursor = await cursorOf('audit', redisKeys.audit);
+    const cursor = await cursorOf('audit');
     const items = await readAuditAfter(redis, cursor, pageSize);
     const refuted = refutedIn(items);
     const settledBefore = redis instanceof Cluster ? now() - settledMs : Infinity;
@@ -136,11 +143,12 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     // Before the entries count as read.
     if (webhooksChanged) await loadWebhooks(target);
     await redis.hset(redisKeys.eventState, 'audit', last);
+    cursors.set('audit', last);
   }
 
   async function dispatch(target: Deliveries): Promise<void> {
     for (;;) {
-      const cursor = await cursorOf('stream', redisKeys.events);
+      const cursor = await cursorOf('stream');
       const { events, last } = await readEventsAfter(redis, cursor, pageSize);
       if (last === undefined || !isLeader()) return;
       const active = Map.groupBy(target.webhooks().filter(target.isActive), ({ owner }) => owner);
@@ -158,6 +166,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
           }));
       });
       await enqueue(redis, targets, last);
+      cursors.set('stream', last);
       for (const each of targets) if (!each.isFull) target.add(each.webhookId, each);
     }
   }
@@ -195,6 +204,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     await dispatch(target);
     if (performance.now() >= sweepDueMs) {
       sweepDueMs = performance.now() + sweepMs;
+      // Some were edited by hand, or lost with Redis.
+      await loadWebhooks(target);
       inBackground('sweep', sweepAll);
     }
     if (performance.now() >= feedDueMs) {

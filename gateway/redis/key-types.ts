@@ -12,7 +12,6 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.events, 'stream'],
   [redisKeys.eventState, 'hash'],
   [redisKeys.webhookOwners, 'set'],
-  [redisKeys.thresholds, 'hash'],
   [redisKeys.instances, 'zset'],
   [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],

@@ -236,4 +236,44 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
       .poll(() => receiver.at('/disabled').map((each) => contentOf(each).data['keyName']))
       .toEqual(['again']);
   });
+
+  test('a billing feed that was down for three days gets the use of each day that it missed, and goes on where it was', async () => {
+    const keys = keyIssuer(redis);
+    const day = dayNumberOf(Date.now());
+    const customers: CustomerId[] = [];
+    for (let index = 0; index < 10; index += 1) customers.push((await keys.issue()).customerId);
+    for (const [index, customerId] of customers.entries()) {
+      for (const ago of [2, 3, 4]) {
+        const date = utcDate(day - ago);
+        const use = { [date.slice(6)]: 100 * ago + index, [`p${date.slice(6)}`]: 'free', plan: 'free' };
+        await redis.hset(redisKeys.usageMonth(customerId, date.slice(0, 6)), use);
+      }
+    }
+    const session = eventSession(redis);
+    const past = { ...session, now: () => Date.now() - 4 * 86_400_000 };
+    const hook = { url: `${receiver.url}/fail`, types: ['usage.day'] };
+    const { id } = await addWebhook(past, 'operators', hook, localRules);
+    const first = await start();
+    await expect.poll(() => receiver.at('/fail').length, { timeout: 30_000 }).toBe(8);
+    await first.stop();
+    await changeWebhook(session, 'operators', id, { url: `${receiver.url}/feed` }, localRules);
+    await start();
+    const rows = () =>
+      new Map(
+        receiver.at('/feed').map((each) => {
+          const { customerId, date, served } = contentOf(each).data;
+          return [idOf(each), `${String(date)} ${customers.indexOf(customerId as never)} ${String(served)}`];
+        }),
+      );
+    await expect.poll(() => rows().size, { timeout: 30_000 }).toBe(30);
+    const iso = (ago: number) => new Date((day - ago) * 86_400_000).toISOString().slice(0, 10);
+    const expected = [4, 3, 2].flatMap((ago) =>
+      customers.map((_, index) => `${iso(ago)} ${index} ${100 * ago + index}`),
+    );
+    expect(new Set(rows().values())).toEqual(new Set(expected));
+    // Days come in their order, and all of them under the ids of the attempts that failed.
+    const dates = [...rows().values()].map((row) => row.slice(0, 10));
+    expect(dates).toEqual(dates.toSorted());
+    expect(receiver.at('/fail').every((each) => rows().has(idOf(each)))).toBe(true);
+  });
 });

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { webhookSettings } from '../support/kits/events-kit.ts';
+import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
+
+interface Made {
+  id: string;
+  secret: string;
+  eventId: string;
+  customerId: string | null;
+  items: { id: string; eventId: string; outcome: string; secret?: string }[];
+}
+
+describe('the API of webhooks', () => {
+  let started: ConsoleApiKit;
+  let receiver: Receiver;
+  let operator: ConsoleApi;
+  let viewer: ConsoleApi;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    started = await startConsoleApi(webhookSettings);
+    operator = await started.signIn();
+    viewer = await started.signIn({ role: 'viewer' });
+  });
+  afterAll(async () => {
+    await started[Symbol.asyncDispose]();
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  async function call(method: string, path: string, body?: unknown, status = 200): Promise<Made> {
+    const response = await operator.send(method, path, body);
+    expect(response, JSON.stringify(response.body)).toMatchObject({ status });
+    return response.body as Made;
+  }
+
+  test('adds, tests, changes, rotates, replays and removes the webhook of a customer, each audited', async () => {
+    const { customerId } = await started.kit.issue();
+    const path = `/api/webhooks/${customerId}`;
+    const { id, secret } = await call(
+      'POST',
+      path,
+      { url: `${receiver.url}/hook`, types: ['key.created'] },
+      201,
+    );
+    const { items } = await call('GET', path);
+    expect(items).toMatchObject([{ id, state: 'on', customerId }]);
+    expect(items[0]?.secret).toBeUndefined();
+    const { eventId } = await call('POST', `${path}/${id}/test`);
+    await expect.poll(() => receiver.at('/hook').length).toBe(1);
+    expect(isSignedBy(secret, receiver.at('/hook')[0] as Received)).toBe(true);
+    const deliveries = () => call('GET', `${path}/${id}/deliveries`);
+    await expect
+      .poll(async () => (await deliveries()).items)
+      .toMatchObject([{ eventId, outcome: 'delivered' }]);
+    expect(await call('PATCH', `${path}/${id}`, { enabled: false })).toMatchObject({ state: 'off' });
+    expect(await call('PATCH', `${path}/${id}`, { enabled: true, types: null })).toMatchObject({
+      state: 'on',
+      types: null,
+    });
+    const rotated = await call('POST', `${path}/${id}/rotate-secret`, { overlapSeconds: 60 });
+    expect(rotated.secret).not.toBe(secret);
+    expect(await call('POST', `${path}/${id}/replay`, {})).toMatchObject({ replayed: 0 });
+    await call('DELETE', `${path}/${id}`);
+    expect((await call('GET', path)).items).toEqual([]);
+    const audit = await call('GET', `/api/audit?target=${id}`);
+    expect(audit.items.map((entry) => (entry as unknown as { action: string }).action)).toEqual([
+      'webhooks.remove',
+      'webhooks.replay',
+      'webhooks.rotate-secret',
+      'webhooks.set',
+      'webhooks.set',
+      'webhooks.add',
+    ]);
+  });
+
+  test('lists types and thresholds, and sets those of a plan', async () => {
+    expect((await call('GET', '/api/event-types')).items.length).toBeGreaterThan(9);
+    const set = (plan: string, thresholds: unknown, status = 200) =>
+      call('PUT', `/api/thresholds/${plan}`, { thresholds }, status);
+    expect(await set('pro', [90, 50])).toMatchObject({
+      items: [{ plan: 'pro', thresholds: [50, 90] }, { plan: '*' }],
+    });
+    expect(await set('pro', null)).toMatchObject({ items: [{ plan: '*', thresholds: [80, 100] }] });
+    await set('pro', [0], 400);
+    await set('gold', [50], 422);
+  });
+
+  test.each([
+    ['a host that is not public', { url: 'https://10.0.0.1/' }, 422],
+    ['an unknown type', { url: 'https://example.com/', types: ['nothing'] }, 400],
+    ['a type for operators', { url: 'https://example.com/', types: ['usage.day'] }, 422],
+    ['no types', { url: 'https://example.com/', types: [] }, 400],
+    ['no address', {}, 400],
+    ['a field that there is not', { url: 'https://example.com/', secret: 'whsec_mine' }, 400],
+  ])('refuses %s, and changes nothing', async (_what, body, status) => {
+    const { customerId } = await started.kit.issue();
+    await call('POST', `/api/webhooks/${customerId}`, body, status);
+    expect((await call('GET', `/api/webhooks/${customerId}`)).items).toEqual([]);
+  });
+
+  test('is for operators, and finds a webhook with its owner only', async () => {
+    const { customerId } = await started.kit.issue();
+    const { id } = await call('POST', '/api/webhooks/operators', { url: `${receiver.url}/all` }, 201);
+    expect((await viewer.send('POST', `/api/webhooks/operators/${id}/test`)).status).toBe(403);
+    expect((await viewer.send('GET', '/api/webhooks/operators')).status).toBe(200);
+    await call('POST', `/api/webhooks/${customerId}/${id}/test`, undefined, 422);
+    await call('GET', '/api/webhooks/nobody', undefined, 404);
+    await call('DELETE', '/api/webhooks/operators/nothing', undefined, 404);
+    await call('DELETE', `/api/webhooks/operators/${id}`);
+  });
+});

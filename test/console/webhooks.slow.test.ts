@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { webhookSettings } from '../support/kits/events-kit.ts';
+import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
+
+describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () => {
+  let started: ConsoleKit;
+  let receiver: Receiver;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    started = await startConsole(webhookSettings);
+  });
+  afterAll(async () => {
+    await started[Symbol.asyncDispose]();
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  test('adds a webhook, shows its secret once, tests it and shows what was sent, and removes it', async () => {
+    const { page } = await started.open('/console/webhooks');
+    await page.getByText('There are no webhooks').waitFor();
+    await expectAccessible(page, 'webhooks-none');
+    await page.getByRole('button', { name: 'Add a webhook…' }).click();
+    const asked = page.locator('wa-dialog[label="Add a webhook"]');
+    await asked.getByLabel('Address').fill(`${receiver.url}/hook`);
+    await asked.getByLabel('quota.threshold').check();
+    await expectAccessible(page, 'webhooks-add');
+    await asked.getByRole('button', { name: 'Add' }).click();
+    const secret = await page.getByRole('textbox', { name: 'Secret' }).inputValue();
+    await expectAccessible(page, 'webhooks-secret');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('button', { name: /^Test / }).click();
+    await expect.poll(() => receiver.at('/hook').length).toBe(1);
+    expect(isSignedBy(secret, receiver.at('/hook')[0] as Received)).toBe(true);
+    const deliveries = page.getByRole('region', { name: 'Deliveries' });
+    await deliveries.getByText('webhook.test').waitFor();
+    await deliveries.getByText('delivered: status 200').waitFor();
+    await expectAccessible(page, 'webhooks');
+    expect(await page.content()).not.toContain(secret);
+    await page.getByRole('button', { name: /^Switch off / }).click();
+    await page.getByRole('button', { name: /^Switch on / }).waitFor();
+    await page.getByRole('button', { name: /^Remove…/ }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('There are no webhooks').waitFor();
+  });
+
+  test('of a customer is found from its page, and a viewer sees it without buttons for changes', async () => {
+    const { customerId } = await started.kit.issue({ name: 'Ada' });
+    const { page } = await started.open(`/console/customers/${customerId}`, { role: 'viewer' });
+    await page.getByRole('link', { name: 'Webhooks and what was sent' }).click();
+    await page.getByText('There are no webhooks').waitFor();
+    expect(await page.getByRole('button', { name: 'Add a webhook…' }).count()).toBe(0);
+  });
+});
