@@ -54,7 +54,7 @@ export const eventTypes = {
     }),
   },
   'key.rotated': {
-    summary: 'A key was replaced by another one, and works until `expiresAt`',
+    summary: 'A key was replaced by another one, and works for a while',
     data: z.object({ ...key, expiresAt: time.nullable(), replacedBy: z.string() }),
   },
   'key.revoked': { summary: 'A key was revoked', data: z.object({ ...key, revokedAt: time }) },

@@ -90,7 +90,7 @@ export class WebhookDialog extends DialogElement {
         <legend>Types of events; none chosen is all of them</legend>
         ${this.types.map(
           ({ type, summary }) =>
-            html`<label class="choice"
+            html`<label
               ><input
                 type="checkbox"
                 name="types"
