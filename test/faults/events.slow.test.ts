@@ -47,8 +47,9 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
   const add = (owner: CustomerId | 'operators', path: string, types?: string[]) =>
     addWebhook(eventSession(redis), owner, { url: `${receiver.url}${path}`, types }, localRules);
   /** The first leader of all reads the audit log from then on. */
-  const leaderBegun = () =>
-    expect.poll(() => redis.hget(redisKeys.eventState, 'audit'), { timeout: 30_000 }).not.toBeNull();
+  const leaderBegun = async () => {
+    await expect.poll(() => redis.hget(redisKeys.eventState, 'audit'), { timeout: 30_000 }).not.toBeNull();
+  };
   const published = async () => {
     const items = await redis.xrange(redisKeys.events, '-', '+');
     return items.map(([, list]) => list[list.indexOf('id') + 1] ?? '');
