@@ -20,7 +20,7 @@ export interface Compression {
 /** Of the four threads of libuv's pool, which also finds addresses and reads files, two stay free. */
 const maxAtOnce = 2;
 
-/** 44 µs for a page of 100 pets, 8.6 to 1.1 kB. Level 6 and Brotli take two to four times as long, for hardly less. */
+/** 35 µs for a page of 100 pets, 8.2 to 1.1 kB. Level 6 and Brotli take two to four times as long, for hardly less. */
 const level = 1;
 const gzipText = promisify<InputType, ZlibOptions, Buffer>(gzip);
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { earlyInMinute } from '../support/load/early-in-minute.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -139,5 +140,23 @@ describe('entity tags and 304', () => {
     expect([...statuses].filter((status) => status !== 304 && status !== 429)).toEqual([]);
     expect(await dayUsage(kit.redis, customerId)).toBe(1);
     expect(await ask(key, tag)).toMatchObject({ status: 304, headers: { 'x-ratelimit-remaining': '59' } });
+  });
+
+  test('what was decided without Redis stays charged', { tags: ['redis-server'] }, async () => {
+    await earlyInMinute();
+    const { key, customerId, tag } = await tagged();
+    kit.server.signal('SIGSTOP');
+    const remaining = [];
+    for (let index = 0; index < 3; index += 1) {
+      const response = await ask(key, tag);
+      remaining.push([response.status, response.header('x-ratelimit-remaining')]);
+    }
+    kit.server.signal('SIGCONT');
+    expect(remaining).toEqual([
+      [304, '59'],
+      [304, '58'],
+      [304, '57'],
+    ]);
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(4);
   });
 });
