@@ -180,6 +180,17 @@ describe('text', () => {
     expectRefusal(await create(`{"name":"${text}","categoryId":1}`), 400, 'invalid_request');
   });
 
+  test.each([`'); DROP TABLE "Pet"; --`, `' OR '1'='1`, '$1', String.raw`\'; --`])(
+    'the name %s is stored as it is, and is no part of a statement',
+    async (name) => {
+      const created = await create(JSON.stringify({ name, categoryId: 1 }));
+      expect(created).toMatchObject({ status: 201, json: { name } });
+      const { id } = created.json as { id: number };
+      const pet = await send(`${both.gateway.url}/v1/pets/${id}`, { key: both.key });
+      expect(pet.json).toMatchObject({ id, name });
+    },
+  );
+
   test('a surrogate pair is one character', async () => {
     expect((await create('{"name":"\\ud83d\\udc22","categoryId":1}')).json).toMatchObject({ name: '🐢' });
   });

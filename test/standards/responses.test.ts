@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+
+/** Clauses that no other test shows. */
+describe('the responses of the gateway', () => {
+  let kit: GatewayKit;
+  let key: string;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    ({ key } = await kit.issue());
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  test('every response of the gateway has a Date', async () => {
+    const head = (path: string, credential = '') =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\n${credential}Connection: close\r\n\r\n`;
+    for (const bytes of [
+      head('/v1/pets', `Authorization: Bearer ${key}\r\n`),
+      head('/v1/pets'),
+      head('/docs'),
+      head('/nothing'),
+      'NONSENSE\r\n\r\n',
+    ]) {
+      const dates = (await sendRaw(kit.gateway.port, bytes)).match(/^Date: .+ GMT\r?$/gm) ?? [];
+      expect({ bytes, dates: dates.length }).toEqual({ bytes, dates: 1 });
+    }
+  });
+
+  test('an API key in the query or in a form is none', async () => {
+    const query = await send(`${kit.gateway.url}/v1/pets?access_token=${key}`);
+    const form = await send(`${kit.gateway.url}/v1/pets`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `access_token=${key}`,
+    });
+    for (const { json } of [query, form]) expect(json).toMatchObject({ code: 'missing_api_key' });
+    expect(kit.gateway.output()).not.toContain(key);
+  });
+
+  test('a request without a key is told the scheme, and of no error', async () => {
+    expect((await send(`${kit.gateway.url}/v1/pets`)).header('WWW-Authenticate')).toBe('Bearer');
+  });
+
+  test('a 304 of a deprecated operation still says so', async () => {
+    const deprecated = { deprecation: '@1764892800', sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' };
+    kit.upstream.response = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', ...deprecated }).end('{"id":1}');
+    };
+    const ask = (tag: string) =>
+      send(`${kit.gateway.url}/v1/pets/1`, { key, headers: { 'if-none-match': tag } });
+    const tag = (await ask('"none"')).header('etag') ?? '';
+    expect(await ask(tag)).toMatchObject({ status: 304, headers: deprecated });
+  });
+});

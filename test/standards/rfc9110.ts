@@ -1,0 +1,317 @@
+import type { Standard } from './standard.ts';
+
+const edge = 'gateway/http-edge.slow';
+const proxy = 'gateway/proxy.slow';
+const headers = 'unit/gateway/upstream/forwarded-headers';
+
+export const rfc9110: Standard = {
+  title: 'RFC 9110, HTTP semantics',
+  clauses: [
+    [
+      '2.5',
+      'a minor version that is not known is served as the highest that is',
+      { deviates: 'Node refuses HTTP/1.2 and later, which nobody sends' },
+    ],
+    [
+      '4.2.3',
+      'equivalent addresses are one resource, or one of them has none',
+      [`${edge}: %s gets 401 without a key, and 404 with one`],
+    ],
+    [
+      '5.1',
+      'names of headers compare without regard to case',
+      ['unit/gateway/http/response-headers: match names in any case and keep the first spelling'],
+    ],
+    [
+      '5.3',
+      'a header that is no list is not repeated',
+      [
+        'security/header-spoofing: %s gets malformed_api_key',
+        'security/security-headers.slow: are sent once: %s',
+      ],
+    ],
+    ['5.4', 'larger headers than the server reads get a 4xx', [`${edge}: an oversized header gets 431`]],
+    [
+      '5.5',
+      'CR, LF and NUL in a value are refused',
+      [
+        'security/request-smuggling.slow: every byte belongs to exactly one well-formed request, whose client got the response',
+      ],
+    ],
+    ['6.6.1', 'responses have a Date', ['standards/responses: every response of the gateway has a Date']],
+    [
+      '7.2',
+      'a request has one valid Host',
+      [
+        `${edge}: HTTP/1.1 without Host gets 400 with the rate limit headers of the key`,
+        'gateway/public-address: the Host %s is refused',
+      ],
+    ],
+    [
+      '7.6.1',
+      'an intermediary drops Connection, and what it names',
+      [
+        `${headers}: has no header that Connection names, in any case and in several fields`,
+        `${headers}: has no header that Connection names in %s`,
+      ],
+    ],
+    [
+      '7.6.3',
+      'a gateway names itself in Via',
+      {
+        deviates:
+          'services learn of the hop by X-Forwarded-* and the token; like nginx and Envoy, none by default',
+      },
+    ],
+    [
+      '7.7',
+      'an intermediary changes no content that must not be transformed',
+      [
+        'gateway/compression: a response that %s is sent as it is',
+        `${proxy}: has the exact body of a POST, and not the body of a GET`,
+      ],
+    ],
+    ['7.8', 'Upgrade may be ignored', [`${edge}: Upgrade is ignored`]],
+    [
+      '8.4',
+      'the coding of content is named, and one that the client accepts',
+      [
+        'gateway/compression: a large response is compressed for %s',
+        'gateway/compression: a client that accepts none gets it as it is: %j',
+      ],
+    ],
+    [
+      '8.6',
+      '204 and 304 have no content, 304 and HEAD the length of GET or none',
+      [`${proxy}: has no body to check for HEAD, 204 and 304`],
+    ],
+    [
+      '8.8.1',
+      'a validator changes with the content',
+      ['gateway/not-modified: a request with a condition gets a weak tag that follows from the content'],
+    ],
+    [
+      '8.8.3.3',
+      'a coding has its own entity tag, or a weak one',
+      [
+        'gateway/description: a client that has the %s version gets 304',
+        'gateway/compression: a large response is compressed for %s',
+      ],
+    ],
+    [
+      '9.1',
+      'methods are case-sensitive; one that a resource lacks gets 405',
+      [`${edge}: %s %s gets 401 without a key, and 405 with one`],
+    ],
+    [
+      '9.2.1',
+      'GET, HEAD and OPTIONS change nothing',
+      [`${edge}: OPTIONS lists the methods, needs no key and consumes no quota`],
+    ],
+    [
+      '9.2.2',
+      'only idempotent requests are repeated unasked',
+      [`${proxy}: a connection that closes without a response is 502: a GET is tried twice, a POST once`],
+    ],
+    [
+      '9.3.1',
+      'the body of a GET has no meaning',
+      [`${proxy}: has the exact body of a POST, and not the body of a GET`],
+    ],
+    [
+      '9.3.2',
+      'HEAD is GET without content',
+      [`${edge}: HEAD gets the response to GET without its body, also for errors`],
+    ],
+    ['9.3.6', 'CONNECT is for proxies', [`${edge}: CONNECT gets 405 with the allowed methods`]],
+    [
+      '9.3.7',
+      'OPTIONS lists what a resource supports',
+      [`${edge}: OPTIONS lists the methods, needs no key and consumes no quota`],
+    ],
+    [
+      '10.1.1',
+      '100 is sent when the body is wanted, and never to HTTP/1.0',
+      [
+        `${edge}: a client that waits for 100 Continue gets it once its key is accepted`,
+        `${edge}: a client without a key never gets 100 Continue`,
+        `${edge}: Expect is ignored in HTTP/1.0`,
+      ],
+    ],
+    [
+      '10.2.2',
+      'Location leads to what was created',
+      [
+        'pets-service/pets-api: stores the pet and returns its Location',
+        'gateway/public-address: addresses have it, whatever the request or a proxy says',
+      ],
+    ],
+    [
+      '10.2.3',
+      'Retry-After says how long to wait, in seconds',
+      [
+        'unit/gateway/quota/rate-limit-headers: a wait of %i ms becomes Retry-After: %s',
+        'gateway/waiting-clients.long: a client that waits exactly Retry-After is served and never banned',
+      ],
+    ],
+    [
+      '11.4',
+      'a scheme compares without regard to case',
+      ['gateway/authentication: the scheme %j is accepted'],
+    ],
+    ['11.6.1', 'a 401 says how to authenticate', ['contract/contract.slow: 401']],
+    [
+      '11.6.2',
+      'an intermediary keeps credentials, unless they are for it',
+      [`${headers}: has neither the client's API key nor its request id`],
+    ],
+    [
+      '12.5.3',
+      'Accept-Encoding is obeyed, q=0 too',
+      [
+        'gateway/description: Accept-Encoding: %s gets %s',
+        'gateway/compression: a client that accepts none gets it as it is: %j',
+      ],
+    ],
+    [
+      '12.5.5',
+      'Vary names what a response depends on',
+      [
+        'gateway/compression: a large response is compressed for %s',
+        'gateway/cors: responses and refusals can be read, and Vary has what the service says, too',
+      ],
+    ],
+    [
+      '13.1.2',
+      'If-None-Match compares weakly; an asterisk matches whatever there is',
+      ['gateway/not-modified: If-None-Match with %s'],
+    ],
+    [
+      '13.1.1',
+      'If-Match and the other conditions are for who has the resource',
+      [
+        `${headers}: has the client's headers that say what is asked for, repeated ones included, and the gateway's own`,
+      ],
+    ],
+    [
+      '13.2.1',
+      'conditions count only where the response would be a success',
+      ['gateway/not-modified: only a 200 to GET and HEAD has a tag, and no condition makes another one free'],
+    ],
+    [
+      '14',
+      'ranges are optional',
+      { doesNotApply: 'the gateway offers none; a service may, and Range passes' },
+    ],
+    [
+      '15.4.5',
+      '304 has ETag, Vary and Cache-Control of the 200, and no content',
+      [
+        'gateway/not-modified: %s of what the client has is 304 and costs nothing',
+        'gateway/compression: a large response is compressed for %s',
+      ],
+    ],
+    [
+      '15.5.2',
+      '401 is for credentials that are missing or invalid',
+      ['gateway/authentication: a request without a key gets missing_api_key'],
+    ],
+    [
+      '15.5.4',
+      '403 is for a request that is understood and not allowed',
+      [
+        'gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks',
+      ],
+    ],
+    ['15.5.6', '405 has Allow', [`${edge}: %s %s gets 401 without a key, and 405 with one`]],
+    ['15.5.9', '408 is for a request that comes too slowly', [`${edge}: headers that never end get 408`]],
+    [
+      '15.5.14',
+      '413 is for a body that is too large',
+      [`${edge}: a Content-Length over the limit gets 413 before the body is sent`],
+    ],
+    [
+      '15.5.16',
+      '415 is for a type that is not supported',
+      ['pets-service/pets-api: the content type %j gets 415'],
+    ],
+    [
+      '15.5.18',
+      '417 is for an Expect that cannot be met',
+      [`${edge}: an unsupported Expect gets 417 with the rate limit headers of the key`],
+    ],
+    [
+      '15.6.3',
+      '502 is for an invalid response of the service',
+      ['faults/upstream-faults.slow: %s: GET and POST get %i'],
+    ],
+    ['15.6.4', '503 may say when to retry', [`${proxy}: an unreachable upstream is 503 with Retry-After`]],
+    [
+      '15.6.5',
+      '504 is for a service that does not respond in time',
+      [`${proxy}: a response that does not arrive in time is 504`],
+    ],
+    [
+      '17.6',
+      'error messages say nothing of what is inside',
+      ['security/secrets: logs the error of a crash during a request, and nothing of the request'],
+    ],
+  ],
+};
+
+export const rfc9111: Standard = {
+  title: 'RFC 9111, HTTP caching',
+  clauses: [
+    [
+      '3.5',
+      'what a key gets is stored by no shared cache',
+      ['security/security-headers.slow: are sent once: %s'],
+    ],
+    [
+      '4.1',
+      'Vary tells stored responses apart',
+      [
+        'gateway/compression: a large response is compressed for %s',
+        'gateway/docs: a page is compressed, and not sent again to a client that has it',
+      ],
+    ],
+    [
+      '4.3.2',
+      'a validation that succeeds is 304, with the metadata of the 200',
+      ['gateway/not-modified: %s of what the client has is 304 and costs nothing'],
+    ],
+    ['4.4', 'unsafe requests invalidate what is stored', { doesNotApply: 'the gateway stores no responses' }],
+    [
+      '5.2.2.3',
+      'no-store: responses under the base path are not stored',
+      [
+        'security/security-headers.slow: replace those of the upstream, and its CORS headers are removed',
+        'security/security-headers.slow: are sent in response to %s',
+      ],
+    ],
+    [
+      '5.2.2.6',
+      'no-transform: an intermediary leaves the content alone',
+      ['gateway/compression: a response that %s is sent as it is'],
+    ],
+    [
+      '5.2.2.7',
+      'private: what depends on the request is not for shared caches',
+      [
+        'gateway/public-address: no shared cache may store the description, which contains what the request says',
+      ],
+    ],
+    [
+      '5.2.2.9',
+      'public: what is the same for all may be shared',
+      ['gateway/public-address: a shared cache may store the description'],
+    ],
+    [
+      '5.2.2.1',
+      'max-age: pages and description for five minutes',
+      [
+        'security/security-headers.slow: allow caching of the OpenAPI document for five minutes, and reading it from any origin',
+      ],
+    ],
+  ],
+};

@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { asvs5 } from '../standards/asvs-5.ts';
+import { owaspApi2023 } from '../standards/owasp-api-2023.ts';
+import { rateLimitDraft, rfc6750, rfc8594, rfc9745 } from '../standards/rfc-keys-and-limits.ts';
+import { rfc9110, rfc9111 } from '../standards/rfc9110.ts';
+
+const pathOf = (test: string) => fileURLToPath(new URL(`../${test}.test.ts`, import.meta.url));
+
+/** Whether a file has a test of this name, as its source has it. */
+function hasTest(path: string, name: string): boolean {
+  if (!existsSync(path)) return false;
+  const source = readFileSync(path, 'utf8').replaceAll(String.raw`\'`, "'");
+  return [`'${name}'`, `"${name}"`, `\`${name}\``].some((text) => source.includes(text));
+}
+
+const standards = [rfc9110, rfc9111, rfc6750, rfc9745, rfc8594, rateLimitDraft, owaspApi2023, asvs5];
+
+describe.each(standards)('$title', ({ clauses }) => {
+  test.each(clauses)('%s: %s', (_clause, _asks, shown) => {
+    if ('doesNotApply' in shown) expect(shown.doesNotApply).not.toBe('');
+    else if ('deviates' in shown) expect(shown.deviates).not.toBe('');
+    else {
+      const missing = shown.filter((each) => {
+        const [path = '', ...name] = each.split(': ');
+        return !hasTest(pathOf(path), name.join(': '));
+      });
+      expect(missing).toEqual([]);
+      expect(shown.length).toBeGreaterThan(0);
+    }
+  });
+
+  test('has each clause once', () => {
+    const names = clauses.map(([clause]) => clause);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
