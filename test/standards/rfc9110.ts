@@ -88,7 +88,7 @@ export const rfc9110: Standard = {
     [
       '8.8.1',
       'a validator changes with the content',
-      ['gateway/not-modified: a request with a condition gets a weak tag that follows from the content'],
+      ['gateway/not-modified: a GET has a weak tag that follows from the content'],
     ],
     [
       '8.8.3.3',
