@@ -1,4 +1,4 @@
-import type { Router } from 'express';
+import { Router } from 'express';
 import type { Logger } from 'pino';
 import type { WebhookRules } from '../events/webhook-address.ts';
 import { changeCredentials } from '../redis/redis-client.ts';
@@ -7,6 +7,7 @@ import { keepConsoleAnnounced, type Announcement } from './access/announce-conso
 import { callerOf } from './access/caller.ts';
 import { createConsoleAccess } from './access/console-access.ts';
 import { createSearchTurns } from './access/search-turns.ts';
+import { apiDocs } from './api-docs.ts';
 import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
 import { createConsoleRedis } from './console-redis.ts';
@@ -79,16 +80,19 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     logUnexpected,
   });
   return {
-    api: operatorsApi({
-      read,
-      search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
-      change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
-      webhookRules,
-      access,
-      publicOrigin,
-      live,
-      logUnexpected,
-    }),
+    api: Router().use(
+      apiDocs(),
+      operatorsApi({
+        read,
+        search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
+        change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
+        webhookRules,
+        access,
+        publicOrigin,
+        live,
+        logUnexpected,
+      }),
+    ),
     pages: consolePages(pageSettings),
     logUnexpected,
     announce(origin) {

@@ -7,11 +7,11 @@ import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
 import { changelogFeed } from './changelog-feed.ts';
 import { guideMarkdown } from './guide.ts';
-import { escapeHtml } from './html.ts';
+import { escapeHtml, html } from './html.ts';
 import type { KeySettings } from './key-form.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
-import { referencePage } from './reference-page.ts';
+import { referencePage, type ReferenceSettings } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
 import { searchIndex } from './search-index.ts';
 import { usagePage } from './usage-page.ts';
@@ -55,6 +55,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 
 const textHeaders: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' };
 
+const descriptionPath = '/openapi.json';
 const changelogFeedPath = '/docs/changelog.atom';
 
 /** The address of a file contains a hash of all files, so it never changes. */
@@ -84,7 +85,28 @@ interface DocsSettings extends KeySettings {
 const allow = ['GET', 'HEAD', 'OPTIONS'];
 const indexRoute: ApiRoute = { pattern: '/', allow };
 const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
-const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|svg|ts))$/;
+const assetPath = /\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|svg|ts))$/;
+
+interface Assets {
+  /** Address of a file. */
+  addressOf: (file: string) => string;
+  find(path: string): DocsFile | undefined;
+}
+
+/** Files that pages load. @param base path below which they are */
+function createAssets(base: string): Assets {
+  const assets = loadAssets();
+  const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
+  return {
+    addressOf: (file) => `${base}/assets/${version}/${file}`,
+    find(path) {
+      const [rest = '', wanted, name = ''] = assetPath.exec(path) ?? [];
+      const asset = path === base + rest ? assets.get(name) : undefined;
+      if (asset === undefined) return undefined;
+      return { ...asset, headers: wanted === version ? assetHeaders : otherVersionHeaders };
+    },
+  };
+}
 
 /**
  * Builds the public documentation: its pages from the description and from Markdown, and the files that they load.
@@ -101,21 +123,35 @@ export function loadDocs(
   settings: DocsSettings = petsApi(),
 ): Docs {
   const document = readApiDocument(json, serverPath);
-  const assets = loadAssets();
-  const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
+  const assets = createAssets('/docs');
   const { title: name, supportUrl } = document;
   const { clients, changelog } = settings;
   const sources = [
     markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath }), ['guide.ts']),
-    referencePage(document, operations, settings),
+    referencePage(document, operations, {
+      ...settings,
+      path: '/docs/reference',
+      descriptionPath,
+      methods: html`Every path also supports <code>HEAD</code> where it supports <code>GET</code>, and
+        <code>OPTIONS</code>.`,
+      about: 'Keys, limits and errors in short',
+      scopeHolder: 'A key with a list of scopes',
+      scripts: ['reference.ts'],
+    }),
     usagePage(basePath, settings),
     ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients, ['guide.ts'])]),
     ...(changelog === undefined
       ? []
       : [{ ...markdownPage('/docs/changelog', 'Changelog', changelog, []), feed: changelogFeedPath }]),
   ];
-  const asset = (file: string) => `/docs/assets/${version}/${file}`;
-  const site = { name, supportUrl, asset, pages: sources };
+  const site = {
+    name,
+    supportUrl,
+    asset: assets.addressOf,
+    pages: sources,
+    descriptionPath,
+    scripts: ['search.ts'],
+  };
   const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
   const pages = new Map([
     ...sources.flatMap((page) => [
@@ -141,20 +177,42 @@ export function loadDocs(
   ]);
 
   return {
-    find(path) {
-      const page = pages.get(path);
-      if (page !== undefined) return page.file;
-      const [, wanted, name = ''] = assetPath.exec(path) ?? [];
-      const asset = assets.get(name);
-      if (asset === undefined) return undefined;
-      return { ...asset, headers: wanted === version ? assetHeaders : otherVersionHeaders };
-    },
+    find: (path) => pages.get(path)?.file ?? assets.find(path),
     match(path) {
       if (path === indexRoute.pattern) return indexRoute;
-      const [, , name = ''] = assetPath.exec(path) ?? [];
-      return assets.has(name) ? assetRoute : pages.get(path)?.route;
+      return assets.find(path) === undefined ? pages.get(path)?.route : assetRoute;
     },
   };
+}
+
+/**
+ * Builds the page of an API for programs of operators, and the files that it loads. It sends no requests.
+ * @param base path of the page
+ */
+export function loadReference(
+  json: string,
+  operations: ApiDescription['operations'],
+  {
+    base,
+    ...settings
+  }: { base: string } & Pick<ReferenceSettings, 'descriptionPath' | 'keyVariable' | 'scopeHolder'>,
+): Pick<Docs, 'find'> {
+  const document = readApiDocument(json, '');
+  const assets = createAssets(base);
+  const page = referencePage(document, operations, {
+    ...settings,
+    path: base,
+    about: 'Tokens, limits and sessions in short',
+    keyPrefix: undefined,
+    scripts: ['samples-page.ts'],
+  });
+  const { title: name, supportUrl } = document;
+  const site = { ...settings, name, supportUrl, asset: assets.addressOf, pages: [page], scripts: [] };
+  const pages = new Map([
+    served(base, 'text/html', renderPage(page, site), pageHeaders),
+    served(`${base}.md`, 'text/markdown', page.markdown),
+  ]);
+  return { find: (path) => pages.get(path)?.file ?? assets.find(path) };
 }
 
 /** What is at a path. */

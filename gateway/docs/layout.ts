@@ -23,19 +23,26 @@ interface Site {
   supportUrl: string | undefined;
   /** Address of a file under assets/. */
   asset: (file: string) => string;
-  /** All pages, in the order of the navigation. */
+  /** All pages, in the order of the navigation; the first is that of the name. */
   pages: readonly Pick<Page, 'path' | 'title'>[];
+  /** Path of the OpenAPI description. */
+  descriptionPath: string;
+  /** Names of browser modules of all pages. */
+  scripts: readonly string[];
 }
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site): string {
+export function renderPage(
+  page: Page,
+  { name, supportUrl, asset, pages, descriptionPath, scripts: shared }: Site,
+): string {
   const links = pages.map(
     ({ path, title }) =>
       html`<li>
         <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${title}</a>
       </li>`,
   );
-  const scripts = [...page.scripts, 'search.ts'].map(
+  const scripts = [...page.scripts, ...shared].map(
     (file) => html`<script type="module" src="${asset(file)}"></script> `,
   );
   return html`<!doctype html>
@@ -55,11 +62,11 @@ export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site)
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header>
-          <p class="name"><a href="/docs">${name}</a></p>
+          <p class="name"><a href="${pages[0]?.path}">${name}</a></p>
           <nav aria-label="Documentation">
             <ul>
               ${links}
-              <li><a href="/openapi.json">OpenAPI</a></li>
+              <li><a href="${descriptionPath}">OpenAPI</a></li>
             </ul>
           </nav>
           <form role="search" data-search hidden>

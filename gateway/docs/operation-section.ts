@@ -3,6 +3,7 @@ import type { Operation, Parameter } from '../services/api-document.ts';
 import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
+import type { ReferenceSettings } from './reference-page.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
 import { describeType } from './schema-type.ts';
 
@@ -10,7 +11,11 @@ import { describeType } from './schema-type.ts';
 export function operationSection(
   operation: Operation,
   access: OperationAccess | undefined,
-  keyVariable: string,
+  {
+    keyVariable,
+    keyPrefix,
+    scopeHolder,
+  }: Pick<ReferenceSettings, 'keyVariable' | 'keyPrefix' | 'scopeHolder'>,
 ): Html {
   const { operationId, summary, method, path, description, deprecated } = operation;
   return html`<section class="operation" aria-labelledby="${operationId}">
@@ -22,22 +27,25 @@ export function operationSection(
     </p>
     <div class="halves">
       <div>
-        ${renderMarkdown(description).body} ${accessOf(access)} ${parameters(operation)}
+        ${renderMarkdown(description).body} ${accessOf(access, scopeHolder)} ${parameters(operation)}
         ${requestBody(operation)} ${responses(operation)} ${responseHeaders(operation)}
       </div>
-      <div>${samples(operation, keyVariable)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
+      <div>
+        ${samples(operation, keyVariable)} ${keyPrefix === undefined ? undefined : tryIt(operation)}
+        ${exampleResponse(operation)}
+      </div>
     </div>
   </section> `;
 }
 
-/** What the operation asks of a key. */
-function accessOf(access: OperationAccess | undefined): Html | undefined {
+/** What the operation asks of a key, or a token. */
+function accessOf(access: OperationAccess | undefined, scopeHolder: string): Html | undefined {
   const { scopes = [], cost = costOfOne } = access ?? {};
   if (scopes.length === 0 && cost.units === 1) return undefined;
   const names = scopes.map((scope, index) => html`${index === 0 ? '' : ' '}<code>${scope}</code>`);
   return html`<p class="note">
     ${cost.units === 1 ? '' : html`Costs ${cost.units} of the limits’ requests. `}${
-      scopes.length === 0 ? '' : html`A key with a list of scopes needs ${names}.`
+      scopes.length === 0 ? '' : html`${scopeHolder} needs ${names}.`
     }
   </p>`;
 }

@@ -1,6 +1,7 @@
 import { costOfOne, type OperationAccess } from '../limits/access.ts';
 import type { ApiDocument, Operation, Schema } from '../services/api-document.ts';
 import { plainText } from './html.ts';
+import type { ReferenceSettings } from './reference-page.ts';
 import { createSamples, exampleBody } from './samples.ts';
 import { describeType } from './schema-type.ts';
 
@@ -11,13 +12,13 @@ import { describeType } from './schema-type.ts';
 export function referenceMarkdown(
   { title, version, description, operations, schemas }: ApiDocument,
   accessOf: ReadonlyMap<string, OperationAccess | undefined>,
-  keyVariable: string,
+  settings: ReferenceSettings,
 ): string {
   return `# ${title} ${version}
 
 ${description}
 
-${operations.map((operation) => operationMarkdown(operation, accessOf.get(`${operation.method} ${operation.path}`), keyVariable)).join('\n\n')}
+${operations.map((operation) => operationMarkdown(operation, accessOf.get(`${operation.method} ${operation.path}`), settings)).join('\n\n')}
 
 ## Schemas
 
@@ -37,7 +38,7 @@ function field(name: string, notes: readonly string[], text = ''): string {
 function operationMarkdown(
   operation: Operation,
   access: OperationAccess | undefined,
-  keyVariable: string,
+  { keyVariable, scopeHolder }: Pick<ReferenceSettings, 'keyVariable' | 'scopeHolder'>,
 ): string {
   const { summary, method, path, deprecated, description, parameters, requestBody, responses } = operation;
   const { scopes = [], cost = costOfOne } = access ?? {};
@@ -48,9 +49,7 @@ function operationMarkdown(
     `\`${method} ${path}\`${deprecated ? ' (deprecated)' : ''}`,
     description.trim(),
     cost.units === 1 ? '' : `Costs ${cost.units} of the limits’ requests.`,
-    scopes.length === 0
-      ? ''
-      : `A key with a list of scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
+    scopes.length === 0 ? '' : `${scopeHolder} needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
     parameters.length === 0
       ? ''
       : `Parameters:\n\n${parameters

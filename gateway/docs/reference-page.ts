@@ -9,25 +9,38 @@ import { operationSection } from './operation-section.ts';
 import { referenceMarkdown } from './reference-markdown.ts';
 import { describeType, descriptionOf } from './schema-type.ts';
 
+/** What the page says beside the description. */
+export interface ReferenceSettings extends Pick<KeySettings, 'keyVariable'> {
+  path: string;
+  descriptionPath: string;
+  /** Methods that the description leaves out. */
+  methods?: Html;
+  /** What the text of the description is about. */
+  about: string;
+  /** Who needs scopes, such as "A token". */
+  scopeHolder: string;
+  /** Prefix of the keys with which requests are tried; undefined if the page sends none. */
+  keyPrefix: string | undefined;
+  scripts: readonly string[];
+}
+
 /** Page about every operation and schema of the description. */
 export function referencePage(
   document: ApiDocument,
   described: ApiDescription['operations'],
-  { keyPrefix, keyVariable }: KeySettings,
+  settings: ReferenceSettings,
 ): Page {
+  const { path, descriptionPath, methods, about, keyPrefix, scripts } = settings;
   const { title, version, description, operations, schemas } = document;
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const sections = operations.map((operation) =>
-    operationSection(operation, accessOf.get(`${operation.method} ${operation.path}`), keyVariable),
+    operationSection(operation, accessOf.get(`${operation.method} ${operation.path}`), settings),
   );
-  const form = keyForm('Use this key', keyPrefix);
+  const form = keyPrefix === undefined ? undefined : keyForm('Use this key', keyPrefix);
   const body = html`<h1>${title} ${version}</h1>
-    <p>
-      Made from the <a href="/openapi.json">OpenAPI description</a>. Every path also supports
-      <code>HEAD</code> where it supports <code>GET</code>, and <code>OPTIONS</code>.
-    </p>
+    <p>Made from the <a href="${descriptionPath}">OpenAPI description</a>. ${methods}</p>
     <details class="about">
-      <summary>Keys, limits and errors in short</summary>
+      <summary>${about}</summary>
       ${renderMarkdown(description).body}
     </details>
     ${form} ${sections}
@@ -43,8 +56,8 @@ export function referencePage(
     ...operations.map(({ operationId, summary }) => ({ id: operationId, text: summary })),
     { id: 'schemas', text: 'Schemas' },
   ];
-  const markdown = referenceMarkdown(document, accessOf, keyVariable);
-  return { path: '/docs/reference', title: 'Reference', contents, body, markdown, scripts: ['reference.ts'] };
+  const markdown = referenceMarkdown(document, accessOf, settings);
+  return { path, title: 'Reference', contents, body, markdown, scripts };
 }
 
 /** The properties of an object; for any other schema, its type. */

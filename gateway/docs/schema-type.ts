@@ -11,10 +11,14 @@ export function describeType(schema: Schema): Html {
   if (schema.items !== undefined) return html`array of ${describeType(schema.items)}${limitsOf(schema)}`;
   if (schema.enum !== undefined)
     return html`one of ${schema.enum.map((value) => html`<code>${value}</code> `)}`;
-  if (schema.anyOf !== undefined)
-    return html`${schema.anyOf.map((part, index) => html`${index === 0 ? '' : ' or '}${describeType(part)}`)}`;
+  if (schema.anyOf !== undefined) return joined(schema.anyOf, ' or ');
+  if (schema.allOf !== undefined) return joined(schema.allOf, ' with ');
   const types = [schema.type ?? 'any'].flat().join(' or ');
   return html`${types}${schema.format === undefined ? undefined : ` (${schema.format})`}${limitsOf(schema)}`;
+}
+
+function joined(parts: readonly Schema[], word: string): Html {
+  return html`${parts.map((part, index) => html`${index === 0 ? '' : word}${describeType(part)}`)}`;
 }
 
 export function descriptionOf({ description }: { description?: string | undefined }): Html | undefined {

@@ -14,7 +14,7 @@ import { changeSettings, readField, readSettings } from './settings-hash.ts';
 
 export const apiTokenId = /^token_[\da-f]{12}$/;
 
-const apiTokenSchema = z.object({
+export const apiTokenSchema = z.object({
   id: z.string().describe('For lists and the audit log; it gives no access'),
   name: z.string().nullable(),
   scopes: z.array(z.string()),

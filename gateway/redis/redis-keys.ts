@@ -163,7 +163,7 @@ export const redisKeys = {
   apiTokens: 'gw:bearer-tokens',
   /** Hash with expiry: SHA-256 of each of these tokens to the Unix milliseconds at which it was last used. */
   apiTokensSeen: 'gw:bearer-tokens:seen',
-  /** String with expiry: a request with an Idempotency-Key, and its response (idempotency.ts). */
+  /** String with expiry: a request with an Idempotency-Key, and its response (run-once.ts). */
   idempotency: (id: string) => `gw:idempotency:${id}`,
   /** String with expiry: which customer a link to the portal is for (portal-sessions.ts). @param codeHash hexadecimal SHA-256 */
   portalCode: (codeHash: string) => `gw:portal:code:${codeHash}`,

@@ -35,6 +35,9 @@ const schemaShape = z.object({
   get anyOf() {
     return z.array(schemaShape).optional();
   },
+  get allOf() {
+    return z.array(schemaShape).optional();
+  },
 });
 
 const contentShape = z.record(

@@ -54,6 +54,27 @@ describe('the API of the use by month', () => {
   });
   afterAll(() => started[Symbol.asyncDispose]());
 
+  test('has the use of each customer in a month, in one response, also for programs', async () => {
+    const { send } = await started.issueToken(['usage:read']);
+    const { status, body } = await send('GET', `/api/usage/customers?month=${monthAgo(2)}`);
+    expect(status).toBe(200);
+    const { items, next } = body as { items: { id: string }[]; next: null };
+    expect(next).toBeNull();
+    expect(items.map(({ id }) => id)).toEqual(ids.slice(0, 12));
+    expect(items[0]).toEqual({
+      id: ids[0],
+      name: 'Customer 1',
+      plan: 'pro',
+      served: 51,
+      units: 101,
+      refused: 1,
+    });
+    expect(items[11]).toEqual({ id: ids[11], name: 'Customer 12', plan: 'pro', served: 1212, refused: 12 });
+    const unused = await send('GET', `/api/usage/customers?month=${monthAgo(5)}`);
+    expect(unused.body).toEqual({ items: [], next: null });
+    expect(await send('GET', '/api/usage/customers?month=2026')).toMatchObject({ status: 400 });
+  });
+
   test('has the totals of twelve months, and the ten largest keys of each with their last plan', async () => {
     const read = () => viewer.send('GET', '/api/usage/months');
     // On the embedded Redis, the count goes on after the first response.

@@ -14,7 +14,7 @@ import { requireJsonBody } from './require-json-body.ts';
 import { requireOrigin } from './require-origin.ts';
 import { requirePermission } from './require-permission.ts';
 import { createSessionFinder, requireSession } from './require-session.ts';
-import { requireToken } from './require-token.ts';
+import { hasToken, requireToken } from './require-token.ts';
 import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
 import { createRefusalTrace } from './trace-refusals.ts';
 import { createSessionVerifier } from './verify-session.ts';
@@ -87,7 +87,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     guard: (routes) =>
       // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
       Router().use((req, res, next) => {
-        const isProgram = req.headers.authorization !== undefined || isForPrograms(req);
+        const isProgram = hasToken(req) || isForPrograms(req);
         return (isProgram ? program : person)(req, res, next);
       }, requirePermission(routes)),
     close: () => verifier.close(),

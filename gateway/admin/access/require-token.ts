@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { findApiToken, type ApiToken } from '../../operations/api-tokens.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
 import { ApiError } from '../api/api-error.ts';
@@ -15,6 +15,10 @@ export const maxTokenRequests = 600;
 
 /** RFC 6750 section 2.1. */
 const bearer = /^Bearer +(\S+)$/i;
+
+/** Whether a request has a token, valid or not. A proxy that asks for a password passes on another scheme. */
+export const hasToken = ({ headers }: Pick<Request, 'headers'>) =>
+  /^Bearer\b/i.test(headers.authorization ?? '');
 
 /**
  * Refuses a request without a valid token, and one of a token that sends too many. The token is looked up in Redis at each

@@ -24,6 +24,7 @@ import { sessionRoutes } from './session.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
 import { thresholdsRoutes } from './thresholds.ts';
+import { tokensRoutes } from './tokens.ts';
 import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
 import { createUsageDownload } from './usage-download.ts';
@@ -56,6 +57,7 @@ export const apiRoutes: readonly Route[] = [
   ...sessionsRoutes,
   ...settingsRoutes,
   ...thresholdsRoutes,
+  ...tokensRoutes,
   ...trafficRoutes,
   ...usageRoutes,
   ...webhooksRoutes,

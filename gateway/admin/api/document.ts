@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { webhookIdPattern } from '../../events/webhook-record.ts';
+import { apiTokenId } from '../../operations/api-tokens.ts';
 import { consoleSessionId } from '../../operations/console-sessions.ts';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { planNamePattern } from '../../plans/plan-settings.ts';
@@ -55,6 +56,7 @@ const pathParameters = {
     component: 'PlanNameOrOthers',
     schema: { type: 'string', pattern: `^[*]$|${planNamePattern.source}`, examples: ['*'] },
   },
+  token: { component: 'TokenId', schema: { type: 'string', pattern: apiTokenId.source } },
   session: { component: 'SessionId', schema: { type: 'string', pattern: consoleSessionId.source } },
 };
 

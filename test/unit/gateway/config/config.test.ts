@@ -73,6 +73,17 @@ describe('settings', () => {
     expect(loadConfig({ PATH: '/bin', PORT: 'x' })).toEqual(defaults);
   });
 
+  test('ADMIN_API_HOSTS has no host at which the console is opened', () => {
+    const hosts = (ADMIN_API_HOSTS: string) =>
+      issuesOf({ ADMIN_API_HOSTS, ADMIN_HOSTS: 'gateway', ADMIN_URL: 'https://console.example.com' });
+    expect(hosts('ops-api.example.com,ops-api.internal')).toEqual([]);
+    for (const host of ['localhost', 'gateway', 'console.example.com', '10.0.0.1']) {
+      expect(hosts(`ops-api.example.com,${host}`)).toEqual([
+        `ADMIN_API_HOSTS has ${host}, which the console is opened at: give the API a name of its own`,
+      ]);
+    }
+  });
+
   test('can all be set', () => {
     expect(
       loadConfig({

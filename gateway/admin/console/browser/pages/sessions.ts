@@ -1,3 +1,4 @@
+import '../elements/api-tokens.ts';
 import '../elements/confirm-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -81,7 +82,8 @@ class PageSessions extends ActingElement {
         danger
         .message=${html`<p>${plural(others.length, 'session')}: ${others.map(({ name }) => name).join(', ')}.</p>`}
         .run=${() => this.end('/api/sessions')}
-      ></confirm-dialog>`;
+      ></confirm-dialog>
+      <api-tokens></api-tokens>`;
   }
 
   list(sessions: ListedSession[]) {

@@ -1,0 +1,5 @@
+import { connectSampleTabs } from './sample-tabs.ts';
+import { prepareSamples } from './samples.ts';
+
+connectSampleTabs();
+prepareSamples();

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { pythonPath } from '../support/kits/python.ts';
+
+const examples = fileURLToPath(new URL('../../gateway/admin/examples/', import.meta.url));
+
+interface Subscribed {
+  customer: string;
+  key: string;
+}
+
+describe('a billing system', () => {
+  let kit: OpsKit;
+
+  beforeAll(async () => {
+    kit = await startOpsKit();
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const issueToken = async (name: string) => {
+    const scopes = 'customers:write,keys:write,usage:read';
+    const issued = await kit.json<{ id: string; token: string }>(
+      'api-tokens',
+      'issue',
+      '--name',
+      name,
+      '--scopes',
+      scopes,
+      '--expires',
+      '90d',
+      '--as',
+      'Ada',
+    );
+    recordSecrets(issued.token);
+    return issued;
+  };
+
+  /** Runs an example as its reader does. @returns the lines of JSON that it prints */
+  async function run<T>(token: string, command: string, ...args: string[]): Promise<T[]> {
+    const env = { PATH: process.env['PATH'], OPS_API: kit.gateway.adminUrl, OPS_TOKEN: token };
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [output, errors] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    recordSecrets(output);
+    expect(errors).toBe('');
+    return output
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as T);
+  }
+
+  test.for([
+    ['TypeScript', process.execPath, `${examples}billing.ts`],
+    ['Python', pythonPath ?? '', `${examples}billing.py`],
+  ])(
+    'in %s makes a customer with a key at checkout, moves it to another plan, and reads the month',
+    async ([language = '', command = '', program = ''], { skip }) => {
+      if (command === '') return skip('python3');
+      const { id, token } = await issueToken(`billing in ${language}`);
+      const subscribe = () =>
+        run<Subscribed>(token, command, program, 'subscribe', `C-${language}`, 'Shop', 'free');
+      const [subscribed] = await subscribe();
+      // The checkout is repeated, since its response was lost.
+      expect(await subscribe()).toEqual([subscribed]);
+      const { customer = '', key = '' } = subscribed ?? {};
+      expect((await kit.pets(key)).header('ratelimit-policy')).toContain('q=60;w=60');
+      expect(await run(token, command, program, 'move', customer, 'pro')).toEqual([
+        { customer, plan: 'pro' },
+      ]);
+      expect((await kit.pets(key)).header('ratelimit-policy')).toContain('q=300;w=60');
+      const month = new Date().toISOString().slice(0, 7);
+      const use = await run<{ customer: string; units: number }>(token, command, program, 'use', month);
+      expect(use).toContainEqual({ customer, units: 2 });
+
+      const entries = await kit.json<{ who: string; action: string }[]>(
+        'audit',
+        '--who',
+        `billing in ${language} (${id})`,
+      );
+      expect(entries.map(({ action }) => action)).toEqual([
+        'customers.create',
+        'keys.issue',
+        'customers.set',
+      ]);
+      expect(JSON.stringify(entries)).not.toContain(token);
+    },
+  );
+
+  test('is shown by ops api-tokens with its last use, and refused once its token is revoked', async () => {
+    const { id, token } = await issueToken('shop');
+    const plans = () =>
+      fetch(`${kit.gateway.adminUrl}/api/customers`, { headers: { Authorization: `Bearer ${token}` } });
+    expect((await plans()).status).toBe(200);
+    const listed = async () => {
+      const all = await kit.json<{ id: string; lastUsedAt: string | null }[]>('api-tokens', 'list');
+      return all.find((one) => one.id === id);
+    };
+    await expect.poll(async () => (await listed())?.lastUsedAt).not.toBeNull();
+    expect(await listed()).toMatchObject({ name: 'shop', createdBy: 'Ada', state: 'valid' });
+    const { stdout } = await kit.run('api-tokens', 'list');
+    expect(stdout).toMatch(new RegExp(`${id} +shop +customers:write .*valid`));
+    expect(stdout).not.toContain(token);
+    expect((await kit.run('api-tokens', 'revoke', id, '--yes')).stdout).toBe(`revoked ${id}, shop\n`);
+    expect((await plans()).status).toBe(401);
+    expect(await kit.run('api-tokens', 'revoke', id, '--yes')).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test.each([
+    [['issue', '--scopes', 'keys:write'], "required option '--expires <time>'"],
+    [['issue', '--expires', '90d'], "required option '--scopes <scopes>'"],
+    [['issue', '--scopes', 'keys:all', '--expires', '90d'], 'not a list of scopes'],
+    [['issue', '--scopes', 'keys:read', '--expires', '2020-01-01'], 'is in the past'],
+    [['issue', '--scopes', 'keys:read', '--expires', '2099-01-01'], 'a year at most'],
+    [['issue', '--scopes', 'keys:read', '--expires', '90d', '--name', ''], 'without control characters'],
+    [['revoke', 'token_000000000000', '--yes'], 'there is no token token_000000000000'],
+  ])('ops api-tokens %j is refused, and nothing is changed', async (args, message) => {
+    const before = await kit.json<object[]>('api-tokens', 'list');
+    const { code, stdout, stderr } = await kit.run('api-tokens', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(await kit.json('api-tokens', 'list')).toEqual(before);
+  });
+
+  test('a token in place of an id, or in a name, is not repeated by ops', async () => {
+    const { token } = await issueToken('leaky');
+    const attempts = [
+      ['api-tokens', 'revoke', token, '--yes'],
+      ['customers', 'create', '--plan', 'free', '--name', token],
+    ];
+    for (const args of attempts) {
+      const { code, stdout, stderr } = await kit.run(...args);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).not.toContain(token.slice(4));
+    }
+  });
+});
