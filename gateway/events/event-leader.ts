@@ -74,7 +74,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
       await loadWebhooks(created);
       deliveries = created;
       sweepDueMs = 0;
-      log.info('this process delivers events to webhooks');
+      log.debug('this process delivers events to webhooks');
     }
     return deliveries;
   }
