@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFailureReports, readFailures } from '../../gateway/quota/failures.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+const failed = (requestId: string, code: string | null = 'not_found', status = 404) => ({
+  requestId,
+  code,
+  status,
+  method: 'GET',
+  route: '/v1/pets/{petId}',
+  keyId: 'key_1',
+});
+
+describe('the last failed requests of a customer', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+  let nowMs = Date.now();
+  const now = () => nowMs;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const create = () => createFailureReports({ redis, now });
+  const read = (id: `cus_${string}`) => readFailures({ redis, now }, id);
+
+  test('are the latest of each code, from all processes, so that a flood of one hides no other', async () => {
+    const [one, other] = [create(), create()];
+    one.add('cus_flood', failed('first', 'payload_too_large', 413));
+    for (let index = 0; index < 1000; index += 1) {
+      nowMs += 1;
+      (index % 2 === 0 ? one : other).add('cus_flood', failed(`r${index}`, 'rate_limit_exceeded', 429));
+    }
+    other.add('cus_other', failed('elsewhere'));
+    await Promise.all([one.report(), other.report()]);
+    const failures = await read('cus_flood');
+    expect(failures.map(({ requestId }) => requestId)).toEqual([
+      ...[999, 998, 997, 996, 995].map((index) => `r${index}`),
+      'first',
+    ]);
+    expect(failures.at(-1)).toEqual({
+      ...failed('first', 'payload_too_large', 413),
+      at: new Date(nowMs - 1000).toISOString(),
+    });
+    // Nothing is sent twice.
+    await one.report();
+    expect(await read('cus_flood')).toEqual(failures);
+    expect(await read('cus_other')).toMatchObject([{ requestId: 'elsewhere' }]);
+  });
+
+  test('have no code if a service has sent the response', async () => {
+    const reports = create();
+    reports.add('cus_service', failed('r1', null, 422));
+    await reports.report();
+    expect(await read('cus_service')).toMatchObject([{ code: null, status: 422, route: '/v1/pets/{petId}' }]);
+  });
+
+  test('are forgotten after seven days', async () => {
+    const reports = create();
+    reports.add('cus_old', failed('r1'));
+    await reports.report();
+    const leftMs = await redis.pttl(redisKeys.failures('cus_old'));
+    expect(Math.round(leftMs / 86_400_000)).toBe(7);
+    nowMs += 7 * 86_400_000 + 1;
+    expect(await read('cus_old')).toEqual([]);
+  });
+
+  test('are none in a value that was edited by hand, and the next report replaces it', async () => {
+    const key = redisKeys.failures('cus_edited');
+    await redis.set(key, 'x');
+    expect(await read('cus_edited')).toEqual([]);
+    const reports = create();
+    reports.add('cus_edited', failed('r1'));
+    await reports.report();
+    await redis.hset(key, 'not_found', `nonsense\n${await redis.hget(key, 'not_found')}12 x\n`);
+    expect(await read('cus_edited')).toMatchObject([{ requestId: 'r1' }]);
+  });
+});
