@@ -87,13 +87,14 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const observed = await browser.open(await link(customerId));
     const { page } = observed;
     await page.getByRole('link', { name: 'About not_found' }).waitFor();
+    // Before axe, whose own styles the page's policy refuses.
+    expectClean(observed, origin);
     await expectAccessible(page, 'portal');
     await page.getByRole('button', { name: 'Create a key…' }).click();
     await expectAccessible(page, 'portal-create');
     await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByText('You have left the portal.').waitFor();
     await expectAccessible(page, 'portal-left');
-    expectClean(observed, origin);
   });
 
   test('a link that was used says so, and shows nothing of the customer', async () => {
@@ -126,6 +127,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
       kit.server.signal('SIGCONT');
     }
     await page.getByText('cannot be read or changed at the moment').waitFor({ state: 'detached' });
-    await page.getByRole('heading', { name: 'Patient' }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Patient' }).isVisible()).toBe(true);
   });
 });
