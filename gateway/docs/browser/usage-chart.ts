@@ -1,6 +1,5 @@
 import type { DayUsage } from '../../quota/usage-days.ts';
-import { element, svgElement } from './elements.ts';
-import { scrolling } from './usage-facts.ts';
+import { element, svgElement, textTable } from './elements.ts';
 
 const width = 600;
 const height = 160;
@@ -57,38 +56,23 @@ export function usageChart(days: DayUsage[]) {
       element('span', { class: 'served' }, 'served'),
       element('span', { class: 'refused' }, 'refused'),
     ),
-    element(
-      'details',
-      {},
-      element('summary', {}, 'The same as a table'),
-      scrolling('Requests by day', table(days)),
-    ),
+    element('details', {}, element('summary', {}, 'The same as a table'), table(days)),
   );
 }
 
 function table(days: DayUsage[]) {
-  const columns = ['date (UTC)', 'plan', 'served', 'refused', 'banned'];
   const rows = days
     .toReversed()
-    .map(({ date, plan, served, units, refused, bannedSeconds }) =>
-      element(
-        'tr',
-        {},
-        element('th', { scope: 'row' }, date),
-        ...[
-          plan ?? '–',
-          `${count(served)}${costOf({ served, units })}`,
-          count(refused),
-          bannedSeconds === 0 ? '–' : `${count(bannedSeconds)} s`,
-        ].map((text) => element('td', {}, text)),
-      ),
-    );
-  return element(
-    'table',
-    {},
-    element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))),
-    element('tbody', {}, ...rows),
-  );
+    .map(({ date, plan, served, units, refused, bannedSeconds }) => [
+      date,
+      plan ?? '–',
+      `${count(served)}${costOf({ served, units })}`,
+      count(refused),
+      bannedSeconds === 0 ? '–' : `${count(bannedSeconds)} s`,
+    ]);
+  return textTable('Requests by day', ['date (UTC)', 'plan', 'served', 'refused', 'banned'], rows, {
+    headed: true,
+  });
 }
 
 /** What requests cost, if that is more than one each. */

@@ -1,5 +1,5 @@
 import type { usageBody } from '../../quota/usage-body.ts';
-import { element } from './elements.ts';
+import { element, textTable } from './elements.ts';
 import { localTime } from './local-time.ts';
 
 export type Usage = ReturnType<typeof usageBody>;
@@ -27,33 +27,14 @@ export function usageFacts({ key, banReason, strikes, strikesToBan, refusals }: 
   ];
 }
 
-function refusalTable(refusals: Usage['refusals']): Element {
-  const columns = ['from', 'to', 'refused', 'reason'];
-  const rows = refusals.map(({ from, to, refused, reason }) =>
-    element(
-      'tr',
-      {},
-      ...[localTime(from), localTime(to), refused.toLocaleString('en'), reason].map((text) =>
-        element('td', {}, text),
-      ),
-    ),
-  );
-  return scrolling(
+const refusalTable = (refusals: Usage['refusals']) =>
+  textTable(
     'Refused requests',
-    element(
-      'table',
-      {},
-      element(
-        'thead',
-        {},
-        element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name))),
-      ),
-      element('tbody', {}, ...rows),
-    ),
+    ['from', 'to', 'refused', 'reason'],
+    refusals.map(({ from, to, refused, reason }) => [
+      localTime(from),
+      localTime(to),
+      refused.toLocaleString('en'),
+      reason,
+    ]),
   );
-}
-
-/** A table that is wider than the page scrolls by itself, and needs the focus for that. */
-export function scrolling(label: string, table: Element): Element {
-  return element('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': label }, table);
-}
