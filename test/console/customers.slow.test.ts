@@ -164,7 +164,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await tabTo(page, 'Revoke…');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Revoke 2 keys?' }).waitFor();
-    const dialog = page.locator('confirm-dialog.revoke');
+    const dialog = page.locator('confirm-dialog');
     expect((await dialog.getByRole('listitem').allInnerTexts()).toSorted()).toEqual([
       `Bulk One free, ${first.id}`,
       `Bulk Two pro, ${second.id}`,

@@ -57,7 +57,7 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
     const others = [await started.signIn({ name: 'Grace' }), await started.signIn({ name: 'Eve' })];
     const { page } = await started.open('/console/sessions', { name: 'Ada' });
     await page.getByRole('button', { name: 'End all others…' }).click();
-    const dialog = page.locator('confirm-dialog.others');
+    const dialog = page.locator('confirm-dialog');
     await dialog.getByText('2 sessions: Grace, Eve.').waitFor();
     await dialog.getByRole('textbox', { name: /^Reason/ }).fill('OPS-9');
     await dialog.getByRole('button', { name: 'End them' }).click();

@@ -1,8 +1,7 @@
-import { ApiFailure, unreachable } from './api-failure.ts';
+import type { ApiFailure } from './api-failure.ts';
 import { changeReason } from './change-reason.ts';
+import { failureOf, request } from './request.ts';
 import { session } from './session.ts';
-
-export { ApiFailure } from './api-failure.ts';
 
 /**
  * Calls the operators' API. If the session has ended, the person can sign in again without leaving the page, and the
@@ -11,15 +10,17 @@ export { ApiFailure } from './api-failure.ts';
  * @throws ApiFailure
  */
 async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const isChange = method !== 'GET';
+  const byPage = isAskedByPage(method, path);
   for (let attempt = 1; ; attempt += 1) {
-    const response = await send(method, path, body, signal);
-    const content = await response.json().catch(() => undefined);
+    const headers = isChange ? { 'X-CSRF-Token': session.csrfToken, ...changeReason.headers() } : {};
+    const response = await request(method, path, { body, headers, signal });
     if (response.ok) {
-      if (!isAskedByPage(method, path)) changeReason.text = '';
-      return content;
+      if (!byPage) changeReason.text = '';
+      return response.json().catch(() => undefined);
     }
-    const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
-    if (!(await canRepeat(isAskedByPage(method, path), failure, attempt))) throw failure;
+    const failure = await failureOf(response);
+    if (!(await canRepeat(byPage, failure, attempt))) throw failure;
   }
 }
 
@@ -37,24 +38,6 @@ async function canRepeat(byPage: boolean, { code }: ApiFailure, attempt: number)
   // A session that another tab has begun has another token.
   await session.load();
   return true;
-}
-
-async function send(method: string, path: string, body: unknown, signal?: AbortSignal) {
-  const isChange = method !== 'GET';
-  try {
-    return await fetch(path, {
-      method,
-      ...(signal === undefined ? {} : { signal }),
-      headers: {
-        ...(isChange ? { 'X-CSRF-Token': session.csrfToken, ...changeReason.headers() } : {}),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiFailure(unreachable);
-  }
 }
 
 export const api = {

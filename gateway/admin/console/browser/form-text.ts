@@ -1,5 +1,21 @@
-/** @param name of a field */
-export function formText(form: FormData, name: string) {
-  const value = form.get(name);
-  return typeof value === 'string' ? value.trim() : '';
+/** The text of each field of a form, trimmed; empty for an unknown one and for a box that is not ticked. */
+export type FormTexts = (name: string) => string;
+
+/** What is in the form of an event. The browser does not send it. */
+export function formTexts(event: Event): FormTexts {
+  event.preventDefault();
+  const form = event.currentTarget;
+  const values = form instanceof HTMLFormElement ? new FormData(form) : new FormData();
+  return (name) => {
+    const value = values.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
 }
+
+/** A listener that passes on what was typed or chosen in a field, and whether a box is ticked. */
+export const withField =
+  (use: (value: string, isTicked: boolean) => unknown) =>
+  ({ target }: Event) => {
+    if (target instanceof HTMLSelectElement) use(target.value, false);
+    if (target instanceof HTMLInputElement) use(target.value, target.checked);
+  };

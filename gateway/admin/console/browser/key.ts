@@ -1,6 +1,8 @@
-import { html } from 'lit';
-import { formatNumber, formatTime } from './format.ts';
+import { html, nothing } from 'lit';
+import { windowNames, type ByWindow } from '../../../limits/windows.ts';
+import { formatNumber, formatRelative, formatTime } from './format.ts';
 import type { NextRequest } from './responses.ts';
+import { router } from './router.ts';
 import { url } from './url.ts';
 
 const states: Record<string, [label: string, tone: string]> = {
@@ -22,7 +24,12 @@ export function stateTag(state: string) {
   return html`<span class="tag ${tone}">${label}</span>`;
 }
 
-export const keyTitle = ({ id, name }: { id: string; name: string }) => (name === '' ? id : name);
+interface Named {
+  id: string;
+  name: string;
+}
+
+export const keyTitle = ({ id, name }: Named) => name || id;
 
 /** Path of a key or of a customer in the API. */
 export const apiPath = (id: string) =>
@@ -31,6 +38,32 @@ export const apiPath = (id: string) =>
 /** Path of the page of a key or of a customer. */
 export const keyPath = (id: string) =>
   id.startsWith('cus_') ? url`/console/customers/${id}` : url`/console/keys/${id}`;
+
+/** Link to the page of a key or of a customer. */
+export const keyLink = (named: Named) => html`<a href=${keyPath(named.id)}>${keyTitle(named)}</a>`;
+
+/** Of a dialog that makes a key: shows its page. */
+export const goToKey = { done: ({ id }: { id: string }) => router.navigate(keyPath(id)) };
+
+/** Link to the page of a plan. @param plan none if empty */
+export const planLink = (plan: string) =>
+  plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`;
+
+/** Says whether a key or a customer has limits of its own. */
+export const ownLimitsNote = (own: ByWindow<number | null>) =>
+  windowNames.some((name) => (own[name] ?? null) !== null)
+    ? html`<span class="quiet">own limits</span>`
+    : nothing;
+
+/** How long ago or from now. @param none for no time */
+export const relativeOr = (iso: string | null, none: unknown) =>
+  iso === null || iso === '' ? none : formatRelative(iso);
+
+/** What names a key that is not shown. */
+export const hintOf = ({ id, hint }: { id: string; hint: string }) =>
+  html`<code>${hint === '' ? id : hint}</code>`;
+
+export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
 
 /** @param window such as "59 of 60 used" */
 export const usedOf = ({ used, limit }: { used: number; limit: number | null }) =>

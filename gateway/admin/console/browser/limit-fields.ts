@@ -1,14 +1,16 @@
-import { html } from 'lit';
 import {
   byWindow,
   doubtfulWindows,
   forAll,
-  windowOf,
   windows,
   type ByWindow,
   type WindowName,
 } from '../../../limits/windows.ts';
-import { formText } from './form-text.ts';
+import { field } from './elements/fields.ts';
+import type { FormTexts } from './form-text.ts';
+
+/** As ../../../limits/limits.ts has it. */
+const maxLimit = 1_000_000_000;
 
 /** What is in the field of each window; empty for no limit. */
 export type LimitTexts = Record<WindowName, string>;
@@ -20,8 +22,8 @@ export const limitTexts = (limits: ByWindow<number | null>): LimitTexts =>
 export const typedLimits = (texts: LimitTexts): Record<WindowName, number | null> =>
   forAll((name) => toLimit(texts[name]));
 
-export const formLimits = (form: FormData): Record<WindowName, number | null> =>
-  forAll((name) => toLimit(formText(form, name)));
+export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
+  forAll((name) => toLimit(form(name)));
 
 /** Limits without those of windows that have none. */
 export const withoutNulls = (limits: ByWindow<number | null>): Partial<Record<WindowName, number>> =>
@@ -55,23 +57,17 @@ interface LimitFieldOptions {
 
 /** A field for the limit of each window. */
 export const limitFields = ({ label, required, values, placeholder }: LimitFieldOptions) =>
-  windows.map(({ name, each }) => {
-    const isRequired = required && windowOf(name).required;
-    return html`<label
-      >${label} ${each}
-      <input
-        name=${name}
-        type="number"
-        inputmode="numeric"
-        min="1"
-        max="1000000000"
-        step="1"
-        ?required=${isRequired}
-        placeholder=${placeholder?.(name) ?? (isRequired || windowOf(name).required ? '' : 'no limit')}
-        .value=${values?.[name] ?? ''}
-    /></label>`;
-  });
+  windows.map(({ name, each, required: isNeeded }) =>
+    field(`${label} ${each}`, name, {
+      type: 'number',
+      min: 1,
+      max: maxLimit,
+      required: required && isNeeded,
+      placeholder: placeholder?.(name) ?? (isNeeded ? '' : 'no limit'),
+      value: values?.[name] ?? '',
+    }),
+  );
 
 function toLimit(text: string) {
-  return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 1e9 ? Number(text) : null;
+  return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= maxLimit ? Number(text) : null;
 }

@@ -3,52 +3,34 @@ import type { BanPolicy } from './responses.ts';
 
 export type NumberField = Exclude<keyof BanPolicy, 'enabled'>;
 
-export const policyFields: { name: NumberField; label: string; unit: string; meaning: string }[] = [
-  {
-    name: 'graceSeconds',
-    label: 'Grace',
-    unit: 'seconds',
-    meaning:
-      'Time after the first refusal in which refused requests do not count, so that a client can notice.',
-  },
-  {
-    name: 'strikes',
-    label: 'Refusals before a ban',
-    unit: 'requests',
-    meaning:
-      'Minimum number of refused requests after the grace that lead to a ban. A served request begins a new grace.',
-  },
-  {
-    name: 'strikesPerLimit',
-    label: 'Refusals by limit',
-    unit: 'times the minute limit',
-    meaning: 'For keys with a large minute limit. The larger of the two numbers counts.',
-  },
-  {
-    name: 'windowSeconds',
-    label: 'Within',
-    unit: 'seconds',
-    meaning: 'Time in which that many refused requests lead to a ban.',
-  },
-  {
-    name: 'banSeconds',
-    label: 'First ban',
-    unit: 'seconds',
-    meaning: 'If the key goes on during a ban, the next one is twice as long.',
-  },
-  {
-    name: 'maxBanSeconds',
-    label: 'Longest ban',
-    unit: 'seconds',
-    meaning: 'Maximum length. At least that of the first ban.',
-  },
-  {
-    name: 'resetSeconds',
-    label: 'Forgotten after',
-    unit: 'seconds',
-    meaning: 'Time after the end of a ban from which on the next one counts as a first one.',
-  },
-];
+/** Fields with their labels and meanings. */
+const fields: Record<NumberField, [label: string, meaning: string]> = {
+  graceSeconds: [
+    'Grace, seconds',
+    'Time after the first refusal in which refused requests do not count, so that a client can notice.',
+  ],
+  strikes: [
+    'Refusals before a ban, requests',
+    'Minimum number of refused requests after the grace that lead to a ban. A served request begins a new grace.',
+  ],
+  strikesPerLimit: [
+    'Refusals by limit, times the minute limit',
+    'For keys with a large minute limit. The larger of the two numbers counts.',
+  ],
+  windowSeconds: ['Within, seconds', 'Time in which that many refused requests lead to a ban.'],
+  banSeconds: ['First ban, seconds', 'If the key goes on during a ban, the next one is twice as long.'],
+  maxBanSeconds: ['Longest ban, seconds', 'Maximum length. At least that of the first ban.'],
+  resetSeconds: [
+    'Forgotten after, seconds',
+    'Time after the end of a ban from which on the next one counts as a first one.',
+  ],
+};
+
+const isField = (name: string): name is NumberField => Object.hasOwn(fields, name);
+
+export const policyFields = Object.keys(fields)
+  .filter(isField)
+  .map((name) => ({ name, label: fields[name][0], meaning: fields[name][1] }));
 
 const shownLengths = 4;
 

@@ -1,4 +1,4 @@
-import { ApiFailure, unreachable } from './api-failure.ts';
+import { failureOf, request } from './request.ts';
 import type { Session } from './responses.ts';
 
 let current: Session | undefined;
@@ -53,8 +53,7 @@ export const session = {
    * @throws ApiFailure if the gateway cannot tell
    */
   async load(): Promise<boolean> {
-    const response = await fetch('/api/session').catch(() => undefined);
-    if (response === undefined) throw new ApiFailure(unreachable);
+    const response = await request('GET', '/api/session');
     if (response.status === 401) return false;
     if (!response.ok) throw await failureOf(response);
     begin(await response.json(), response);
@@ -67,12 +66,7 @@ export const session = {
    * @throws ApiFailure that says why that failed
    */
   async signIn(code: string, replace = false): Promise<void> {
-    const response = await fetch('/api/session', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ code, replace }),
-    }).catch(() => undefined);
-    if (response === undefined) throw new ApiFailure(unreachable);
+    const response = await request('POST', '/api/session', { body: { code, replace } });
     if (!response.ok) {
       const failure = await failureOf(response);
       if (failure.code !== 'conflict' || !confirm(`${failure.message} Sign in with the link?`)) throw failure;
@@ -104,11 +98,8 @@ export const session = {
 
   /** @throws ApiFailure */
   async signOut() {
-    const response = await fetch('/api/session', {
-      method: 'DELETE',
-      headers: { 'X-CSRF-Token': session.csrfToken },
-    }).catch(() => undefined);
-    if (response === undefined) throw new ApiFailure(unreachable);
+    const headers = { 'X-CSRF-Token': session.csrfToken };
+    const response = await request('DELETE', '/api/session', { headers });
     // 401: it is over already.
     if (!response.ok && response.status !== 401) throw await failureOf(response);
     location.assign('/console');
@@ -130,12 +121,6 @@ function begin(begun: Session, response: Response) {
   waiting?.resolve(true);
   waiting = undefined;
   notify();
-}
-
-async function failureOf(response: Response) {
-  return new ApiFailure(
-    (await response.json().catch(() => undefined)) ?? { ...unreachable, status: response.status },
-  );
 }
 
 function notify() {

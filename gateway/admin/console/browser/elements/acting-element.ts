@@ -1,4 +1,3 @@
-import type { PropertyDeclarations } from 'lit';
 import { ApiFailure } from '../api-failure.ts';
 import type { Changed } from '../responses.ts';
 import { LightElement } from './light-element.ts';
@@ -6,8 +5,6 @@ import { notify } from './notice.ts';
 
 /** An element that makes changes: one at a time, and it shows why the last one failed. */
 export class ActingElement extends LightElement {
-  static override properties: PropertyDeclarations = { busy: { state: true }, failure: { state: true } };
-
   busy = false;
   failure: unknown;
 

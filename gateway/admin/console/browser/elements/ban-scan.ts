@@ -15,41 +15,35 @@ interface Progress {
 /** Bans to find at most: nobody reads more of them. */
 const maxFound = 1000;
 
-/** Looks for bans that only Redis itself knows of, part by part, with progress; leaving the page ends it. */
+/**
+ * Looks for bans that only Redis itself knows of, part by part, with progress; leaving the page ends it. Dispatches `changed`
+ * when one was lifted; `lifted` tells it of one that was lifted elsewhere.
+ */
 class BanScan extends LightElement {
-  static override properties = {
-    lift: { attribute: false },
-    found: { state: true },
-    progress: { state: true },
-    failure: { state: true },
-  };
-
-  lift: ((ban: Ban) => void) | undefined;
   /** Undefined before the first scan. */
   found: Ban[] | undefined;
   /** Of the scan that is under way. */
   progress: Progress | undefined;
   failure: unknown;
-  running: AbortController | undefined;
+  #running: AbortController | undefined;
 
   constructor() {
     super();
     this.whileConnected(() => () => this.stop());
     this.addEventListener('lifted', (event) => {
-      if (!(event instanceof CustomEvent)) return;
-      this.found = this.found?.filter(({ id }) => id !== event.detail);
+      if (event instanceof CustomEvent) this.forget(event.detail);
     });
   }
 
   stop() {
-    this.running?.abort();
+    this.#running?.abort();
     this.progress = undefined;
   }
 
   async scan() {
     this.stop();
     const running = new AbortController();
-    this.running = running;
+    this.#running = running;
     this.failure = undefined;
     this.found = [];
     this.progress = { scanned: 0, total: 0 };
@@ -81,8 +75,13 @@ class BanScan extends LightElement {
     this.found = [...found, ...bans.filter(({ id }) => !known.has(id))];
   }
 
+  /** @param lifted id of a key */
+  forget(lifted: string) {
+    this.found = this.found?.filter(({ id }) => id !== lifted);
+  }
+
   override render() {
-    const { found, progress, lift } = this;
+    const { found, progress } = this;
     return html`<p class="quiet">
         A ban that was made with <code>redis-cli</code> is in no list until its key sends a request. To find
         it, all of Redis is read, some thousand keys at a time.
@@ -99,7 +98,14 @@ class BanScan extends LightElement {
         ${found !== undefined && found.length === 0 && progress === undefined && this.failure === undefined ? html`<p>There are none.</p>` : nothing}
       </div>
       ${this.isFull ? html`<p>There may be more: <code>npm run --silent ops -- bans list</code> shows all.</p>` : nothing}
-      ${found === undefined || found.length === 0 ? nothing : banTable('Bans set by hand', found, lift)}`;
+      ${
+        found === undefined || found.length === 0
+          ? nothing
+          : banTable(this, 'Bans set by hand', found, ({ id }) => {
+              this.forget(id);
+              this.dispatchEvent(new CustomEvent('changed'));
+            })
+      }`;
   }
 }
 

@@ -1,42 +1,54 @@
-import { html, nothing } from 'lit';
-import { formatRelative } from '../format.ts';
-import { keyPath } from '../key.ts';
-import type { Ban } from '../responses.ts';
+import { html } from 'lit';
+import { api } from '../api.ts';
+import { keyLink, planLink, relativeOr } from '../key.ts';
+import type { Ban, Changed } from '../responses.ts';
+import { session } from '../session.ts';
 import { url } from '../url.ts';
-import { table } from './table.ts';
+import { ask } from './confirm-dialog.ts';
+import type { LightElement } from './light-element.ts';
+import { tell } from './notice.ts';
+import { button, listTable } from './table.ts';
 
-/** @param lift undefined for a viewer */
-export const banTable = (label: string, bans: Ban[], lift: ((ban: Ban) => void) | undefined) =>
-  table({
-    label,
-    region: 'wide',
-    headings: [
-      'Key',
-      'Plan',
-      'Ends',
-      'Reason',
-      ...(lift === undefined
-        ? []
-        : [html`<th scope="col"><span class="wa-visually-hidden">Action</span></th>`]),
-    ],
-    rows: bans.map((ban) => row(ban, lift)),
+/**
+ * Bans, which an operator can lift.
+ * @param host asks before
+ * @param lifted called when one was lifted
+ */
+export const banTable = (
+  host: LightElement,
+  label: string,
+  bans: readonly Ban[],
+  lifted: (ban: Ban) => unknown,
+) =>
+  listTable(label, bans, [
+    ['Key', keyLink],
+    ['Plan', ({ plan }) => planLink(plan)],
+    ['Ends', ({ endsAt }) => relativeOr(endsAt, 'with its next requests')],
+    ['Reason', ({ reason }) => reason],
+    session.isOperator &&
+      button(
+        'Lift',
+        ({ name }) => `Lift the ban of ${name}`,
+        (ban) => askToLift(host, ban, lifted),
+      ),
+  ]);
+
+function askToLift(host: LightElement, ban: Ban, lifted: (ban: Ban) => unknown) {
+  const { id, name, reason } = ban;
+  ask(host, {
+    heading: `Lift the ban of ${name}?`,
+    action: 'Lift the ban',
+    message: () =>
+      html`<p>
+        Banned for: ${reason}. Its requests are served again within a second, and what led to the ban is
+        forgotten.
+      </p>`,
+    run: async () => {
+      await tell(
+        api.delete<Changed>(url`/api/keys/${id}/ban`),
+        `The ban of ${name} was lifted. Its next request is served within a second.`,
+      );
+      lifted(ban);
+    },
   });
-
-function row(ban: Ban, lift: ((ban: Ban) => void) | undefined) {
-  const { id, name, plan, reason, endsAt } = ban;
-  return html`<tr>
-    <th scope="row"><a href=${keyPath(id)}>${name}</a></th>
-    <td><a href=${url`/console/plans/${plan}`}>${plan}</a></td>
-    <td>${endsAt === null ? 'with its next requests' : formatRelative(endsAt)}</td>
-    <td>${reason}</td>
-    ${
-      lift === undefined
-        ? nothing
-        : html`<td>
-            <button type="button" aria-label=${`Lift the ban of ${name}`} @click=${() => lift(ban)}>
-              Lift
-            </button>
-          </td>`
-    }
-  </tr>`;
 }

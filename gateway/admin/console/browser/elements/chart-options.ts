@@ -43,21 +43,7 @@ export function chartOptions(chart: {
   /** called with where the points are, whenever they were drawn */
   onDraw: (area: ChartArea) => void;
 }): uPlot.Options {
-  const {
-    kind,
-    unit,
-    series,
-    colorOf,
-    format,
-    width,
-    height,
-    range,
-    group,
-    onCursor,
-    onZoom,
-    onZoomOut,
-    onDraw,
-  } = chart;
+  const { kind, unit, series, colorOf, width, height, onZoom } = chart;
   const [text, line] = [colorOf('text'), colorOf('grid')];
   const axis = {
     stroke: text,
@@ -72,17 +58,19 @@ export function chartOptions(chart: {
     cursor: {
       y: false,
       drag: { x: onZoom !== undefined, y: false, setScale: false },
-      bind: { dblclick: () => () => (onZoomOut(), null) },
+      bind: { dblclick: () => () => (chart.onZoomOut(), null) },
       points: { show: kind === 'lines' },
       // A range is marked in one chart.
-      ...(group === '' ? {} : { sync: { key: group, filters: { pub: (type) => cursorEvents.has(type) } } }),
+      ...(chart.group === ''
+        ? {}
+        : { sync: { key: chart.group, filters: { pub: (type) => cursorEvents.has(type) } } }),
     },
     scales: {
       x: {
         time: true,
         range: (u, min, max) => {
           const half = kind === 'bars' ? stepOf(u.data[0]) / 2 : 0;
-          const { from, to } = range() ?? { from: min - half, to: max + half };
+          const { from, to } = chart.range() ?? { from: min - half, to: max + half };
           return [from, to];
         },
       },
@@ -98,7 +86,7 @@ export function chartOptions(chart: {
         values: (_u, splits, _axis, _space, increment) =>
           splits.map((seconds) => formatTick(seconds, increment, unit)),
       },
-      { ...axis, size: 64, values: (_u, splits) => splits.map((value) => format(value)) },
+      { ...axis, size: 64, values: (_u, splits) => splits.map((value) => chart.format(value)) },
     ],
     series: [
       {},
@@ -108,7 +96,7 @@ export function chartOptions(chart: {
       ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }
       : {}),
     hooks: {
-      setCursor: [(u) => onCursor(u.cursor.idx ?? undefined)],
+      setCursor: [(u) => chart.onCursor(u.cursor.idx ?? undefined)],
       setSelect: [
         (u) => {
           const { left, width } = u.select;
@@ -120,7 +108,7 @@ export function chartOptions(chart: {
       ],
       draw: [
         ({ over, scales: { x } }) =>
-          onDraw({
+          chart.onDraw({
             left: over.offsetLeft,
             top: over.offsetTop,
             width: over.offsetWidth,

@@ -1,86 +1,47 @@
 import { html, nothing } from 'lit';
-import { DialogElement } from './dialog-element.ts';
-import { inlineFailure } from './page-state.ts';
-import { reasonField } from './reason-field.ts';
+import { formTexts, type FormTexts } from '../form-text.ts';
+import { DialogElement, openDialog } from './dialog-element.ts';
+import { field } from './fields.ts';
+import type { LightElement } from './light-element.ts';
 
-/**
- * Asks before a change that cannot be taken back, or that hits many. Stays open with the error if the change fails.
- *
- *     <confirm-dialog heading="Revoke Acme?" action="Revoke" danger .typed=${'Acme'} .run=${() => …}> text </confirm-dialog>
- *
- * `show()` opens it.
- */
-export class ConfirmDialog extends DialogElement {
-  static override properties = {
-    heading: {},
-    action: {},
-    danger: { type: Boolean },
-    typed: {},
-    message: { attribute: false },
-    run: { attribute: false },
-    entered: { state: true },
-  };
-
-  heading = '';
-  action = 'OK';
-  danger = false;
+/** Asks before a change, and for what it needs. */
+class ConfirmDialog extends DialogElement {
   /** Text that has to be typed to confirm. Empty for none. */
   typed = '';
-  /** What the change does, a text or a template. */
-  message: unknown = nothing;
-  /** Makes the change. */
-  run: () => Promise<unknown> = () => Promise.resolve();
-  entered = '';
+  /** What the change does, and fields for what it needs, from what is in them already. */
+  message: (form: FormTexts) => unknown = () => nothing;
+  /** Makes the change. The dialog is closed afterwards. */
+  run: (form: FormTexts) => Promise<unknown> = () => Promise.resolve();
+  form: FormTexts = () => '';
 
-  override show() {
-    this.entered = '';
-    super.show();
+  override input(event: Event) {
+    this.form = formTexts(event);
   }
 
-  async submit(event: Event) {
-    event.preventDefault();
-    if (this.isConfirmed && (await this.act(() => this.run()))) this.open = false;
+  override get isReady() {
+    return this.typed === '' || this.form('confirmation') === this.typed.trim();
   }
 
-  get isConfirmed() {
-    return this.typed === '' || this.entered.trim() === this.typed.trim();
+  override async submit(form: FormTexts) {
+    await this.run(form);
+    this.remove();
   }
 
-  override render() {
-    if (!this.open) return nothing;
-    const form = `confirm-${this.action.toLowerCase().replaceAll(/\W+/g, '-')}`;
-    return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.closed}>
-      <form id=${form} @submit=${this.submit}>
-        <div>${this.message}</div>
-        ${
-          this.typed === ''
-            ? nothing
-            : html`<label>
-                Type <strong>${this.typed}</strong> to confirm
-                <input
-                  autofocus
-                  autocomplete="off"
-                  .value=${this.entered}
-                  @input=${(event: InputEvent) => {
-                    if (event.target instanceof HTMLInputElement) this.entered = event.target.value;
-                  }}
-                />
-              </label>`
-        }
-        ${reasonField()} ${inlineFailure(this.failure)}
-        <div class="dialog-actions">
-          <button type="button" class="wa-plain" @click=${() => (this.open = false)}>Cancel</button>
-          <button
-            type="submit"
-            class=${this.danger ? 'wa-danger' : 'wa-brand'}
-            ?disabled=${this.busy || !this.isConfirmed}
-          >
-            ${this.busy ? 'Working…' : this.action}
-          </button>
-        </div>
-      </form>
-    </wa-dialog>`;
+  override fields() {
+    return html`<div class="stack">${this.message(this.form)}</div>
+      ${
+        this.typed === ''
+          ? nothing
+          : field(html`Type <strong>${this.typed}</strong> to confirm`, 'confirmation', { autofocus: true })
+      }`;
   }
 }
 
 customElements.define('confirm-dialog', ConfirmDialog);
+
+/** Asks in a dialog before a change that cannot be taken back, that hits many, or that needs to know more. */
+export const ask = (
+  host: LightElement,
+  question: Pick<ConfirmDialog, 'heading' | 'action' | 'message' | 'run'> &
+    Partial<Pick<ConfirmDialog, 'danger' | 'typed' | 'asksReason'>>,
+) => openDialog(host, ConfirmDialog, question);

@@ -4,8 +4,6 @@ import { LightElement } from './light-element.ts';
 
 /** Says while nothing live arrives, as when the gateway restarts. */
 class ConnectionState extends LightElement {
-  static override properties = { lost: { state: true } };
-
   lost = false;
 
   constructor() {

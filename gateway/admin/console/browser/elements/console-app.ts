@@ -1,7 +1,6 @@
 import './connection-state.ts';
 import './session-menu.ts';
 import './session-warning.ts';
-import './sign-in-dialog.ts';
 import './sign-in.ts';
 import { html, nothing } from 'lit';
 import { hasLinkCode, takeLinkCode } from '../link-code.ts';
@@ -12,108 +11,48 @@ import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { failureText, loadFailure, loading } from './page-state.ts';
 
-/** Pages by their paths. An `id` in a path becomes the attribute `item` of the page's element. */
-const routes: { path: RegExp; element: string; title: string; load: () => Promise<unknown> }[] = [
-  { path: /^\/console$/, element: 'page-now', title: 'Now', load: () => import('../pages/now.ts') },
-  {
-    path: /^\/console\/customers$/,
-    element: 'page-customers',
-    title: 'Customers',
-    load: () => import('../pages/customers.ts'),
-  },
-  {
-    path: /^\/console\/customers\/(?<id>[^/]+)$/,
-    element: 'page-customer',
-    title: 'Customer',
-    load: () => import('../pages/customer.ts'),
-  },
-  { path: /^\/console\/keys$/, element: 'page-keys', title: 'Keys', load: () => import('../pages/keys.ts') },
-  {
-    path: /^\/console\/keys\/(?<id>[^/]+)$/,
-    element: 'page-key',
-    title: 'Key',
-    load: () => import('../pages/key.ts'),
-  },
-  {
-    path: /^\/console\/usage$/,
-    element: 'page-usage',
-    title: 'Usage',
-    load: () => import('../pages/usage.ts'),
-  },
-  {
-    path: /^\/console\/plans$/,
-    element: 'page-plans',
-    title: 'Plans',
-    load: () => import('../pages/plans.ts'),
-  },
-  {
-    path: /^\/console\/plans\/(?<id>[^/]+)$/,
-    element: 'page-plan',
-    title: 'Plan',
-    load: () => import('../pages/plan.ts'),
-  },
-  { path: /^\/console\/bans$/, element: 'page-bans', title: 'Bans', load: () => import('../pages/bans.ts') },
-  {
-    path: /^\/console\/addresses$/,
-    element: 'page-addresses',
-    title: 'Addresses',
-    load: () => import('../pages/addresses.ts'),
-  },
-  {
-    path: /^\/console\/webhooks(?:\/(?<id>[^/]+))?$/,
-    element: 'page-webhooks',
-    title: 'Webhooks',
-    load: () => import('../pages/webhooks.ts'),
-  },
-  {
-    path: /^\/console\/audit$/,
-    element: 'page-audit',
-    title: 'Audit',
-    load: () => import('../pages/audit.ts'),
-  },
-  {
-    path: /^\/console\/documents\/(?<id>[^/]+)$/,
-    element: 'page-document',
-    title: 'Document',
-    load: () => import('../pages/document.ts'),
-  },
-  {
-    path: /^\/console\/settings$/,
-    element: 'page-settings',
-    title: 'Settings',
-    load: () => import('../pages/settings.ts'),
-  },
-  {
-    path: /^\/console\/sessions$/,
-    element: 'page-sessions',
-    title: 'Sessions',
-    load: () => import('../pages/sessions.ts'),
-  },
+/**
+ * Pages by their paths below `/console`, with their titles. A path is the name of the page's element after `page-`, and of
+ * its file, or else both follow it. What stands for `:id` becomes the attribute `item` of the element.
+ */
+const pages: readonly (readonly [path: string, title: string, name?: string])[] = [
+  ['', 'Now', 'now'],
+  ['/customers', 'Customers'],
+  ['/customers/:id', 'Customer', 'customer'],
+  ['/keys', 'Keys'],
+  ['/keys/:id', 'Key', 'key'],
+  ['/usage', 'Usage'],
+  ['/plans', 'Plans'],
+  ['/plans/:id', 'Plan', 'plan'],
+  ['/bans', 'Bans'],
+  ['/addresses', 'Addresses'],
+  ['/webhooks', 'Webhooks'],
+  ['/webhooks/:id', 'Webhooks', 'webhooks'],
+  ['/audit', 'Audit'],
+  ['/documents/:id', 'Document', 'document'],
+  ['/settings', 'Settings'],
+  ['/sessions', 'Sessions'],
 ];
 
-const navigation = [
-  ['/console', 'Now'],
-  ['/console/customers', 'Customers'],
-  ['/console/keys', 'Keys'],
-  ['/console/usage', 'Usage'],
-  ['/console/plans', 'Plans'],
-  ['/console/bans', 'Bans'],
-  ['/console/addresses', 'Addresses'],
-  ['/console/webhooks', 'Webhooks'],
-  ['/console/audit', 'Audit'],
-  ['/console/settings', 'Settings'],
-];
+/** The navigation has each list, but for that of the sessions, which the menu has. */
+const navigation = pages
+  .filter(([path]) => !path.endsWith('/:id') && path !== '/sessions')
+  .map(([path, title]) => [`/console${path}`, title] as const);
+
+const routes = pages.map(([path, title, name = path.slice(1)]) => ({
+  path: new RegExp(`^/console${path.replace(':id', '(?<id>[^/]+)')}$`),
+  title,
+  name,
+}));
 
 /** The frame of all pages: navigation, session, and the page of the current path. */
 class ConsoleApp extends LightElement {
-  static override properties = { state: { state: true }, page: { state: true } };
-
   state: 'loading' | 'signed out' | 'signed in' | { error: unknown } = 'loading';
   page: unknown = loading();
   /** Code of the link that the console was opened with. */
   code: string | undefined;
   /** Path of the page that is shown. */
-  shownPath = '';
+  #shownPath = '';
 
   override connectedCallback() {
     super.connectedCallback();
@@ -160,23 +99,23 @@ class ConsoleApp extends LightElement {
   /** Shows the page of the current path. A page that is shown already follows the query itself. */
   async showPage() {
     const { path } = router.location;
-    if (this.state !== 'signed in' || path === this.shownPath) return;
-    const isFirst = this.shownPath === '';
-    this.shownPath = path;
+    if (this.state !== 'signed in' || path === this.#shownPath) return;
+    const isFirst = this.#shownPath === '';
+    this.#shownPath = path;
     const route = routes.find((route) => route.path.test(path));
     if (route === undefined) {
       this.page = notFound();
       return this.announce('Not found', isFirst);
     }
     try {
-      await route.load();
+      await import(`../pages/${route.name}.ts`);
     } catch (error) {
       this.page = loadFailure(error, () => location.reload());
       return;
     }
     // Another page may have been asked for meanwhile.
     if (router.location.path !== path) return;
-    const element = document.createElement(route.element);
+    const element = document.createElement(`page-${route.name}`);
     const id = route.path.exec(path)?.groups?.['id'];
     if (id !== undefined) element.setAttribute('item', decodeURIComponent(id));
     this.page = element;
@@ -211,7 +150,7 @@ class ConsoleApp extends LightElement {
         <nav aria-label="Console">
           <ul>
             ${navigation.map(
-              ([href = '', label]) =>
+              ([href, label]) =>
                 html`<li>
                   <a href=${href} aria-current=${isCurrent(href, path) ? 'page' : nothing}>${label}</a>
                 </li>`,

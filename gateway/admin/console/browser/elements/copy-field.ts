@@ -5,7 +5,7 @@ const confirmedMs = 2000;
 
 /** A text to copy, such as a new API key. */
 export class CopyField extends LightElement {
-  static override properties = { text: {}, label: {}, copied: { state: true } };
+  static override properties = { text: {}, label: {} };
 
   text = '';
   label = '';

@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
-import { formatNumber, formatRelative } from '../format.ts';
+import { formatRelative } from '../format.ts';
+import { keyLink } from '../key.ts';
 import type { Delivery } from '../responses.ts';
-import { url } from '../url.ts';
-import { numeric, table } from './table.ts';
+import { count, listTable } from './table.ts';
 
 /** The last attempts to deliver events to an address; nothing without an address. */
 export const deliveryTable = (deliveries: readonly Delivery[], address: string | undefined) =>
@@ -12,24 +12,24 @@ export const deliveryTable = (deliveries: readonly Delivery[], address: string |
         ${
           deliveries.length === 0
             ? html`<p class="quiet">Nothing was sent yet.</p>`
-            : table({
-                label: 'Deliveries',
-                region: 'wide',
-                headings: ['When', 'Type', 'Customer', numeric('Attempt'), 'Outcome', numeric('ms'), 'Event'],
-                rows: deliveries.map((delivery) => deliveryRow(delivery)),
-              })
+            : listTable(
+                'Deliveries',
+                deliveries,
+                [
+                  ['When', ({ at }) => formatRelative(at)],
+                  ['Type', ({ type }) => type],
+                  ['Customer', ({ customerId: id }) => (id === null ? '–' : keyLink({ id, name: '' }))],
+                  count('Attempt', ({ attempt }) => attempt),
+                  [
+                    'Outcome',
+                    ({ outcome, error, status }) =>
+                      html`<span class=${outcome === 'delivered' ? '' : 'failure-text'}
+                        >${outcome}: ${error ?? `status ${status}`}</span
+                      >`,
+                  ],
+                  count('ms', ({ ms }) => ms),
+                  ['Event', ({ eventId }) => html`<code>${eventId}</code>`],
+                ],
+                { headed: false },
+              )
         }`;
-
-function deliveryRow({ at, type, customerId, attempt, outcome, status, error, ms, eventId }: Delivery) {
-  return html`<tr>
-    <td>${formatRelative(at)}</td>
-    <td>${type}</td>
-    <td>
-      ${customerId === null ? '–' : html`<a href=${url`/console/customers/${customerId}`}>${customerId}</a>`}
-    </td>
-    <td class="number">${formatNumber(attempt)}</td>
-    <td class=${outcome === 'delivered' ? '' : 'failure-text'}>${outcome}: ${error ?? `status ${status}`}</td>
-    <td class="number">${formatNumber(ms)}</td>
-    <td><code>${eventId}</code></td>
-  </tr>`;
-}

@@ -1,87 +1,81 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatTime } from '../format.ts';
-import { fetchPlanNames } from '../key-search.ts';
 import { apiPath, keyTitle } from '../key.ts';
+import { fetchPlanNames } from '../plan-names.ts';
 import { limitsText } from '../plan-text.ts';
-import { Refresher } from '../refresher.ts';
 import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
-import { ActingElement } from './acting-element.ts';
+import { url } from '../url.ts';
 import { KeyHistory } from './key-history.ts';
-import { notify } from './notice.ts';
+import { tell } from './notice.ts';
 import { failureText } from './page-state.ts';
-
-/** While the page is visible, its subject is read again this long after the last time. */
-const refreshMs = 2000;
-const failedMs = 5000;
+import { PolledElement } from './polled-element.ts';
 
 /** The page of one key or customer, which is read again and again, and changed. */
-export class DetailPage<Detail extends KeyDetail | CustomerDetail> extends ActingElement {
-  static override properties = { item: {}, detail: { state: true }, plans: { state: true } };
+export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> extends PolledElement<Detail> {
+  static override properties = { item: {} };
 
   /** Id of the key or customer. */
   item = '';
-  detail: Detail | undefined;
   plans: string[] = [];
   /** Changes made on this page. */
-  changes = 0;
-  refresher = new Refresher(
-    this,
-    () => this.read(),
-    () => (this.refresher.failure === undefined ? refreshMs : failedMs),
-  );
+  #changes = 0;
 
   constructor() {
     super();
     void fetchPlanNames().then((plans) => (this.plans = plans));
   }
 
+  /** Title of the page while nothing was read, and of the list that it belongs to. */
+  abstract readonly titles: readonly [one: string, all: string];
+
   get path() {
     return apiPath(this.item);
   }
 
+  override get pauseMs() {
+    return this.refresher.failure === undefined ? 2000 : 5000;
+  }
+
   /** Reads the subject. What a change has overtaken is dropped. */
   async read() {
-    const { changes } = this;
+    const changes = this.#changes;
     const detail = await api.get<Detail>(this.path);
-    if (changes !== this.changes) return;
-    this.detail = detail;
+    if (changes !== this.#changes) return undefined;
     document.title = document.title.replace(/^.*? – /, `${keyTitle(detail)} – `);
+    return detail;
   }
 
   /** @param detail after a change */
   changed(detail: Detail) {
-    this.changes += 1;
-    this.detail = detail;
+    this.#changes += 1;
+    this.content = detail;
     this.failure = undefined;
     const history = this.querySelector('key-history');
-    if (history instanceof KeyHistory) void history.load();
+    if (history instanceof KeyHistory) history.reload();
   }
 
   onChanged({ detail }: CustomEvent<Detail>) {
     this.changed(detail);
   }
 
-  /** Makes a change from a dialog, which shows why it failed. */
-  async apply(change: () => Promise<Changed<Detail>>, done: string) {
-    const detail = await change();
-    this.changed(detail);
-    notify(done, detail.warnings);
+  async apply(change: Promise<Changed<Detail>>, done: string) {
+    this.changed(await tell(change, done));
   }
 
   /** Makes a change, and shows on the page why it failed. */
   async make(change: () => Promise<Changed<Detail>>, done: string) {
-    await this.act(() => this.apply(change, done));
+    await this.act(() => this.apply(change(), done));
   }
 
   resetDay() {
-    const title = this.detail === undefined ? '' : ` of ${keyTitle(this.detail)}`;
+    const title = this.content === undefined ? '' : ` of ${keyTitle(this.content)}`;
     return this.make(() => api.delete(`${this.path}/day`), `The day${title} counts from 0 again`);
   }
 
   endTemporary() {
     return this.make(
-      () => api.patch(this.path, { rev: this.detail?.rev, temporary: null }),
+      () => api.patch(this.path, { rev: this.content?.rev, temporary: null }),
       'The temporary limits have ended',
     );
   }
@@ -106,21 +100,23 @@ export class DetailPage<Detail extends KeyDetail | CustomerDetail> extends Actin
     </p>`;
   }
 
-  renderStale() {
-    const { failure } = this.refresher;
-    return failure === undefined
-      ? nothing
-      : html`<p class="failure-text" role="alert">Not up to date: ${failureText(failure)}</p>`;
+  override render() {
+    const { content, refresher, titles } = this;
+    const [one, all] = titles;
+    const list = url`/console/${all.toLowerCase()}`;
+    if (content === undefined) {
+      if (refresher.failure === undefined) return refresher.placeholder();
+      return html`<h1>${one}</h1>
+        ${refresher.placeholder()}
+        <p><a href=${list}>All ${all.toLowerCase()}</a></p>`;
+    }
+    return html`<p><a href=${list}>${all}</a></p>
+      <h1>${keyTitle(content)}</h1>
+      ${
+        refresher.failure === undefined
+          ? nothing
+          : html`<p class="failure-text" role="alert">Not up to date: ${failureText(refresher.failure)}</p>`
+      }
+      ${this.view(content)}`;
   }
 }
-
-export const factList = (facts: readonly [name: string, value: unknown][]) =>
-  html`<dl class="key-facts">
-    ${facts.map(
-      ([name, value]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${value}</dd>
-        </div>`,
-    )}
-  </dl>`;

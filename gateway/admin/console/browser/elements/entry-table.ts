@@ -1,33 +1,37 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatTime } from '../format.ts';
-import { keyPath } from '../key.ts';
+import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 import { url } from '../url.ts';
-import { table } from './table.ts';
+import { listTable } from './table.ts';
 
 /**
  * Entries of the audit log, in their order.
  * @param ofOne whether all are of one target, which the page names
  */
 export function entryTable(label: string, entries: readonly AuditEntry[], ofOne = false) {
-  return table({
+  return listTable<AuditEntry>(
     label,
-    region: 'wide',
-    headings: ['When', 'Who', 'What', ...(ofOne ? [] : ['Target']), 'Change'],
-    rows: entries.map(
-      ({ at, who, action, target, targetName, targetHint, reason, ...entry }) =>
-        html`<tr>
-          <td>${at === '' ? 'unknown' : formatTime(at)}</td>
-          <td><a href=${url`/console/audit?who=${who}`}>${who}</a></td>
-          <td>${action}</td>
-          ${ofOne ? nothing : html`<td>${targetLink(action, target, targetName)} ${targetHint === null ? nothing : html`<code>${targetHint}</code>`}</td>`}
-          <td>
-            ${changeList(entry)}
-            ${reason === undefined ? nothing : html`<span class="quiet">Reason: ${reason}</span>`}
-          </td>
-        </tr>`,
-    ),
-  });
+    entries,
+    [
+      ['When', ({ at }) => (at === '' ? 'unknown' : formatTime(at))],
+      ['Who', ({ who }) => html`<a href=${url`/console/audit?who=${who}`}>${who}</a>`],
+      ['What', ({ action }) => action],
+      !ofOne && [
+        'Target',
+        ({ action, target, targetName, targetHint }) =>
+          html`${targetLink(action, target, targetName)}
+          ${targetHint === null ? nothing : html`<code>${targetHint}</code>`}`,
+      ],
+      [
+        'Change',
+        (entry) =>
+          html`${changeList(entry)}
+          ${entry.reason === undefined ? nothing : html`<span class="quiet">Reason: ${entry.reason}</span>`}`,
+      ],
+    ],
+    { headed: false },
+  );
 }
 
 function targetLink(action: string, target: string, name: string | null) {
@@ -37,7 +41,7 @@ function targetLink(action: string, target: string, name: string | null) {
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
     return html`<a href="/console/settings">${target}</a>`;
   if (action.startsWith('addresses.')) return html`<a href="/console/addresses">${target}</a>`;
-  if (action.startsWith('plans.')) return html`<a href=${url`/console/plans/${target}`}>${target}</a>`;
+  if (action.startsWith('plans.')) return planLink(target);
   return target;
 }
 

@@ -1,18 +1,20 @@
 import './copy-field.ts';
-import './issue-dialog.ts';
 import { html } from 'lit';
 import { plural } from '../format.ts';
 import { sampleUrl } from '../product.ts';
 import { session } from '../session.ts';
-import { showDialog } from './dialog-element.ts';
+import { openDialog } from './dialog-element.ts';
+import { IssueDialog } from './issue-dialog.ts';
 import { LightElement } from './light-element.ts';
 
 /** What to do with a gateway that nobody has used yet, in place of charts without anything in them. */
 class FirstUse extends LightElement {
-  static override properties = { keys: { attribute: false } };
-
   /** Number of keys. */
   keys = 0;
+  /** What the dialog of a new key closes with: the key is shown once, whoever sends the first request. */
+  host: LightElement | undefined;
+  /** Called when a key was issued. */
+  done = () => {};
 
   override render() {
     return html`<div class="panel first-use">
@@ -28,13 +30,16 @@ class FirstUse extends LightElement {
         </li>
         <li><p>The charts appear here within a second.</p></li>
       </ol>
-      <issue-dialog></issue-dialog>
     </div>`;
   }
 
   keyStep() {
     const button = session.isOperator
-      ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
+      ? html`<button
+          type="button"
+          class="wa-brand"
+          @click=${() => openDialog(this.host ?? this, IssueDialog, { done: this.done })}
+        >
           Issue a key
         </button>`
       : html`<p>An operator can issue a key.</p>`;

@@ -8,9 +8,9 @@ import {
   formatTime,
   plural,
 } from '../format.ts';
-import { keyPath } from '../key.ts';
+import { keyLink } from '../key.ts';
 import type { LiveState } from '../responses.ts';
-import { numeric, table } from './table.ts';
+import { count, listTable, numeric, table } from './table.ts';
 
 type Gateway = LiveState['gateways'][number];
 
@@ -108,23 +108,23 @@ function localModeText(localMode: { from: string; to: string | null } | null) {
 }
 
 export const upstreamTable = ({ upstreams }: LiveState) =>
-  table({
-    label: 'Upstreams',
-    headings: ['Upstream', 'Service', 'State', 'As gateway processes see it'],
-    rows: upstreams.map(
-      ({ upstream, service, state, seenAs }) =>
-        html`<tr>
-          <th scope="row">${upstream}</th>
-          <td>${service ?? '–'}</td>
-          <td>${stateTag(state)}</td>
-          <td>
-            ${Object.entries(seenAs)
-              .map(([seen, count]) => `${count} ${states[seen]?.[1] ?? seen}`)
-              .join(', ')}
-          </td>
-        </tr>`,
-    ),
-  });
+  listTable(
+    'Upstreams',
+    upstreams,
+    [
+      ['Upstream', ({ upstream }) => upstream],
+      ['Service', ({ service }) => service ?? '–'],
+      ['State', ({ state }) => stateTag(state)],
+      [
+        'As gateway processes see it',
+        ({ seenAs }) =>
+          Object.entries(seenAs)
+            .map(([seen, count]) => `${count} ${states[seen]?.[1] ?? seen}`)
+            .join(', '),
+      ],
+    ],
+    { region: '' },
+  );
 
 export function busiestTable({ busiestKeys }: LiveState) {
   if (busiestKeys === null) {
@@ -135,20 +135,13 @@ export function busiestTable({ busiestKeys }: LiveState) {
   if (busiestKeys.length === 0) {
     return html`<p class="quiet">No API key had requests in the last minute.</p>`;
   }
-  return table({
-    label: 'Busiest keys',
-    headings: ['Customer', 'Plan', numeric('Requests in the last minute'), numeric('Refused'), 'State'],
-    rows: busiestKeys.map(
-      ({ id, name, plan, state, requests, refused }) =>
-        html`<tr>
-          <th scope="row"><a href=${keyPath(id)}>${name}</a></th>
-          <td>${plan}</td>
-          <td class="number">${formatNumber(requests)}</td>
-          <td class="number">
-            ${refused === 0 ? '–' : `${formatNumber(refused)} (${formatShare(refused / requests)})`}
-          </td>
-          <td><span class="tag ${state === 'valid' ? 'good' : 'bad'}">${state}</span></td>
-        </tr>`,
+  return listTable('Busiest keys', busiestKeys, [
+    ['Customer', keyLink],
+    ['Plan', ({ plan }) => plan],
+    count('Requests in the last minute', ({ requests }) => requests),
+    count('Refused', ({ refused, requests }) =>
+      refused === 0 ? null : `${formatNumber(refused)} (${formatShare(refused / requests)})`,
     ),
-  });
+    ['State', ({ state }) => html`<span class="tag ${state === 'valid' ? 'good' : 'bad'}">${state}</span>`],
+  ]);
 }

@@ -1,20 +1,21 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
-import { formText } from '../form-text.ts';
+import { formTexts, type FormTexts } from '../form-text.ts';
 import { formLimits, limitFields } from '../limit-fields.ts';
 import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
-import { formScopes, scopesField } from '../scopes-field.ts';
+import { choice, field } from './fields.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
+import { expiryDateField, scopesField, scopesIn } from './scopes-field.ts';
 
 /** Issues a key. */
 export class IssueDialog extends NewKeyDialog {
-  static override properties = { plans: { state: true }, plan: { state: true } };
-
+  override heading = 'Issue a key';
+  override action = 'Issue the key';
   plans: KeyPlan[] = [];
   plan = 'free';
 
-  override show() {
-    super.show();
+  override connectedCallback() {
+    super.connectedCallback();
     void this.loadPlans();
   }
 
@@ -26,67 +27,50 @@ export class IssueDialog extends NewKeyDialog {
     }
   }
 
-  override get heading() {
-    return 'Issue a key';
+  override input(event: Event) {
+    this.plan = formTexts(event)('plan') || this.plan;
   }
 
-  override get action() {
-    return 'Issue the key';
-  }
-
-  override create(form: FormData) {
+  override create(form: FormTexts) {
     return api.post<IssuedKey>('/api/keys', {
-      name: formText(form, 'name'),
-      plan: formText(form, 'plan'),
-      expiresAt: formText(form, 'expires') || null,
-      scopes: formScopes(form),
+      name: form('name'),
+      plan: form('plan'),
+      expiresAt: form('expires') || null,
+      scopes: scopesIn(form('scopes')),
       ...formLimits(form),
     });
   }
 
   override fields() {
-    const chosen = this.plans.find(({ name }) => name === this.plan);
+    const { plan, plans } = this;
+    const chosen = plans.find(({ name }) => name === plan);
     const needsLimits = chosen?.needsOwnLimits === true;
-    return html`<label>Name of the customer <input name="name" required maxlength="100" autofocus /></label>
-      <label
-        >Plan
-        <select
-          name="plan"
-          required
-          @change=${({ target }: Event) => {
-            if (target instanceof HTMLSelectElement) this.plan = target.value;
-          }}
-        >
-          ${
-            this.plans.length === 0
-              ? html`<option value="">${this.failure === undefined ? 'Loading…' : 'Not loaded'}</option>`
-              : this.plans.map(
-                  ({ name }) => html`<option value=${name} ?selected=${name === this.plan}>${name}</option>`,
-                )
-          }
-        </select></label
-      >
+    return html`${field('Name of the customer', 'name', { required: true, autofocus: true })}
+      ${
+        plans.length === 0
+          ? choice('Plan', 'plan', [['', this.failure === undefined ? 'Loading…' : 'Not loaded']], {
+              required: true,
+            })
+          : choice('Plan', 'plan', named(plans), { value: plan, required: true })
+      }
       <div class="fields">
         ${limitFields({
           label: 'Own limit',
           required: needsLimits,
-          placeholder: (name) => likePlan(chosen?.[name]),
+          placeholder: (name) => (chosen === undefined ? '' : `${chosen[name] ?? 'no limit'}, as its plan`),
         })}
-        <label>Expires at the beginning of (UTC) <input name="expires" type="date" /></label>
-        ${scopesField(null)}
+        ${expiryDateField()} ${scopesField()}
       </div>
       <p class="quiet">
         ${
           needsLimits
-            ? `Keys on ${this.plan} need limits of their own.`
+            ? `Keys on ${plan} need limits of their own.`
             : 'Empty limits are those of the plan. Without a date the key does not expire, and without scopes it may call all operations.'
         }
       </p>`;
   }
 }
 
-/** @param limit of the plan */
-const likePlan = (limit: number | null | undefined) =>
-  limit === null || limit === undefined ? '' : `${limit}, as its plan`;
+const named = (plans: readonly KeyPlan[]) => plans.map(({ name }) => [name, name] as const);
 
 customElements.define('issue-dialog', IssueDialog);

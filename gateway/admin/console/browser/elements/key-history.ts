@@ -1,73 +1,79 @@
 import './time-chart.ts';
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import { api } from '../api.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { apiPath } from '../key.ts';
-import { Refresher } from '../refresher.ts';
 import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
 import { url } from '../url.ts';
 import { entryMarks } from './chart-marks.ts';
 import { entryTable } from './entry-table.ts';
-import { LightElement } from './light-element.ts';
-import { numeric, table } from './table.ts';
+import { PolledElement } from './polled-element.ts';
+import { count, listTable } from './table.ts';
 
 const auditEntries = 10;
-const refreshMs = 10_000;
+
+interface History {
+  days: DayUsage[];
+  refusals: Refusals[];
+  entries: AuditEntry[];
+}
 
 /** What a key has done: its last 30 days, its last refusals, and the changes that operators have made. */
-export class KeyHistory extends LightElement {
-  static override properties = {
-    item: {},
-    days: { state: true },
-    refusals: { state: true },
-    entries: { state: true },
-  };
+export class KeyHistory extends PolledElement<History> {
+  static override properties = { item: {} };
 
   /** Id of the key, whose customer's days these are, or of the customer. */
   item = '';
-  days: DayUsage[] | undefined;
-  refusals: Refusals[] | undefined;
-  entries: AuditEntry[] | undefined;
-  refresher = new Refresher(
-    this,
-    () => this.read(),
-    () => refreshMs,
-  );
 
-  /** Reads again, as after a change. */
-  async load() {
-    await this.refresher.now();
+  override get pauseMs() {
+    return 10_000;
   }
 
   async read() {
-    const key = this.item;
-    const [usage, refusals, audit] = await Promise.all([
-      api.get<Page<DayUsage>>(`${apiPath(key)}/usage?days=30`),
-      api.get<Page<Refusals>>(`${apiPath(key)}/refusals`),
-      api.get<Page<AuditEntry>>(url`/api/audit?target=${key}&limit=${auditEntries}`),
+    const path = apiPath(this.item);
+    const [{ items: days }, { items: refusals }, { items: entries }] = await Promise.all([
+      api.get<Page<DayUsage>>(`${path}/usage?days=30`),
+      api.get<Page<Refusals>>(`${path}/refusals`),
+      api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=${auditEntries}`),
     ]);
-    this.days = usage.items;
-    this.refusals = refusals.items;
-    this.entries = audit.items;
+    return { days, refusals, entries };
   }
 
   override render() {
     if (this.refresher.failure !== undefined) return this.refresher.placeholder();
-    const { days, refusals, entries } = this;
-    if (days === undefined || refusals === undefined || entries === undefined) return nothing;
-    return html`
-      <h2>Last 30 days</h2>
+    return this.content === undefined ? html`` : super.render();
+  }
+
+  view({ days, refusals, entries }: History) {
+    return html`<h2>Last 30 days</h2>
       ${renderDays(days, entries)}
       <h2>Last refusals</h2>
-      ${renderRefusals(refusals)}
+      ${
+        refusals.length === 0
+          ? html`<p class="quiet">None in the last seven days.</p>`
+          : listTable(
+              'Last refusals',
+              refusals,
+              [
+                ['From', ({ from }) => formatTime(from)],
+                ['To', ({ to }) => formatTime(to)],
+                count('Refused', ({ refused }) => refused),
+                ['Reason', ({ reason }) => (reason === 'ban' ? 'banned' : `${reason} limit`)],
+              ],
+              { headed: false },
+            )
+      }
       <h2>Changes</h2>
-      ${renderEntries(entries)}
+      ${
+        entries.length === 0
+          ? html`<p class="quiet">None that the audit log still has.</p>`
+          : entryTable('Changes', entries, true)
+      }
       <p>
         <a href=${url`/console/audit?target=${this.item}`}
           >All changes of this ${this.item.startsWith('cus_') ? 'customer' : 'key'}</a
         >
-      </p>
-    `;
+      </p>`;
   }
 }
 
@@ -111,30 +117,6 @@ function describePlans(days: DayUsage[]) {
   const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
   if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
   return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
-}
-
-function renderRefusals(refusals: Refusals[]) {
-  if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
-  return table({
-    label: 'Last refusals',
-    region: 'wide',
-    headings: ['From', 'To', numeric('Refused'), 'Reason'],
-    rows: refusals.map(
-      ({ from, to, refused, reason }) =>
-        html`<tr>
-          <td>${formatTime(from)}</td>
-          <td>${formatTime(to)}</td>
-          <td class="number">${formatNumber(refused)}</td>
-          <td>${reason === 'ban' ? 'banned' : `${reason} limit`}</td>
-        </tr>`,
-    ),
-  });
-}
-
-/** @param entries newest first */
-function renderEntries(entries: AuditEntry[]) {
-  if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
-  return entryTable('Changes', entries, true);
 }
 
 customElements.define('key-history', KeyHistory);

@@ -5,6 +5,7 @@ import { formatNumber } from '../format.ts';
 import { apiPath, describeNext } from '../key.ts';
 import { limitFields, limitTexts, typedLimits, withoutNulls, type LimitTexts } from '../limit-fields.ts';
 import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../responses.ts';
+import { choice, field } from './fields.ts';
 import { LimitsForm } from './limits-form.ts';
 import { pastOfKeyText, shorterWindows } from './plan-effect-text.ts';
 
@@ -19,17 +20,9 @@ type Values = LimitTexts & {
 
 /** Plan and own limits of a customer, or of a key of one. Dispatches `changed` with it as it is then. */
 export class KeyLimitsForm extends LimitsForm<Subject, Values, KeyEffect> {
-  static override properties = { plans: { attribute: false } };
-
-  override readonly labels = { save: 'Save limits', try: 'Only try these limits' };
+  override readonly saveLabel = 'Save limits';
+  override readonly tryLabel = 'Only try these limits';
   plans: string[] = [];
-
-  async edit(field: 'plan' | WindowName) {
-    await this.updateComplete;
-    const input = this.querySelector(`[name="${field}"]`);
-    if (input instanceof HTMLElement) input.focus();
-    if (input instanceof HTMLInputElement) input.select();
-  }
 
   valuesOf({ plan, own }: Subject) {
     return { plan, until: '', ...limitTexts(own) };
@@ -51,35 +44,29 @@ export class KeyLimitsForm extends LimitsForm<Subject, Values, KeyEffect> {
     return ['The trial runs: requests are counted, and none is refused for it', key] as const;
   }
 
-  get canSave() {
-    return this.typed !== undefined;
-  }
-
   get canTry() {
     return this.typed !== undefined && Object.keys(withoutNulls(typedLimits(this.typed))).length > 0;
   }
 
-  fields(key: Subject, values: Values) {
+  limitFields(key: Subject, values: Values) {
     const { plan } = values;
-    return html`<label
-        >Plan
-        <select name="plan">
-          ${withPlan(this.plans, plan).map(
-            (name) => html`<option value=${name} .selected=${name === plan}>${name}</option>`,
-          )}
-        </select></label
-      >
-      ${limitFields({
-        label: 'Own limit',
-        required: false,
-        values,
-        placeholder: (name) => likePlan(key, plan, name),
-      })}
-      <label
-        >Until (your time zone)
-        <input name="until" type="datetime-local" .value=${values.until} />
-        <small>Empty for good. The limits that you change end then by themselves.</small>
-      </label>`;
+    return html`${choice(
+      'Plan',
+      'plan',
+      this.plans.map((name) => [name, name] as const),
+      { value: plan },
+    )}
+    ${limitFields({
+      label: 'Own limit',
+      required: false,
+      values,
+      placeholder: (name) => likePlan(key, plan, name),
+    })}
+    ${field('Until (your time zone)', 'until', {
+      type: 'datetime-local',
+      value: values.until,
+      hint: html`<small>Empty for good. The limits that you change end then by themselves.</small>`,
+    })}`;
   }
 
   effectView() {
@@ -110,9 +97,6 @@ function bodyOf({ own }: Subject, { plan, until, ...texts }: Values) {
   const changed = byWindow((name) => (limits[name] === (own[name] ?? null) ? undefined : limits[name]));
   return { plan, temporary: { ...changed, until: new Date(until).toISOString() } };
 }
-
-/** @param plan of the key, which may have been removed */
-const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plans : [plan, ...plans]);
 
 function renderEffect({ before, after, past, doubts }: KeyEffect) {
   return html`

@@ -1,16 +1,18 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
-import { fetchPlanNames } from '../key-search.ts';
+import { withField } from '../form-text.ts';
 import { keyPath } from '../key.ts';
 import { pastedKey } from '../pasted-key.ts';
+import { fetchPlanNames } from '../plan-names.ts';
 import { router } from '../router.ts';
 import { ActingElement } from './acting-element.ts';
+import { checkbox, choice } from './fields.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Time without a key press after which the text is searched for. */
 const typingMs = 300;
 
-const states = [
+const states: [state: string, label: string][] = [
   ['', 'Any state'],
   ['valid', 'Valid'],
   ['banned', 'Banned'],
@@ -18,7 +20,7 @@ const states = [
   ['revoked', 'Revoked'],
   ['unusable', 'Invalid record'],
 ];
-const expiries = [
+const expiries: [days: string, label: string][] = [
   ['', 'Any expiry'],
   ['7', 'Within 7 days'],
   ['30', 'Within 30 days'],
@@ -30,27 +32,27 @@ const expiries = [
  * out of the field at once, looked up in the body of a request, and leads to its customer.
  */
 class KeySearchBox extends ActingElement {
-  static override properties = {
-    plans: { state: true },
-  };
-
   plans: string[] = [];
-  typing: ReturnType<typeof setTimeout> | undefined;
+  #typing: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.whileConnected(() => router.subscribe(() => this.followAddress()));
-    this.whileConnected(() => () => clearTimeout(this.typing));
+    this.whileConnected(() => () => clearTimeout(this.#typing));
     void fetchPlanNames().then((plans) => (this.plans = plans));
   }
 
   /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */
   followAddress() {
-    const field = this.querySelector('input[type="search"]');
-    if (field instanceof HTMLInputElement && document.activeElement !== field) {
+    const { field } = this;
+    if (field !== null && document.activeElement !== field) {
       field.value = router.location.query.get('search') ?? '';
     }
     this.requestUpdate();
+  }
+
+  get field() {
+    return this.querySelector<HTMLInputElement>('input[type="search"]');
   }
 
   paste(event: ClipboardEvent) {
@@ -60,26 +62,19 @@ class KeySearchBox extends ActingElement {
     void this.find(key);
   }
 
-  input(event: InputEvent) {
-    if (!(event.target instanceof HTMLInputElement)) return;
-    const { target } = event;
-    clearTimeout(this.typing);
+  input(text: string) {
+    clearTimeout(this.#typing);
     this.failure = undefined;
     // Typed by hand, dropped, or filled in by the browser.
-    const key = pastedKey(target.value);
-    if (key !== undefined) {
-      target.value = '';
-      void this.find(key);
-      return;
-    }
-    this.typing = setTimeout(() => this.search(target.value), typingMs);
+    const key = pastedKey(text);
+    if (key !== undefined) void this.find(key);
+    else this.#typing = setTimeout(() => this.search(text), typingMs);
   }
 
   submit(event: SubmitEvent) {
     event.preventDefault();
-    clearTimeout(this.typing);
-    const field = this.querySelector('input[type="search"]');
-    if (field instanceof HTMLInputElement) this.search(field.value);
+    clearTimeout(this.#typing);
+    this.search(this.field?.value ?? '');
   }
 
   search(text: string) {
@@ -88,8 +83,7 @@ class KeySearchBox extends ActingElement {
 
   /** @param text with an API key */
   async find(text: string) {
-    const field = this.querySelector('input[type="search"]');
-    if (field instanceof HTMLInputElement) field.value = '';
+    if (this.field !== null) this.field.value = '';
     await this.act(async () => {
       const { id } = await api.post<{ id: string }>('/api/keys/find', { text });
       router.navigate(keyPath(id));
@@ -109,52 +103,30 @@ class KeySearchBox extends ActingElement {
             placeholder="Name, id, hint, or a whole API key"
             value=${query.get('search') ?? ''}
             @paste=${this.paste}
-            @input=${this.input}
+            @input=${withField((text) => this.input(text))}
           />
         </label>
-        ${this.renderSelect('Plan', 'plan', [['', 'Any plan'], ...this.plans.map((name) => [name, name])])}
-        ${this.renderSelect('State', 'state', states)} ${this.renderSelect('Expiry', 'expires', expiries)}
-        <label class="check"
-          ><input
-            type="checkbox"
-            .checked=${query.get('own') === 'true'}
-            @change=${({ target }: Event) =>
-              this.filter('own', target instanceof HTMLInputElement && target.checked ? 'true' : '')}
-          />
-          Own limits</label
-        >
+        ${select('Plan', 'plan', [['', 'Any plan'], ...this.plans.map((name) => [name, name] as const)])}
+        ${select('State', 'state', states)} ${select('Expiry', 'expires', expiries)}
+        ${checkbox('Own limits', undefined, {
+          checked: query.get('own') === 'true',
+          onInput: (isTicked) => filter('own', isTicked ? 'true' : ''),
+        })}
       </form>
       ${this.busy ? html`<p class="quiet" role="status">Looking up the pasted key…</p>` : nothing}
       ${inlineFailure(this.failure)}`;
   }
+}
 
-  /**
-   * @param name parameter of the address
-   * @param options value and text
-   */
-  renderSelect(label: string, name: string, options: string[][]) {
-    const chosen = router.location.query.get(name) ?? '';
-    const isKnown = options.some(([value]) => value === chosen);
-    return html`<label
-      >${label}
-      <select
-        @change=${({ target }: Event) => {
-          if (target instanceof HTMLSelectElement) this.filter(name, target.value);
-        }}
-      >
-        ${(isKnown ? options : [...options, [chosen, chosen]]).map(
-          ([value = '', text]) =>
-            html`<option value=${value} ?selected=${value === chosen} .selected=${value === chosen}>
-              ${text}
-            </option>`,
-        )}
-      </select></label
-    >`;
-  }
+/** @param name parameter of the address */
+const select = (label: string, name: string, options: Parameters<typeof choice>[2]) =>
+  choice(label, undefined, options, {
+    value: router.location.query.get(name) ?? '',
+    onChange: (value) => filter(name, value),
+  });
 
-  filter(name: string, value: string) {
-    router.setQuery({ [name]: value, after: undefined }, { replace: false });
-  }
+function filter(name: string, value: string) {
+  router.setQuery({ [name]: value, after: undefined }, { replace: false });
 }
 
 customElements.define('key-search-box', KeySearchBox);

@@ -1,73 +1,64 @@
 import { html, nothing } from 'lit';
 import { windows as allWindows, isWindowName, windowOf } from '../../../../limits/windows.ts';
 import { formatDuration, formatRelative, formatTime } from '../format.ts';
-import { stateTag, usedOf } from '../key.ts';
+import { planLink, stateTag, usedOf } from '../key.ts';
 import type { BanView, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
 
 /**
- * What the next request of a key gets, in words, and the actions that help if it is refused. Dispatches `help` with the
- * name of one.
+ * What the next request of a key gets, in words, and the actions that help if it is refused.
+ * @param help called with the name of one
  */
-class KeyStatus extends LightElement {
-  static override properties = { key: { attribute: false } };
-
-  key: KeyDetail | undefined;
-
-  override render() {
-    const { key } = this;
-    if (key === undefined) return nothing;
-    const { headline, detail, help = [] } = describe(key);
-    return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
-      <p>${stateTag(shownState(key))}</p>
-      <p class="headline">${headline}</p>
-      <p>${detail}</p>
-      ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
-      ${
-        help.length === 0 || !session.isOperator
-          ? nothing
-          : html`<p class="actions">
-              ${help.map(
-                ({ action, label }, index) =>
-                  html`<button
-                    type="button"
-                    class=${index === 0 ? 'wa-brand' : nothing}
-                    @click=${() => this.dispatchEvent(new CustomEvent('help', { detail: action }))}
-                  >
-                    ${label}
-                  </button>`,
-              )}
-            </p>`
-      }
-    </section>`;
-  }
+export function keyStatus(key: KeyDetail, help: (action: string) => void) {
+  const { headline, detail, actions = [] } = describe(key);
+  return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
+    <p>${stateTag(shownState(key))}</p>
+    <p class="headline">${headline}</p>
+    <p>${detail}</p>
+    ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
+    ${
+      actions.length === 0 || !session.isOperator
+        ? nothing
+        : html`<p class="actions">
+            ${actions.map(
+              ([action, label], index) =>
+                html`<button
+                  type="button"
+                  class=${index === 0 ? 'wa-brand' : nothing}
+                  @click=${() => help(action)}
+                >
+                  ${label}
+                </button>`,
+            )}
+          </p>`
+    }
+  </section>`;
 }
 
-function describe(key: KeyDetail): {
+interface Description {
   headline: unknown;
   detail: unknown;
-  help?: { action: string; label: string }[];
-} {
+  actions?: (readonly [action: string, label: string])[];
+}
+
+function describe(key: KeyDetail): Description {
   const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
-  if (next.served || windows === null) {
-    if (next.served) {
-      return {
-        headline: 'Its requests are served',
-        detail:
-          windows === null
-            ? nothing
-            : `${allWindows
-                .flatMap(({ name, current }) => {
-                  const window = windows[name];
-                  return window === undefined ? [] : [`${usedOf(window)} ${current}`];
-                })
-                .join(', ')}.`,
-      };
-    }
-    const help = next.reason === 'unusable' ? [{ action: 'revoke', label: 'Revoke it' }] : [];
-    return { headline: 'Its requests are refused', detail: sentence(next.why), help };
+  if (next.served) {
+    const used = allWindows.flatMap(({ name, current }) => {
+      const window = windows?.[name];
+      return window === undefined ? [] : [`${usedOf(window)} ${current}`];
+    });
+    return {
+      headline: 'Its requests are served',
+      detail: used.length === 0 ? nothing : `${used.join(', ')}.`,
+    };
+  }
+  if (windows === null) {
+    return {
+      headline: 'Its requests are refused',
+      detail: sentence(next.why),
+      actions: next.reason === 'unusable' ? [['revoke', 'Revoke it']] : [],
+    };
   }
   const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
   const window = isWindowName(next.reason) ? windows[next.reason] : undefined;
@@ -80,9 +71,9 @@ function describe(key: KeyDetail): {
           ? html`Requests are refused with 429 until ${formatTime(window.resetsAt, { dateStyle: 'time' })}.`
           : html`Requests are refused with 429 until ${formatTime(window.resetsAt)}, when the UTC ${name}
             ends.`,
-      help: [
-        { action: name, label: 'Raise its limit' },
-        ...(name === 'day' ? [{ action: 'reset-day', label: 'Set the day back' }] : []),
+      actions: [
+        [name, 'Raise its limit'],
+        ...(name === 'day' ? [['reset-day', 'Set the day back'] as const] : []),
       ],
     };
   }
@@ -91,13 +82,13 @@ function describe(key: KeyDetail): {
       return {
         headline: ban === null || ban.until === '' ? 'Banned' : `Banned for another ${left(ban.until)}`,
         detail: ban === null ? nothing : describeBan(ban),
-        help: [{ action: 'lift', label: 'Lift the ban' }],
+        actions: [['lift', 'Lift the ban']],
       };
     case 'expired':
       return {
         headline: 'Its requests are refused: the key has expired',
         detail: html`It expired ${expiresAt === null ? '' : formatRelative(expiresAt)}. Clients get 401.`,
-        help: [{ action: 'expires', label: 'Give it more time' }],
+        actions: [['expires', 'Give it more time']],
       };
     case 'revoked':
       return {
@@ -108,9 +99,9 @@ function describe(key: KeyDetail): {
     default:
       return {
         headline: 'Its requests are refused: no limit is known for it',
-        detail: html`The plan <a href=${url`/console/plans/${plan}`}>${plan}</a> has no valid limits in Redis,
-          and no gateway that runs knows any.`,
-        help: [{ action: 'plan', label: 'Move it to another plan' }],
+        detail: html`The plan ${planLink(plan)} has no valid limits in Redis, and no gateway that runs knows
+        any.`,
+        actions: [['plan', 'Move it to another plan']],
       };
   }
 }
@@ -128,5 +119,3 @@ function describeBan({ reason, since, until, who }: BanView) {
 }
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-
-customElements.define('key-status', KeyStatus);

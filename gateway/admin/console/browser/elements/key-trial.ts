@@ -2,28 +2,26 @@ import { html, nothing } from 'lit';
 import { fieldOf, windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
-import { apiPath } from '../key.ts';
+import { apiPath, planLink } from '../key.ts';
 import { limitsText } from '../plan-text.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Limits on trial of a customer, or of a key of one: what they would have refused so far. Dispatches `changed` with the key as it is then. */
 class KeyTrialPanel extends ActingElement {
-  static override properties = { key: { attribute: false } };
-
   key: Pick<KeyDetail, 'id' | 'plan' | 'trial'> | undefined;
 
-  async change(make: () => Promise<ChangedKey>, done: string) {
-    await this.act(async () => this.announce(done, await make()));
+  async make(change: () => Promise<ChangedKey>, done: string) {
+    await this.act(async () => this.announce(done, await change()));
   }
 
   override render() {
     const trial = this.key?.trial;
     if (this.key === undefined || trial === null || trial === undefined) return nothing;
     const { id, plan } = this.key;
+    const path = `${apiPath(id)}/trial`;
     const { from, since, requests } = trial;
     const refusals = windowNames.flatMap((name) => {
       const count = trial[fieldOf('refused', name)];
@@ -40,9 +38,7 @@ class KeyTrialPanel extends ActingElement {
         </p>
         ${
           from === 'plan'
-            ? html`<p class="quiet">
-                This is the trial of its plan <a href=${url`/console/plans/${plan}`}>${plan}</a>.
-              </p>`
+            ? html`<p class="quiet">This is the trial of its plan ${planLink(plan)}.</p>`
             : nothing
         }
         ${inlineFailure(this.failure)}
@@ -53,19 +49,14 @@ class KeyTrialPanel extends ActingElement {
                   type="button"
                   class="wa-brand"
                   ?disabled=${this.busy}
-                  @click=${() =>
-                    void this.change(
-                      () => api.post(`${apiPath(id)}/trial/apply`),
-                      'The limits on trial are enforced now',
-                    )}
+                  @click=${() => this.make(() => api.post(`${path}/apply`), 'The limits on trial are enforced now')}
                 >
                   Enforce them
                 </button>
                 <button
                   type="button"
                   ?disabled=${this.busy}
-                  @click=${() =>
-                    void this.change(() => api.delete(`${apiPath(id)}/trial`), 'The trial has ended')}
+                  @click=${() => this.make(() => api.delete(path), 'The trial has ended')}
                 >
                   End the trial
                 </button>

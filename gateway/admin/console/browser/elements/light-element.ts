@@ -1,18 +1,40 @@
 import { LitElement } from 'lit';
 
-/** An element without a shadow root: styles, labels and links work across the whole page. */
+/**
+ * An element without a shadow root: styles, labels and links work across the whole page. Its fields are its state: when one
+ * changes, it renders again. A private field (#name) is no state, and only one of `properties` has an attribute.
+ */
 export class LightElement extends LitElement {
+  #class: typeof LightElement;
+  /** Fields of lit itself; undefined when the others have become state. */
+  #ofLit: ReadonlySet<string> | undefined;
+
+  constructor() {
+    super();
+    this.#class = new.target;
+    // With the first controller, lit has all of its fields.
+    this.addController({});
+    this.#ofLit = new Set(Object.keys(this));
+  }
+
   override createRenderRoot() {
     return this;
   }
 
   override connectedCallback() {
-    // A class field hides the accessor of the reactive property of its name. Its value goes there instead.
-    const accessors: object = Object.getPrototypeOf(this);
-    for (const [name, value] of Object.entries(this)) {
-      if (name in accessors && Reflect.deleteProperty(this, name)) Reflect.set(this, name, value);
-    }
+    if (this.#ofLit !== undefined) this.#makeState(this.#ofLit);
     super.connectedCallback();
+  }
+
+  /** A field hides the accessor of the reactive property of its name. Its value goes there instead. */
+  #makeState(ofLit: ReadonlySet<string>) {
+    this.#ofLit = undefined;
+    for (const [name, value] of Object.entries(this)) {
+      if (ofLit.has(name)) continue;
+      if (!(name in this.#class.prototype)) this.#class.createProperty(name, { state: true });
+      Reflect.deleteProperty(this, name);
+      Reflect.set(this, name, value);
+    }
   }
 
   /** Begins something whenever the element is put into the page, and ends it when the element is taken out. */

@@ -1,11 +1,11 @@
-import { html, nothing, type PropertyDeclarations } from 'lit';
-import { ApiFailure } from '../api.ts';
+import { html, nothing } from 'lit';
+import { ApiFailure } from '../api-failure.ts';
+import type { FormTexts } from '../form-text.ts';
 import { keyTitle } from '../key.ts';
 import type { IssuedKey } from '../responses.ts';
 import { CopyField } from './copy-field.ts';
 import { DialogElement } from './dialog-element.ts';
-import { inlineFailure, warningList } from './page-state.ts';
-import { reasonField } from './reason-field.ts';
+import { warningList } from './page-state.ts';
 
 /** A browser asks before it closes a tab whose page prevents this event. */
 const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
@@ -14,113 +14,44 @@ const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
  * A dialog that ends in a new API key. The key is shown this once, so the dialog does not close before it is confirmed.
  * A subclass has the form, and what it calls.
  */
-export class NewKeyDialog extends DialogElement {
-  static override properties: PropertyDeclarations = {
-    issued: { state: true },
-    reminded: { state: true },
-    mayExist: { state: true },
-  };
-
+export abstract class NewKeyDialog extends DialogElement {
   issued: IssuedKey | undefined;
   /** Whether somebody tried to close the dialog without having confirmed. */
   reminded = false;
   /** Whether the last request had no response, so that nobody knows whether it made a key. */
   mayExist = false;
+  /** Called with the key when it is stored elsewhere. */
+  done: (issued: { id: string }) => unknown = () => {};
 
-  override show() {
-    this.issued = undefined;
-    this.reminded = false;
-    this.mayExist = false;
-    super.show();
-  }
+  abstract create(form: FormTexts): Promise<IssuedKey>;
 
   override disconnectedCallback() {
     super.disconnectedCallback();
     removeEventListener('beforeunload', keepTab);
   }
 
-  get heading(): string {
-    return '';
-  }
-
-  get action(): string {
-    return '';
-  }
-
-  /** @returns the content of the form */
-  fields(): unknown {
-    return nothing;
-  }
-
-  create(_form: FormData): Promise<IssuedKey> {
-    throw new Error('a subclass creates the key');
-  }
-
-  async submit(event: SubmitEvent) {
-    event.preventDefault();
-    const form = event.target;
-    if (!(form instanceof HTMLFormElement)) return;
-    const isMade = await this.act(async () => {
-      this.issued = await this.create(new FormData(form));
-      addEventListener('beforeunload', keepTab);
-      await this.updateComplete;
-      const field = this.querySelector('copy-field');
-      if (field instanceof CopyField) await field.focusButton();
+  override async submit(form: FormTexts) {
+    this.mayExist = false;
+    this.issued = await this.create(form).catch((error: unknown) => {
+      this.mayExist = error instanceof ApiFailure && error.code === 'unreachable';
+      throw error;
     });
-    const { failure } = this;
-    this.mayExist = !isMade && failure instanceof ApiFailure && failure.code === 'unreachable';
-  }
-
-  /** The key is stored elsewhere now. */
-  close() {
-    const { issued } = this;
-    removeEventListener('beforeunload', keepTab);
-    // Nothing of the page keeps it.
-    this.issued = undefined;
-    this.open = false;
-    if (issued !== undefined) this.dispatchEvent(new CustomEvent('issued', { detail: { id: issued.id } }));
+    addEventListener('beforeunload', keepTab);
+    await this.updateComplete;
+    const field = this.querySelector('copy-field');
+    if (field instanceof CopyField) await field.focusButton();
   }
 
   /** Escape and the cross must not lose a key, nor a request under way. */
-  hide(event: Event) {
-    if (event.target !== event.currentTarget) return;
-    if (!this.busy && this.issued === undefined) return;
+  override hide(event: Event) {
+    if (event.target !== event.currentTarget || (!this.busy && this.issued === undefined)) return;
     event.preventDefault();
     this.reminded = this.issued !== undefined;
   }
 
-  override render() {
-    if (!this.open) return nothing;
-    return html`<wa-dialog
-      label=${this.issued === undefined ? this.heading : 'The new API key'}
-      open
-      @wa-hide=${this.hide}
-      @wa-after-hide=${this.closed}
-    >
-      ${this.issued === undefined ? this.renderForm() : this.renderKey(this.issued)}
-    </wa-dialog>`;
-  }
-
-  renderForm() {
-    return html`<form class="stack" @submit=${this.submit}>
-      ${this.fields()} ${reasonField()} ${inlineFailure(this.failure)}
-      ${
-        this.mayExist
-          ? html`<p>A key may have been made all the same, which nobody has: look under Audit or Keys.</p>`
-          : nothing
-      }
-      <div class="dialog-actions">
-        <button type="button" class="wa-plain" ?disabled=${this.busy} @click=${() => (this.open = false)}>
-          Cancel
-        </button>
-        <button type="submit" class="wa-brand" ?disabled=${this.busy}>
-          ${this.busy ? 'Working…' : this.action}
-        </button>
-      </div>
-    </form>`;
-  }
-
-  renderKey(issued: IssuedKey) {
+  override content() {
+    const { issued } = this;
+    if (issued === undefined) return super.content();
     return html`<p>
         The key of <strong>${keyTitle(issued)}</strong> works now. <strong>It is not shown again</strong>:
         only its hash is stored. Copy it before you close this.
@@ -135,7 +66,24 @@ export class NewKeyDialog extends DialogElement {
       }
       ${warningList(issued.warnings)}
       <div class="dialog-actions">
-        <button type="button" @click=${this.close}>I have stored it</button>
+        <button
+          type="button"
+          @click=${() => {
+            this.remove();
+            this.done(issued);
+          }}
+        >
+          I have stored it
+        </button>
       </div>`;
+  }
+
+  override failureView() {
+    return html`${super.failureView()}
+    ${
+      this.mayExist
+        ? html`<p>A key may have been made all the same, which nobody has: look under Audit or Keys.</p>`
+        : nothing
+    }`;
   }
 }

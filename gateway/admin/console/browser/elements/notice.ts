@@ -1,4 +1,5 @@
 import { html } from 'lit';
+import type { Changed } from '../responses.ts';
 import { LightElement } from './light-element.ts';
 
 type Notice = { id: number; text: string; warnings: string[] };
@@ -8,8 +9,6 @@ let lastId = 0;
 
 /** Says what a change did, for some seconds, also to screen readers. Errors are shown next to what failed instead. */
 export class NoticeRegion extends LightElement {
-  static override properties = { notices: { state: true } };
-
   notices: Notice[] = [];
 
   /** @param warnings stay until they are closed */
@@ -51,4 +50,15 @@ customElements.define('notice-region', NoticeRegion);
 export function notify(text: string, warnings: string[] = []) {
   const region = document.querySelector('notice-region');
   if (region instanceof NoticeRegion) region.add(text, warnings);
+}
+
+/**
+ * Waits for a change, and says what it did.
+ * @param text in the past tense, or what gives it
+ * @returns what the API says of the change
+ */
+export async function tell<T extends Changed>(change: Promise<T>, text: string | ((changed: T) => string)) {
+  const changed = await change;
+  notify(typeof text === 'string' ? text : text(changed), changed.warnings);
+  return changed;
 }

@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit';
 import { fieldOf, windowNames, windowOf } from '../../../../limits/windows.ts';
 import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
-import { keyPath } from '../key.ts';
+import { keyLink } from '../key.ts';
 import type { PastImpact, PlanEffect, PlanTrial } from '../responses.ts';
-import { numeric, table } from './table.ts';
+import { count, listTable } from './table.ts';
 
 type Report = NonNullable<PlanTrial['report']>;
 
@@ -24,22 +24,22 @@ const countingText = (isFirst: boolean, counting: PlanEffect['counting']) =>
       </p>`;
 
 const hitTable = (customers: PlanEffect['hardestHit']) =>
-  html`${table({
-    label: 'Customers that would be refused at once',
-    headings: ['Refused at once', 'Customer', 'Plan', numeric('Used of its limit')],
-    rows: customers.map(
-      ({ id, name, plan, window, used, limit }) =>
-        html`<tr>
-          <td>${keyLink(id, name)}</td>
-          <td><code>${id}</code></td>
-          <td>${plan}</td>
-          <td class="number">${formatNumber(used)} of ${formatNumber(limit)} ${windowOf(window).current}</td>
-        </tr>`,
-    ),
-  })}
+  html`${listTable(
+    'Customers that would be refused at once',
+    customers,
+    [
+      ['Refused at once', keyLink],
+      ['Customer', ({ id }) => html`<code>${id}</code>`],
+      ['Plan', ({ plan }) => plan],
+      count(
+        'Used of its limit',
+        ({ window, used, limit }) =>
+          `${formatNumber(used)} of ${formatNumber(limit)} ${windowOf(window).current}`,
+      ),
+    ],
+    { headed: false, region: '' },
+  )}
   ${onlyText(customers)}`;
-
-const keyLink = (id: string, name: string) => html`<a href=${keyPath(id)}>${name || id}</a>`;
 
 /** Customers that an effect names at most. */
 const maxNamed = 10;
@@ -84,24 +84,20 @@ const pastWords = (window: PastImpact['window'], limit: number, periods: number)
 });
 
 const pastTable = ({ window, periods, most }: PastImpact) =>
-  html`${table({
-    label: `Customers that would have gone over the ${window} limit`,
-    headings: [
-      `Over the ${window} limit`,
-      'Customer',
-      numeric(`${window === 'day' ? 'Days' : 'Months'} over it`),
-      numeric('Most used'),
+  html`${listTable(
+    `Customers that would have gone over the ${window} limit`,
+    most,
+    [
+      [`Over the ${window} limit`, keyLink],
+      ['Customer', ({ id }) => html`<code>${id}</code>`],
+      count(
+        `${window === 'day' ? 'Days' : 'Months'} over it`,
+        ({ overPeriods }) => `${formatNumber(overPeriods)} of ${formatNumber(periods)}`,
+      ),
+      count('Most used', ({ mostUsed }) => mostUsed),
     ],
-    rows: most.map(
-      ({ id, name, overPeriods, mostUsed }) =>
-        html`<tr>
-          <td>${keyLink(id, name)}</td>
-          <td><code>${id}</code></td>
-          <td class="number">${formatNumber(overPeriods)} of ${formatNumber(periods)}</td>
-          <td class="number">${formatNumber(mostUsed)}</td>
-        </tr>`,
-    ),
-  })}
+    { headed: false, region: '' },
+  )}
   ${onlyText(most)}`;
 
 function nowText(now: NonNullable<PlanEffect['now']>) {

@@ -16,14 +16,13 @@ import { limitsText } from '../plan-text.ts';
 import type { Changed, Plan, PlanEffect } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
+import { meantBox } from './fields.ts';
 import { LimitsForm } from './limits-form.ts';
 import { effectText } from './plan-effect-text.ts';
 
 /** The limits of a plan. */
 class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
-  static override properties = { confirmed: { state: true } };
-
-  override readonly labels = { save: 'Save', try: 'Try without refusing' };
+  override readonly tryLabel = 'Try without refusing';
   /** Whether unusual limits are meant. */
   confirmed = false;
 
@@ -90,7 +89,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     return [`The trial of ${limitsText(wanted)} has begun. Nothing is refused for it.`, changed] as const;
   }
 
-  get canSave() {
+  override get canSave() {
     return this.wanted !== undefined && (this.doubts === '' || this.confirmed);
   }
 
@@ -105,7 +104,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     return doubtText(this.wanted ?? {});
   }
 
-  fields(_plan: Plan, values: LimitTexts) {
+  limitFields(_plan: Plan, values: LimitTexts) {
     return limitFields({ label: 'Requests', required: true, values });
   }
 
@@ -118,18 +117,10 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   }
 
   override questionView() {
-    const { doubts } = this;
-    if (doubts === '') return nothing;
-    return html`<label class="check"
-      ><input
-        type="checkbox"
-        .checked=${this.confirmed}
-        @change=${({ target }: Event) => {
-          if (target instanceof HTMLInputElement) this.confirmed = target.checked;
-        }}
-      />
-      ${doubts} I mean that.</label
-    >`;
+    return meantBox(this.doubts, {
+      checked: this.confirmed,
+      onInput: (isTicked) => (this.confirmed = isTicked),
+    });
   }
 
   overtakenView(seen: Plan, plan: Plan) {

@@ -10,7 +10,7 @@ import { inlineFailure, warningList } from './page-state.ts';
 
 /** Makes a link to the portal of a customer. */
 export class PortalLinkMaker extends ActingElement {
-  static override properties = { item: {}, made: { state: true } };
+  static override properties = { item: {} };
 
   /** Id of the customer. */
   item = '';

@@ -1,8 +1,9 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
-import { keyTitle } from '../key.ts';
+import type { FormTexts } from '../form-text.ts';
 import type { IssuedKey } from '../responses.ts';
 import { url } from '../url.ts';
+import { choice } from './fields.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
 const graces: [seconds: number, label: string][] = [
@@ -12,26 +13,16 @@ const graces: [seconds: number, label: string][] = [
   [7 * 86_400, 'Works for another week'],
   [30 * 86_400, 'Works for another 30 days'],
 ];
-const defaultGrace = 86_400;
+const defaultGrace = '86400';
 
 /** Issues a key that replaces another one. */
 export class RotateDialog extends NewKeyDialog {
-  static override properties = { of: { attribute: false } };
+  override action = 'Rotate the key';
+  of = { id: '' };
 
-  of: { id: string; name: string } | undefined;
-
-  override get heading() {
-    return this.of === undefined ? '' : `Rotate the key of ${keyTitle(this.of)}`;
-  }
-
-  override get action() {
-    return 'Rotate the key';
-  }
-
-  override create(form: FormData) {
-    return api.post<IssuedKey>(url`/api/keys/${this.of?.id ?? ''}/rotate`, {
-      graceSeconds: Number(form.get('grace')),
-    });
+  override create(form: FormTexts) {
+    const body = { graceSeconds: Number(form('grace')) };
+    return api.post<IssuedKey>(url`/api/keys/${this.of.id}/rotate`, body);
   }
 
   override fields() {
@@ -39,15 +30,7 @@ export class RotateDialog extends NewKeyDialog {
         A new key takes over the name, scopes and expiry. Plan, limits and what is used of them are the
         customer's.
       </p>
-      <label
-        >The old key
-        <select name="grace" autofocus>
-          ${graces.map(
-            ([seconds, label]) =>
-              html`<option value=${seconds} ?selected=${seconds === defaultGrace}>${label}</option>`,
-          )}
-        </select></label
-      >`;
+      ${choice('The old key', 'grace', graces, { value: defaultGrace, autofocus: true })}`;
   }
 }
 

@@ -8,10 +8,8 @@ const warnMs = 15 * minuteMs;
 
 /** Says that the session ends within 15 minutes, and asks to sign in again when it does. */
 class SessionWarning extends LightElement {
-  static override properties = { leftMs: { state: true } };
-
   leftMs = Number.POSITIVE_INFINITY;
-  timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
@@ -20,18 +18,18 @@ class SessionWarning extends LightElement {
       this.update_();
       return () => {
         unsubscribe();
-        clearTimeout(this.timer);
+        clearTimeout(this.#timer);
       };
     });
   }
 
   update_() {
-    clearTimeout(this.timer);
+    clearTimeout(this.#timer);
     this.leftMs = session.endsAtMs - Date.now();
     this.requestUpdate();
     if (this.leftMs > 0) {
       const nextMs = this.leftMs > warnMs ? this.leftMs - warnMs : Math.min(this.leftMs, minuteMs);
-      this.timer = setTimeout(() => this.update_(), nextMs);
+      this.#timer = setTimeout(() => this.update_(), nextMs);
     } else if (!session.hasGivenUp && !session.isAsking) void session.signInAgain();
   }
 

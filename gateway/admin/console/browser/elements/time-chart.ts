@@ -34,21 +34,10 @@ export class TimeChart extends LightElement {
   static override properties = {
     heading: {},
     kind: {},
-    times: { attribute: false },
-    series: { attribute: false },
-    format: { attribute: false },
     unit: {},
-    range: { attribute: false },
     group: {},
     zoom: { type: Boolean },
-    marks: { attribute: false },
     quietMarks: { type: Boolean, attribute: 'quiet-marks' },
-    asTable: { state: true },
-    turnedOff: { state: true },
-    index: { state: true },
-    dark: { state: true },
-    width: { state: true },
-    area: { state: true },
   };
 
   heading = '';
@@ -75,31 +64,35 @@ export class TimeChart extends LightElement {
   index: number | undefined;
   width = 0;
   area: ChartArea | undefined;
-  id_ = `time-chart-${(lastId += 1)}`;
-  scheme = matchMedia('(prefers-color-scheme: dark)');
-  dark = this.scheme.matches;
-  onScheme = () => (this.dark = this.scheme.matches);
-  sizes = new ResizeObserver(([entry]) => {
+  #id = `time-chart-${(lastId += 1)}`;
+  #scheme = matchMedia('(prefers-color-scheme: dark)');
+  dark = this.#scheme.matches;
+  #onScheme = () => (this.dark = this.#scheme.matches);
+  #sizes = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
     if (width > 0) this.width = width;
   });
-  plot: uPlot | undefined;
+  #plot: uPlot | undefined;
   /** What the plot was made for. */
-  shape = '';
+  #shape = '';
   /** What it shows. */
-  drawnText = '';
+  #drawnText = '';
 
   override connectedCallback() {
     super.connectedCallback();
-    this.scheme.addEventListener('change', this.onScheme);
-    this.sizes.observe(this);
+    this.#scheme.addEventListener('change', this.#onScheme);
+    this.#sizes.observe(this);
   }
 
   override disconnectedCallback() {
     super.disconnectedCallback();
-    this.scheme.removeEventListener('change', this.onScheme);
-    this.sizes.disconnect();
+    this.#scheme.removeEventListener('change', this.#onScheme);
+    this.#sizes.disconnect();
     this.removePlot();
+  }
+
+  get plot() {
+    return this.#plot;
   }
 
   get visible() {
@@ -118,9 +111,9 @@ export class TimeChart extends LightElement {
     const { kind, unit, visible: series, width } = this;
     const shape = JSON.stringify([kind, unit, series.map(({ label, tone }) => [label, tone]), this.dark]);
     const data = chartData(kind, this.times, series);
-    if (this.plot === undefined || this.shape !== shape || this.plot.root.parentElement !== target) {
+    if (this.#plot === undefined || this.#shape !== shape || this.#plot.root.parentElement !== target) {
       this.removePlot();
-      this.shape = shape;
+      this.#shape = shape;
       const options = chartOptions({
         kind,
         unit,
@@ -140,10 +133,10 @@ export class TimeChart extends LightElement {
           if (JSON.stringify(area) !== JSON.stringify(this.area)) this.area = area;
         },
       });
-      this.plot = new uPlot(options, data, target);
+      this.#plot = new uPlot(options, data, target);
       return undefined;
     }
-    if (this.plot.width !== width) this.plot.setSize({ width, height });
+    if (this.#plot.width !== width) this.#plot.setSize({ width, height });
     this.drawIfChanged(data);
     return undefined;
   }
@@ -152,20 +145,20 @@ export class TimeChart extends LightElement {
   drawIfChanged(data: uPlot.AlignedData) {
     const text = JSON.stringify([data, this.range]);
     // Nor does it draw while a range is being marked.
-    if (text === this.drawnText || (this.plot?.select.width ?? 0) > 0) return;
-    this.drawnText = text;
-    this.plot?.setData(data);
+    if (text === this.#drawnText || (this.#plot?.select.width ?? 0) > 0) return;
+    this.#drawnText = text;
+    this.#plot?.setData(data);
   }
 
   removePlot() {
-    this.plot?.destroy();
-    this.plot = undefined;
+    this.#plot?.destroy();
+    this.#plot = undefined;
   }
 
   override render() {
-    return html`<figure class="time-chart" aria-labelledby=${this.id_}>
+    return html`<figure class="time-chart" aria-labelledby=${this.#id}>
       <figcaption>
-        <h3 id=${this.id_}>${this.heading}</h3>
+        <h3 id=${this.#id}>${this.heading}</h3>
         <button
           type="button"
           class="wa-plain"

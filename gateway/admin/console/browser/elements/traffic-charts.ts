@@ -3,17 +3,17 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { livePoints, type StatusPoint } from '../live-points.ts';
 import { live } from '../live.ts';
+import { Refresher } from '../refresher.ts';
 import type { AuditEntry, KeyList, Page, Traffic } from '../responses.ts';
 import { router } from '../router.ts';
-import { session } from '../session.ts';
 import { rangeOf, zoomedQuery, type ChartRange } from '../shown-range.ts';
 import { url } from '../url.ts';
 import { entryMarks } from './chart-marks.ts';
 import { entryTable } from './entry-table.ts';
+import { choice } from './fields.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
-import { durationChart, refusalChart, requestChart } from './traffic-panels.ts';
-import { secondsOf } from './traffic-series.ts';
+import { durationChart, refusalChart, requestChart, secondsOf } from './traffic-panels.ts';
 
 /** What is no plan of keys. */
 const planLabels: Record<string, string> = {
@@ -25,15 +25,6 @@ const maxEntries = 200;
 
 /** Charts of the record of traffic, with the changes that operators have made. Range and plan are in the address. */
 class TrafficCharts extends LightElement {
-  static override properties = {
-    traffic: { state: true },
-    entries: { state: true },
-    keys: { state: true },
-    failure: { state: true },
-    query: { state: true },
-    seconds: { state: true },
-  };
-
   traffic: Traffic | undefined;
   /** Changes by operators in the range, newest first. */
   entries: AuditEntry[] = [];
@@ -42,20 +33,23 @@ class TrafficCharts extends LightElement {
   /** Number of keys, if there has been no traffic at all; undefined if there has been some. */
   keys: number | undefined;
   /** Whether there has been traffic. */
-  isUsed = false;
-  failure: unknown;
+  #isUsed = false;
   query = router.location.query;
   /** Seconds of the last minutes, which the record does not have yet. */
   seconds: StatusPoint[] = [];
-  timer: ReturnType<typeof setTimeout> | undefined;
-  request: AbortController | undefined;
+
+  readonly refresher = new Refresher(
+    this,
+    () => this.read(),
+    () => this.range.refreshMs,
+  );
 
   constructor() {
     super();
     this.whileConnected(() =>
       router.subscribe(({ query }) => {
         this.query = query;
-        void this.load();
+        void this.refresher.now();
       }),
     );
     this.whileConnected(() =>
@@ -68,18 +62,6 @@ class TrafficCharts extends LightElement {
         }
       }),
     );
-    this.whileConnected(() => {
-      const onVisibility = () => {
-        if (!document.hidden) void this.load();
-      };
-      document.addEventListener('visibilitychange', onVisibility);
-      void this.load();
-      return () => {
-        document.removeEventListener('visibilitychange', onVisibility);
-        clearTimeout(this.timer);
-        this.request?.abort();
-      };
-    });
   }
 
   get range() {
@@ -90,30 +72,14 @@ class TrafficCharts extends LightElement {
     return this.query.get('plan') ?? '';
   }
 
-  async load() {
-    clearTimeout(this.timer);
-    this.request?.abort();
-    const request = new AbortController();
-    this.request = request;
-    try {
-      await this.read(request.signal);
-      this.failure = undefined;
-    } catch (error) {
-      if (request.signal.aborted) return;
-      this.failure = error;
-    }
-    if (!document.hidden) this.schedule();
-  }
-
-  async read(signal: AbortSignal) {
+  async read() {
     const plan = this.plan === '' ? '' : url`&plan=${this.plan}`;
-    const traffic = await api.get<Traffic>(`/api/traffic?${this.range.search}${plan}`, signal);
-    const keys = await this.keysWithoutTraffic(traffic, signal);
+    const traffic = await api.get<Traffic>(`/api/traffic?${this.range.search}${plan}`);
+    const keys = await this.keysWithoutTraffic(traffic);
     const { from, to } = this.shown(traffic);
     const [since, until] = [from, to].map((seconds) => new Date(seconds * 1000).toISOString());
     const changes = await api.get<Page<AuditEntry>>(
       url`/api/audit?since=${since ?? ''}&until=${until ?? ''}&limit=${maxEntries}`,
-      signal,
     );
     this.traffic = traffic;
     this.keys = keys;
@@ -123,25 +89,17 @@ class TrafficCharts extends LightElement {
   }
 
   /** @returns the number of keys if the record has no traffic at all */
-  async keysWithoutTraffic({ total }: Traffic, signal: AbortSignal) {
-    if (total.requests > 0) this.isUsed = true;
-    if (this.isUsed || this.range.isFree || this.plan !== '') return undefined;
+  async keysWithoutTraffic({ total }: Traffic) {
+    if (total.requests > 0) this.#isUsed = true;
+    if (this.#isUsed || this.range.isFree || this.plan !== '') return undefined;
     // The longest reading, but for an unused gateway it is made once: then the last hour says that this has changed.
     if (this.keys === undefined) {
-      const week = await api.get<Traffic>('/api/traffic?last=7d', signal);
-      this.isUsed = week.total.requests > 0;
-      if (this.isUsed) return undefined;
+      const week = await api.get<Traffic>('/api/traffic?last=7d');
+      this.#isUsed = week.total.requests > 0;
+      if (this.#isUsed) return undefined;
     }
     await import('./first-use.ts');
-    return (await api.get<KeyList>('/api/keys?limit=1', signal)).total;
-  }
-
-  /** Reads again after a while, but not for a person who does not want to sign in again. */
-  schedule() {
-    this.timer = setTimeout(
-      () => (session.hasGivenUp ? this.schedule() : void this.load()),
-      this.range.refreshMs,
-    );
+    return (await api.get<KeyList>('/api/keys?limit=1')).total;
   }
 
   /** What the axes of all charts show. A range up to now ends with the newest second. */
@@ -159,54 +117,37 @@ class TrafficCharts extends LightElement {
         <h2 id="traffic-heading">Traffic</h2>
         ${this.isUnused ? nothing : this.controls()}
       </div>
-      ${inlineFailure(this.failure)} ${this.content()}
+      ${inlineFailure(this.refresher.failure)} ${this.content()}
     </section>`;
   }
 
   controls() {
-    return html`<label class="inline"
-        >Plan
-        <select
-          .value=${this.plan}
-          @change=${(event: Event) => {
-            if (event.target instanceof HTMLSelectElement) router.setQuery({ plan: event.target.value });
-          }}
-        >
-          <option value="" ?selected=${this.plan === ''}>All</option>
-          ${this.planNames.map(
-            (name) =>
-              html`<option value=${name} ?selected=${name === this.plan}>
-                ${planLabels[name] ?? name}
-              </option>`,
-          )}
-        </select>
-      </label>
-      <traffic-range></traffic-range>`;
+    const plans = (this.traffic?.plans ?? []).map((name) => [name, planLabels[name] ?? name] as const);
+    return html`${choice('Plan', undefined, [['', 'All'], ...plans], {
+        className: 'inline',
+        value: this.plan,
+        onChange: (plan) => router.setQuery({ plan }),
+      })} <traffic-range></traffic-range>`;
   }
 
   content() {
     if (this.traffic === undefined) {
       // Without Redis there is no record, but there is what this gateway counts.
-      return this.failure === undefined ? loading() : requestChart(this.seconds);
+      return this.refresher.failure === undefined ? loading() : requestChart(this.seconds);
     }
     if (this.isUnused) {
-      return html`<first-use .keys=${this.keys ?? 0} @issued=${() => void this.load()}></first-use>`;
+      return html`<first-use
+        .keys=${this.keys ?? 0}
+        .host=${this}
+        .done=${() => void this.refresher.now()}
+      ></first-use>`;
     }
     return html`${this.charts(this.traffic)}${this.changes()}`;
   }
 
   /** Whether nobody has used the gateway yet. */
   get isUnused() {
-    const dialog = this.querySelector('issue-dialog');
-    // A key is shown once: its dialog stays, whoever sends the first request.
-    if (dialog !== null && 'open' in dialog && dialog.open === true) return true;
     return this.keys !== undefined && !this.seconds.some(hasRequests);
-  }
-
-  /** The plan of a shared address may have no traffic. */
-  get planNames() {
-    const plans = this.traffic?.plans ?? [];
-    return this.plan === '' || plans.includes(this.plan) ? plans : [...plans, this.plan];
   }
 
   charts(traffic: Traffic) {

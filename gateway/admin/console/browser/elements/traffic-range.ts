@@ -1,14 +1,14 @@
 import { html, nothing } from 'lit';
-import { formText } from '../form-text.ts';
+import { formTexts } from '../form-text.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import { router } from '../router.ts';
 import { freeQuery, presetQuery, presets, rangeOf } from '../shown-range.ts';
+import { field } from './fields.ts';
 import { LightElement } from './light-element.ts';
+import { wrongInput } from './page-state.ts';
 
 /** The choice of the range of all charts, which is in the address: up to now, or from one time to another. */
 class TrafficRange extends LightElement {
-  static override properties = { failure: { state: true } };
-
   failure: string | undefined;
 
   constructor() {
@@ -22,15 +22,10 @@ class TrafficRange extends LightElement {
   }
 
   submit(event: SubmitEvent) {
-    event.preventDefault();
-    if (!(event.target instanceof HTMLFormElement)) return;
-    const data = new FormData(event.target);
-    const [from, to] = ['from', 'to'].map((name) => Date.parse(isoTime(formText(data, name))) / 1000);
-    if (from === undefined || to === undefined || !(from < to)) {
-      this.failure = 'The beginning has to be before the end.';
-      return;
-    }
-    router.setQuery(freeQuery({ from, to }), { replace: false });
+    const text = formTexts(event);
+    const [from, to] = [Date.parse(isoTime(text('from'))) / 1000, Date.parse(isoTime(text('to'))) / 1000];
+    if (from < to) router.setQuery(freeQuery({ from, to }), { replace: false });
+    else this.failure = 'The beginning has to be before the end.';
   }
 
   override render() {
@@ -60,31 +55,23 @@ class TrafficRange extends LightElement {
         }
       </div>
       <form class="free-range" @submit=${this.submit}>
-        <label class="inline"
-          >From
-          <input
-            name="from"
-            type="datetime-local"
-            step="1"
-            required
-            .value=${range.isFree ? fieldValue(range.from) : ''}
-        /></label>
-        <label class="inline"
-          >To
-          <input
-            name="to"
-            type="datetime-local"
-            step="1"
-            required
-            .value=${range.isFree ? fieldValue(range.to) : ''}
-        /></label>
+        ${time('From', 'from', range.isFree ? range.from : undefined)}
+        ${time('To', 'to', range.isFree ? range.to : undefined)}
         <button>Show</button>
       </form>
-      ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">${this.failure}</p>`}`;
+      ${wrongInput(this.failure)}`;
   }
 }
 
-const fieldValue = (seconds: number) => localTime(new Date(seconds * 1000).toISOString(), { seconds: true });
+/** @param seconds Unix time */
+const time = (label: string, name: string, seconds: number | undefined) =>
+  field(label, name, {
+    type: 'datetime-local',
+    step: '1',
+    required: true,
+    className: 'inline',
+    value: seconds === undefined ? '' : localTime(new Date(seconds * 1000).toISOString(), { seconds: true }),
+  });
 
 function withoutFree() {
   const { query } = router.location;

@@ -1,103 +1,131 @@
-import '../elements/block-dialog.ts';
-import '../elements/confirm-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
-import { blockTable, busyAddressTable } from '../elements/address-tables.ts';
-import { showDialog } from '../elements/dialog-element.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { notify } from '../elements/notice.ts';
-import { emptyState, inlineFailure } from '../elements/page-state.ts';
+import { ask } from '../elements/confirm-dialog.ts';
+import { field, lengthField } from '../elements/fields.ts';
+import { emptyState } from '../elements/page-state.ts';
+import { PolledElement } from '../elements/polled-element.ts';
+import { button, count, listTable } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { Refresher } from '../refresher.ts';
+import { relativeOr } from '../key.ts';
 import type { BlockView, BusyAddress, Changed, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
-type Blocks = Pick<Page<BlockView>, 'items'> & { issues: string[] };
+interface Addresses {
+  busiest: BusyAddress[];
+  blocked: BlockView[];
+  issues: string[];
+}
 
 /** Addresses whose requests are refused most, and blocks of addresses. */
-class PageAddresses extends LightElement {
-  static override properties = {
-    busiest: { state: true },
-    blocks: { state: true },
-    asked: { state: true },
-    chosen: { state: true },
-  };
+class PageAddresses extends PolledElement<Addresses> {
+  override get pauseMs() {
+    return 3000;
+  }
 
-  busiest: BusyAddress[] = [];
-  blocks: Blocks | undefined;
-  /** The address that is to be blocked. */
-  asked = '';
-  /** The block that is to be ended. */
-  chosen: BlockView | undefined;
-  refresher = new Refresher(
-    this,
-    () => this.load(),
-    () => 3000,
-  );
-
-  async load() {
-    const [busiest, blocks] = await Promise.all([
+  async read() {
+    const [{ items: busiest }, { items: blocked, issues }] = await Promise.all([
       api.get<Page<BusyAddress>>('/api/addresses/busiest'),
-      api.get<Blocks>('/api/addresses/blocked'),
+      api.get<Page<BlockView> & { issues: string[] }>('/api/addresses/blocked'),
     ]);
-    this.busiest = busiest.items;
-    this.blocks = blocks;
+    return { busiest, blocked, issues };
   }
 
-  async askToBlock(address: string) {
-    this.asked = address;
-    await this.updateComplete;
-    showDialog(this, 'block-dialog');
+  block(network: string) {
+    ask(this, {
+      heading: 'Block an address or network',
+      action: 'Block',
+      danger: true,
+      asksReason: false,
+      message: () =>
+        html`<p>
+            Within a second, all its requests get 429 until the block ends, also those with a valid key: look
+            for customers in it first.
+          </p>
+          ${field('Address or network', 'network', {
+            required: true,
+            autofocus: true,
+            placeholder: '203.0.113.0/24',
+            value: network,
+          })}
+          ${lengthField()} ${field('Reason, for operators', 'reason', { required: true })}`,
+      run: (form) => {
+        const body = { network: form('network'), seconds: Number(form('seconds')), reason: form('reason') };
+        return this.saved(
+          api.post<Changed<BlockView>>('/api/addresses/block', body),
+          (block) => `${block.network} is blocked`,
+        );
+      },
+    });
   }
 
-  async askToUnblock(block: BlockView) {
-    this.chosen = block;
-    await this.updateComplete;
-    showDialog(this, 'confirm-dialog');
-  }
-
-  async unblock({ network }: BlockView) {
-    const { warnings } = await api.post<Changed>('/api/addresses/unblock', { network });
-    notify(`${network} is no longer blocked. Its requests are served again within a second.`, warnings);
-    await this.refresher.now();
+  unblock({ network, reason }: BlockView) {
+    ask(this, {
+      heading: `Unblock ${network}?`,
+      action: 'Unblock',
+      message: () => html`<p>Blocked for: ${reason}. Its requests are served again within a second.</p>`,
+      run: () =>
+        this.saved(
+          api.post<Changed>('/api/addresses/unblock', { network }),
+          `${network} is no longer blocked. Its requests are served again within a second.`,
+        ),
+    });
   }
 
   override render() {
-    const { chosen, blocks } = this;
     return html`<h1>Addresses</h1>
-      ${viewerNote()} ${blocks === undefined ? this.refresher.placeholder() : this.content(blocks)}
-      <block-dialog .network=${this.asked} @changed=${() => void this.refresher.now()}></block-dialog>
-      <confirm-dialog
-        heading=${`Unblock ${chosen?.network ?? ''}?`}
-        action="Unblock"
-        .message=${html`<p>Blocked for: ${chosen?.reason}. Its requests are served again within a second.</p>`}
-        .run=${() => (chosen === undefined ? Promise.resolve() : this.unblock(chosen))}
-      ></confirm-dialog>`;
+      ${viewerNote()} ${super.render()}`;
   }
 
-  content({ items, issues }: Blocks) {
+  view({ busiest, blocked, issues }: Addresses) {
     const { isOperator } = session;
-    const block = isOperator ? (address: string) => void this.askToBlock(address) : undefined;
-    const unblock = isOperator ? (chosen: BlockView) => void this.askToUnblock(chosen) : undefined;
-    return html`${inlineFailure(this.refresher.failure)}
-      <h2>Refused most</h2>
+    return html`<h2>Refused most</h2>
       ${
-        this.busiest.length === 0
+        busiest.length === 0
           ? emptyState(
               'No address was refused in the last minute',
               'Addresses are refused for requests without a valid key, and while they are blocked.',
             )
-          : busyAddressTable(this.busiest, block)
+          : listTable('Most refused addresses', busiest, [
+              ['Address', ({ address }) => address],
+              count('Refused in the last minute', ({ refused }) => refused),
+              count('Without a valid key', ({ unauthenticated }) => unauthenticated),
+              count('Over the limit', ({ limited }) => limited),
+              count('Blocked', ({ blocked }) => blocked),
+              [
+                'Blocked until',
+                ({ blockedUntil }) => relativeOr(blockedUntil, html`<span class="quiet">not blocked</span>`),
+              ],
+              isOperator &&
+                button(
+                  'Block…',
+                  ({ address }) => `Block ${address}`,
+                  ({ address }) => this.block(address),
+                ),
+            ])
       }
       <h2>Blocked</h2>
       ${issues.map((issue) => html`<p class="failure-text">${issue}; gateways keep the last valid block.</p>`)}
-      ${items.length === 0 ? html`<p class="quiet">No address is blocked.</p>` : blockTable(items, unblock)}
       ${
-        block === undefined
-          ? nothing
-          : html`<div class="actions">
-              <button type="button" @click=${() => block('')}>Block an address…</button>
+        blocked.length === 0
+          ? html`<p class="quiet">No address is blocked.</p>`
+          : listTable('Blocked addresses', blocked, [
+              ['Address or network', ({ network }) => network],
+              ['Ends', ({ endsAt }) => relativeOr(endsAt, '')],
+              ['Reason', ({ reason }) => reason],
+              isOperator &&
+                button(
+                  'Unblock',
+                  ({ network }) => `Unblock ${network}`,
+                  (block) => this.unblock(block),
+                ),
+            ])
+      }
+      ${
+        isOperator
+          ? html`<div class="actions">
+              <button type="button" @click=${() => this.block('')}>Block an address…</button>
             </div>`
+          : nothing
       }`;
   }
 }

@@ -1,7 +1,7 @@
-import '../elements/audit-filter.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { ActingElement } from '../elements/acting-element.ts';
+import { auditParameters } from '../elements/audit-filter.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { formatTime, plural } from '../format.ts';
@@ -12,24 +12,17 @@ import { router } from '../router.ts';
 const pollMs = 2000;
 /** Entries of an open page; older ones are read again if they are asked for. */
 const maxShown = 2000;
-const filterNames = ['action', 'who', 'target', 'since', 'until'];
 
 /** The audit log, newest first. New entries appear by themselves, or wait behind a button while one reads further below. */
 class PageAudit extends ActingElement {
-  static override properties = {
-    entries: { state: true },
-    waiting: { state: true },
-    next: { state: true },
-  };
-
   entries: AuditEntry[] | undefined;
   /** Newer ones, which are not shown yet. */
   waiting: AuditEntry[] = [];
   next: string | null = null;
   /** Id of the newest entry that was looked at. */
-  latest: string | undefined;
+  #latest: string | undefined;
   /** Filter of what is shown. */
-  filter = '';
+  #filter = '';
   refresher = new Refresher(
     this,
     () => this.follow(),
@@ -40,7 +33,7 @@ class PageAudit extends ActingElement {
     super();
     this.whileConnected(() =>
       router.subscribe(() => {
-        if (filterText() !== this.filter) void this.begin();
+        if (filterText() !== this.#filter) void this.begin();
       }),
     );
     this.whileConnected(() => {
@@ -54,27 +47,27 @@ class PageAudit extends ActingElement {
 
   /** Reads the first page of the filter in the address. */
   async begin() {
-    this.filter = filterText();
+    this.#filter = filterText();
     this.entries = undefined;
     this.waiting = [];
-    this.latest = undefined;
+    this.#latest = undefined;
     await this.refresher.now();
   }
 
   /** Reads the first page, or what is newer than what is known. */
   async follow() {
     const filter = filterText();
-    this.filter = filter;
-    if (this.latest === undefined) {
+    this.#filter = filter;
+    if (this.#latest === undefined) {
       const { items, next, latest } = await read(filter, '');
-      if (filter !== this.filter) return;
+      if (filter !== this.#filter) return;
       this.entries = items;
       this.next = next;
-      this.latest = latest;
+      this.#latest = latest;
     } else {
-      const { items, latest } = await read(filter, `newerThan=${this.latest}`);
-      if (filter !== this.filter) return;
-      this.latest = latest;
+      const { items, latest } = await read(filter, `newerThan=${this.#latest}`);
+      if (filter !== this.#filter) return;
+      this.#latest = latest;
       this.waiting = [...items, ...this.waiting].slice(0, maxShown);
       if (isAtTop()) this.showWaiting();
     }
@@ -94,10 +87,10 @@ class PageAudit extends ActingElement {
   }
 
   async more() {
-    const { filter } = this;
+    const filter = this.#filter;
     await this.act(async () => {
       const { items, next } = await read(filter, `after=${this.next}`);
-      if (filter !== this.filter) return;
+      if (filter !== this.#filter) return;
       this.entries = [...(this.entries ?? []), ...items];
       this.next = next;
     });
@@ -127,7 +120,7 @@ class PageAudit extends ActingElement {
 
   none() {
     if (this.next !== null) return nothing;
-    return this.filter === ''
+    return this.#filter === ''
       ? emptyState(
           'Nothing was changed yet',
           'Each change of a key, a plan or a setting will be listed here.',
@@ -157,7 +150,7 @@ const read = (filter: string, rest: string) =>
 function filterText() {
   const { query } = router.location;
   const filter = new URLSearchParams();
-  for (const name of filterNames) {
+  for (const name of auditParameters) {
     const value = query.get(name);
     if (value !== null && value !== '') filter.set(name, value);
   }

@@ -8,7 +8,7 @@ import { url } from '../url.ts';
 
 /** A document for operators that comes with the gateway, such as what to do when an alert fires. */
 class PageDocument extends LightElement {
-  static override properties = { item: {}, text: { state: true }, failure: { state: true } };
+  static override properties = { item: {} };
 
   /** Name of the document. */
   item = '';

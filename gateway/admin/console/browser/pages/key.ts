@@ -1,72 +1,84 @@
-import '../elements/ban-dialog.ts';
-import '../elements/confirm-dialog.ts';
-import '../elements/key-facts-form.ts';
-import '../elements/key-history.ts';
-import '../elements/key-status.ts';
 import '../elements/key-trial.ts';
-import '../elements/key-limits-form.ts';
-import '../elements/rotate-dialog.ts';
 import { html, nothing } from 'lit';
 import { isWindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { DetailPage, factList } from '../elements/detail-page.ts';
-import { showDialog } from '../elements/dialog-element.ts';
-import { KeyFactsForm } from '../elements/key-facts-form.ts';
+import { askToBan } from '../elements/ban-dialog.ts';
+import { ask } from '../elements/confirm-dialog.ts';
+import { DetailPage } from '../elements/detail-page.ts';
+import { openDialog } from '../elements/dialog-element.ts';
+import { factList } from '../elements/fact-list.ts';
+import { KeyFactsForm } from '../elements/facts-form.ts';
 import { KeyLimitsForm } from '../elements/key-limits-form.ts';
+import { keyStatus } from '../elements/key-status.ts';
 import { limitMeters } from '../elements/limit-meter.ts';
 import { inlineFailure } from '../elements/page-state.ts';
-import { numeric, table } from '../elements/table.ts';
+import { RotateDialog } from '../elements/rotate-dialog.ts';
+import { count, listTable, type Column } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber, formatRelative, formatTime } from '../format.ts';
-import { keyPath, keyTitle } from '../key.ts';
+import { goToKey, keyLink, keyPath, keyTitle, planLink, scopesOf } from '../key.ts';
 import type { KeyDetail } from '../responses.ts';
-import { router } from '../router.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageKey extends DetailPage<KeyDetail> {
-  /** @param action of key-status */
-  help(action: string) {
+  override readonly titles = ['Key', 'Keys'] as const;
+
+  /** @param action of the key's state */
+  help(key: KeyDetail, action: string) {
     const limits = this.querySelector('limits-form');
     const facts = this.querySelector('key-facts-form');
-    if (action === 'lift') void this.lift();
+    if (action === 'lift') void this.lift(key);
     else if (action === 'reset-day') void this.resetDay();
-    else if (action === 'revoke') showDialog(this, 'confirm-dialog');
-    else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.editExpiry();
+    else if (action === 'revoke') this.askToRevoke(key);
+    else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.edit('expiresAt');
     else if ((isWindowName(action) || action === 'plan') && limits instanceof KeyLimitsForm) {
       void limits.edit(action);
     }
   }
 
-  lift() {
-    const title = this.detail === undefined ? '' : ` of ${keyTitle(this.detail)}`;
-    return this.make(() => api.delete(`${this.path}/ban`), `The ban${title} is lifted`);
+  lift(key: KeyDetail) {
+    return this.make(() => api.delete(`${this.path}/ban`), `The ban of ${keyTitle(key)} is lifted`);
   }
 
-  revoke() {
-    return this.apply(
-      () => api.post(`${this.path}/revoke`),
-      'The key is revoked: its requests are refused from now on',
-    );
+  ban(key: KeyDetail) {
+    askToBan(this, key, (banned) => this.changed(banned));
   }
 
-  override render() {
-    const key = this.detail;
-    if (key === undefined) {
-      if (this.refresher.failure === undefined) return this.refresher.placeholder();
-      return html`<h1>Key</h1>
-        ${this.refresher.placeholder()}
-        <p><a href="/console/keys">All keys</a></p>`;
-    }
-    const hasRecord = key.windows !== null;
-    const canChange = session.isOperator && hasRecord && key.state !== 'revoked';
-    return html`
-      <p><a href="/console/keys">Keys</a></p>
-      <h1>${keyTitle(key)}</h1>
-      ${this.renderStale()} ${viewerNote()}
-      <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
-      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)} ${renderMeters(key)}
+  rotate(of: KeyDetail) {
+    openDialog(this, RotateDialog, { heading: `Rotate the key of ${keyTitle(of)}`, of, ...goToKey });
+  }
+
+  askToRevoke(key: KeyDetail) {
+    ask(this, {
+      heading: `Revoke the key of ${keyTitle(key)}?`,
+      action: 'Revoke the key',
+      danger: true,
+      typed: keyTitle(key),
+      message: () =>
+        html`<p>
+          From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.
+        </p>`,
+      run: () =>
+        this.apply(
+          api.post(`${this.path}/revoke`),
+          'The key is revoked: its requests are refused from now on',
+        ),
+    });
+  }
+
+  view(key: KeyDetail) {
+    const { windows, limits, state } = key;
+    const canChange = session.isOperator && windows !== null && state !== 'revoked';
+    const canRevoke = canChange || (session.isOperator && state === 'unusable');
+    return html`${viewerNote()} ${keyStatus(key, (action) => this.help(key, action))}
+      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)}
+      ${
+        windows === null || limits === null
+          ? nothing
+          : html`<h2>Use now</h2>
+              ${limitMeters({ ...key, windows, limits })}`
+      }
       ${renderUse(key)}
       <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
       ${
@@ -79,96 +91,66 @@ class PageKey extends DetailPage<KeyDetail> {
               </p>
               <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
               <h2>Name, expiry and scopes</h2>
-              <key-facts-form .key=${key} @changed=${this.onChanged}></key-facts-form>`
+              <key-facts-form .subject=${key} @changed=${this.onChanged}></key-facts-form>`
           : nothing
       }
-      ${this.renderActions(key, canChange)}
-      <key-history item=${key.id}></key-history>
-      ${this.renderDialogs(key)}
-    `;
+      ${
+        canRevoke
+          ? html`<h2>Actions</h2>
+              <div class="actions">
+                ${canChange && state !== 'expired' ? this.renderActions(key) : nothing}
+                <button type="button" class="wa-danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
+              </div>`
+          : nothing
+      }
+      <key-history item=${key.id}></key-history>`;
   }
 
-  renderActions(key: KeyDetail, canChange: boolean) {
-    const canRevoke = session.isOperator && (canChange || key.state === 'unusable');
-    if (!canRevoke) return nothing;
-    return html`<h2>Actions</h2>
-      <div class="actions">
-        ${
-          canChange && key.state !== 'expired'
-            ? html`<button type="button" @click=${() => showDialog(this, 'rotate-dialog')}>
-                  Rotate the key…
-                </button>
-                ${
-                  key.ban === null
-                    ? html`<button type="button" @click=${() => showDialog(this, 'ban-dialog')}>Ban…</button>`
-                    : html`<button type="button" @click=${this.lift}>Lift the ban</button>
-                        <button type="button" @click=${() => showDialog(this, 'ban-dialog')}>
-                          Ban for another time…
-                        </button>`
-                }
-                ${this.renderResetDay(key.windows?.day)}`
-            : nothing
-        }
-        <button type="button" class="wa-danger" @click=${() => showDialog(this, 'confirm-dialog')}>
-          Revoke…
-        </button>
-      </div>`;
-  }
-
-  renderDialogs(key: KeyDetail) {
-    if (!session.isOperator) return nothing;
-    return html`<ban-dialog .key=${key} @changed=${this.onChanged}></ban-dialog>
-      <rotate-dialog
-        .of=${key}
-        @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
-      ></rotate-dialog>
-      <confirm-dialog
-        heading=${`Revoke the key of ${keyTitle(key)}?`}
-        action="Revoke the key"
-        danger
-        .typed=${keyTitle(key)}
-        .message=${html`<p>
-          From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.
-        </p>`}
-        .run=${() => this.revoke()}
-      ></confirm-dialog>`;
+  renderActions(key: KeyDetail) {
+    const ban = (label: string) =>
+      html`<button type="button" @click=${() => this.ban(key)}>${label}</button>`;
+    return html`<button type="button" @click=${() => this.rotate(key)}>Rotate the key…</button> ${
+        key.ban === null
+          ? ban('Ban…')
+          : html`<button type="button" @click=${() => this.lift(key)}>Lift the ban</button>
+              ${ban('Ban for another time…')}`
+      }
+      ${this.renderResetDay(key.windows?.day)}`;
   }
 }
+
+/** @param id of another record, whose name is not known */
+const other = (id: string) => keyLink({ id, name: '' });
 
 function renderFacts(key: KeyDetail) {
-  const {
-    id,
-    customerId,
-    hint,
-    plan,
-    createdAt,
-    expiresAt,
-    scopes,
-    replaces,
-    replacedBy,
-    strikes,
-    strikesToBan,
-  } = key;
-  const facts: [string, unknown][] = [
+  const { id, customerId, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } =
+    key;
+  return factList([
     ['Id', html`<code>${id}</code>`],
-    ['Customer', customerId === '' ? '–' : html`<a href=${keyPath(customerId)}>${customerId}</a>`],
+    ['Customer', customerId === '' ? '–' : other(customerId)],
     ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
-    ['Plan', plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`],
+    ['Plan', planLink(plan)],
     ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
     ['Expires', expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`],
-    ['Scopes', scopes === null ? 'all' : scopes.join(' ')],
-  ];
-  if (strikes !== null && strikes > 0) {
-    facts.push([
-      'Strikes',
-      `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
-    ]);
-  }
-  if (replaces !== null) facts.push(['Replaces', html`<a href=${keyPath(replaces)}>${replaces}</a>`]);
-  if (replacedBy !== null)
-    facts.push(['Replaced by', html`<a href=${keyPath(replacedBy)}>${replacedBy}</a>`]);
-  return factList(facts);
+    ['Scopes', scopesOf(key.scopes)],
+    strikes !== null &&
+      strikes > 0 && [
+        'Strikes',
+        `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
+      ],
+    replaces !== null && ['Replaces', other(replaces)],
+    replacedBy !== null && ['Replaced by', other(replacedBy)],
+  ]);
 }
+
+type AddressUse = KeyDetail['refusedUse'][number];
+
+const useColumns: Column<AddressUse>[] = [
+  ['Address', ({ address }) => address],
+  ['First', ({ from }) => formatTime(from)],
+  ['Last', ({ to }) => formatTime(to)],
+  count('Requests', ({ requests }) => requests),
+];
 
 /** Who uses the key. */
 function renderUse({ use }: KeyDetail) {
@@ -178,22 +160,11 @@ function renderUse({ use }: KeyDetail) {
       ${formatNumber(use.served)} served and ${formatNumber(use.refused)} refused with this key. The latest
       addresses, some seconds old:
     </p>
-    ${table({
-      label: 'Used by',
-      region: 'wide',
-      headings: ['Address', 'First', 'Last', numeric('Requests'), 'Program', 'Gateway'],
-      rows: use.addresses.map(
-        ({ address, from, to, requests, agent, gateway }) =>
-          html`<tr>
-            <th scope="row">${address}</th>
-            <td>${formatTime(from)}</td>
-            <td>${formatTime(to)}</td>
-            <td class="number">${formatNumber(requests)}</td>
-            <td>${agent}</td>
-            <td>${gateway}</td>
-          </tr>`,
-      ),
-    })}`;
+    ${listTable('Used by', use.addresses, [
+      ...useColumns,
+      ['Program', ({ agent }) => agent],
+      ['Gateway', ({ gateway }) => gateway],
+    ])}`;
 }
 
 /** Who goes on with the key after its end. */
@@ -205,27 +176,7 @@ function renderRefusedUse({ refusedUse, state }: KeyDetail) {
       key, which were refused: the ${refusedUse.length === 1 ? 'latest one' : `latest ${refusedUse.length}`}.
       <a href="/console/addresses">Block an address</a>
     </p>
-    ${table({
-      label: 'Used after its end',
-      region: 'wide',
-      headings: ['Address', 'First', 'Last', numeric('Requests')],
-      rows: refusedUse.map(
-        ({ address, from, to, requests }) =>
-          html`<tr>
-            <th scope="row">${address}</th>
-            <td>${formatTime(from)}</td>
-            <td>${formatTime(to)}</td>
-            <td class="number">${formatNumber(requests)}</td>
-          </tr>`,
-      ),
-    })}`;
-}
-
-function renderMeters(key: KeyDetail) {
-  return key.windows === null || key.limits === null
-    ? nothing
-    : html`<h2>Use now</h2>
-        ${limitMeters({ ...key, windows: key.windows, limits: key.limits })}`;
+    ${listTable('Used after its end', refusedUse, useColumns)}`;
 }
 
 customElements.define('page-key', PageKey);

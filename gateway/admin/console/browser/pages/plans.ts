@@ -1,49 +1,36 @@
-import '../elements/new-plan-dialog.ts';
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import { windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { showDialog } from '../elements/dialog-element.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { inlineFailure } from '../elements/page-state.ts';
+import { ask } from '../elements/confirm-dialog.ts';
+import { field, meantBox } from '../elements/fields.ts';
+import type { LightElement } from '../elements/light-element.ts';
+import { notify } from '../elements/notice.ts';
+import { PolledElement } from '../elements/polled-element.ts';
 import { numeric, table } from '../elements/table.ts';
-import { viewerNote } from '../elements/viewer-note.ts';
+import { pageHead } from '../elements/viewer-note.ts';
 import { formatNumber } from '../format.ts';
+import { planLink } from '../key.ts';
+import { doubtText, formLimits, limitFields, withoutNulls } from '../limit-fields.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
-import { Refresher } from '../refresher.ts';
-import type { Plan, Plans } from '../responses.ts';
-import { session } from '../session.ts';
+import type { Changed, Plan, Plans } from '../responses.ts';
+import { router } from '../router.ts';
 import { url } from '../url.ts';
 
 /** All plans: what they allow, who is on them, and whose limits are too low. */
-class PagePlans extends LightElement {
-  static override properties = { plans: { state: true } };
+class PagePlans extends PolledElement<Plans> {
+  override get pauseMs() {
+    return this.content?.counting ? 1000 : 5000;
+  }
 
-  plans: Plans | undefined;
-  refresher = new Refresher(
-    this,
-    () => this.load(),
-    () => (this.plans?.counting ? 1000 : 5000),
-  );
-
-  async load() {
-    this.plans = await api.get<Plans>('/api/plans');
+  read() {
+    return api.get<Plans>('/api/plans');
   }
 
   override render() {
-    return html`<div class="page-head">
-        <h1>Plans</h1>
-        ${session.isOperator ? html`<button type="button" @click=${() => showDialog(this, 'new-plan-dialog')}>New plan</button>` : nothing}
-      </div>
-      ${viewerNote()}
-      ${
-        this.plans === undefined
-          ? this.refresher.placeholder()
-          : html`${inlineFailure(this.refresher.failure)}${this.table(this.plans)}`
-      }
-      <new-plan-dialog></new-plan-dialog>`;
+    return html`${pageHead('Plans', 'New plan', () => askForPlan(this))} ${super.render()}`;
   }
 
-  table({ items, gateways, keysAsOf, counting }: Plans) {
+  view({ items, gateways, keysAsOf, counting }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     const shown = windows.filter(
       ({ name, required }) => required || items.some((plan) => (plan[name] ?? null) !== null),
@@ -64,13 +51,11 @@ class PagePlans extends LightElement {
 
 function row(plan: Plan, shown: typeof windows, gateways: number) {
   return html`<tr>
-    <th scope="row">${nameLink(plan)}</th>
+    <th scope="row">${nameCell(plan)}</th>
     ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each customer has its own limits</td>` : limitCells(plan, shown, gateways)}
     <td class="number">${keysCell(plan)}</td>
     <td class="number">${refusedText(plan.lastHour)}</td>
-    <td>
-      ${plan.trial === null ? nothing : html`<span class="tag caution">${limitsText(plan.trial)}</span>`}
-    </td>
+    <td>${plan.trial === null ? '–' : html`<span class="tag caution">${limitsText(plan.trial)}</span>`}</td>
   </tr>`;
 }
 
@@ -88,8 +73,8 @@ function limitCell(limit: number | null, required: boolean) {
   return required ? html`<span class="failure-text">invalid</span>` : '–';
 }
 
-function nameLink({ name, kind }: Plan) {
-  if (kind === 'plan') return html`<a href=${url`/console/plans/${name}`}>${name}</a>`;
+function nameCell({ name, kind }: Plan) {
+  if (kind === 'plan') return planLink(name);
   return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
 }
 
@@ -102,3 +87,30 @@ function keysCell({ name, kind, keys }: Plan) {
 }
 
 customElements.define('page-plans', PagePlans);
+
+/** Asks for the name and the limits of a new plan, makes it, and shows it. */
+const askForPlan = (host: LightElement) =>
+  ask(host, {
+    heading: 'New plan',
+    action: 'Make the plan',
+    message: (form) => {
+      const doubts = doubtText(formLimits(form));
+      return html`${field('Name', 'name', {
+          required: true,
+          autofocus: true,
+          maxlength: 32,
+          pattern: String.raw`[a-z][a-z0-9\-]*`,
+          title: 'Lower-case letters, digits and dashes, beginning with a letter',
+        })}
+        <p class="hint">Lower-case letters, digits and dashes. It cannot be changed later.</p>
+        <div class="fields">${limitFields({ label: 'Requests', required: true })}</div>
+        ${meantBox(doubts)}`;
+    },
+    run: async (form) => {
+      const name = form('name');
+      const body = { ...withoutNulls(formLimits(form)), confirmed: form('confirmed') !== '' };
+      const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, body);
+      notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
+      router.navigate(url`/console/plans/${name}`);
+    },
+  });

@@ -1,9 +1,12 @@
 import '../elements/ban-policy-form.ts';
-import '../elements/number-setting.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { field } from '../elements/fields.ts';
 import { LightElement } from '../elements/light-element.ts';
+import { numberWithin, SettingForm, type TypedSetting } from '../elements/setting-form.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber, plural } from '../format.ts';
+import type { Changed, NumberSettingState } from '../responses.ts';
 
 const dayMs = 86_400_000;
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -43,3 +46,75 @@ function retentionEffect(retentionDays: number) {
 }
 
 customElements.define('page-settings', PageSettings);
+
+/** A setting that is one number. */
+class NumberSetting extends SettingForm<Record<string, number>, NumberSettingState> {
+  static override properties = { path: {}, field: {}, label: {}, unit: {} };
+
+  path = '';
+  field = '';
+  label = '';
+  unit = '';
+  /** What a value does. */
+  effect: (value: number) => string = () => '';
+
+  override get pauseMs() {
+    return this.subject?.adjustment?.outcome === null ? 1000 : 5000;
+  }
+
+  describe(value: Record<string, number>) {
+    return `${formatNumber(value[this.field] ?? 0)} ${this.unit}`;
+  }
+
+  valuesOf({ stored }: NumberSettingState) {
+    return { value: String(stored?.[this.field] ?? '') };
+  }
+
+  get wanted() {
+    const { subject, typed } = this;
+    return subject && numberWithin(typed?.['value'], subject.bounds);
+  }
+
+  override get canSave() {
+    return this.wanted !== undefined || this.subject?.adjustment?.outcome === 'failed';
+  }
+
+  async save({ stored }: NumberSettingState) {
+    const { wanted = stored?.[this.field] ?? 0, label } = this;
+    const body = { [this.field]: wanted, expected: { [this.field]: stored?.[this.field] ?? null } };
+    const changed = await api.put<Changed>(this.path, body);
+    return [
+      `${label}: ${this.describe({ [this.field]: wanted })}, in force within a second.`,
+      changed,
+    ] as const;
+  }
+
+  fields({ stored, bounds, defaults, adjustment }: NumberSettingState, { value }: TypedSetting) {
+    const shown = this.wanted ?? stored?.[this.field];
+    return html`${field(`${this.label}, ${this.unit}`, 'value', { type: 'number', required: true, ...bounds, value })}
+      <p class="hint">
+        Default ${formatNumber(defaults[this.field] ?? 0)}; from ${formatNumber(bounds.min)} to
+        ${formatNumber(bounds.max)}.
+      </p>
+      <p aria-live="polite">${shown === undefined ? nothing : this.effect(shown)}</p>
+      ${adjustment ? adjustmentView(adjustment) : nothing}`;
+  }
+}
+
+function adjustmentView({ scanned, total, outcome }: NonNullable<NumberSettingState['adjustment']>) {
+  switch (outcome) {
+    case null:
+      return html`<p role="status">
+        Giving what is stored its new expiry: ${formatNumber(scanned)} of ${formatNumber(total)} keys of
+        Redis…
+      </p>`;
+    case 'done':
+      return html`<p class="quiet" role="status">What was stored already has its new expiry.</p>`;
+    default:
+      return html`<p class="failure-text" role="status">
+        What was stored already did not all get its new expiry: save the same number again.
+      </p>`;
+  }
+}
+
+customElements.define('number-setting', NumberSetting);

@@ -1,188 +1,146 @@
-import '../elements/confirm-dialog.ts';
-import '../elements/webhook-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
-import { ActingElement } from '../elements/acting-element.ts';
+import { ask } from '../elements/confirm-dialog.ts';
 import { deliveryTable } from '../elements/delivery-table.ts';
-import { showDialog } from '../elements/dialog-element.ts';
-import { notify } from '../elements/notice.ts';
+import { openDialog } from '../elements/dialog-element.ts';
 import { emptyState, inlineFailure } from '../elements/page-state.ts';
-import { numeric, table } from '../elements/table.ts';
+import { PolledElement } from '../elements/polled-element.ts';
+import { count, listTable } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { WebhookDialog } from '../elements/webhook-dialog.ts';
-import { formatNumber, formatRelative, plural } from '../format.ts';
-import { Refresher } from '../refresher.ts';
+import { formatRelative, plural } from '../format.ts';
+import { keyPath } from '../key.ts';
 import type { Changed, Delivery, EventTypeRow, Page, WebhookRow, WebhookWithSecret } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 
 const overlapSeconds = 86_400;
 
+interface Webhooks {
+  webhooks: WebhookRow[];
+  types: EventTypeRow[];
+  /** The webhook whose deliveries are shown. */
+  chosen: WebhookRow | undefined;
+  deliveries: Delivery[];
+}
+
 /** Addresses that events are sent to: of operators, or of the customer in the path. */
-class PageWebhooks extends ActingElement {
-  static override properties = {
-    item: {},
-    webhooks: { state: true },
-    types: { state: true },
-    chosen: { state: true },
-    edited: { state: true },
-    deliveries: { state: true },
-  };
+class PageWebhooks extends PolledElement<Webhooks> {
+  static override properties = { item: {} };
 
   item = '';
-  webhooks: WebhookRow[] | undefined;
-  types: EventTypeRow[] = [];
-  /** The webhook whose deliveries are shown. */
-  chosen: string | undefined;
-  /** The webhook in a dialog. */
-  edited: WebhookRow | undefined;
-  deliveries: Delivery[] = [];
-  refresher = new Refresher(
-    this,
-    () => this.load(),
-    () => 3000,
-  );
+  /** Id of the webhook whose deliveries are asked for. */
+  chosen = '';
 
   get path() {
     return url`/api/webhooks/${this.item === '' ? 'operators' : this.item}`;
   }
 
-  async load() {
-    const [webhooks, types] = await Promise.all([
+  override get pauseMs() {
+    return 3000;
+  }
+
+  async read() {
+    const [{ items: webhooks }, types] = await Promise.all([
       api.get<Page<WebhookRow>>(this.path),
-      this.types.length > 0 ? undefined : api.get<Page<EventTypeRow>>('/api/event-types'),
+      this.content?.types ?? api.get<Page<EventTypeRow>>('/api/event-types').then(({ items }) => items),
     ]);
-    if (types !== undefined) this.types = types.items;
-    this.webhooks = webhooks.items;
-    this.chosen = webhooks.items.find(({ id }) => id === this.chosen)?.id ?? webhooks.items[0]?.id;
-    if (this.chosen === undefined) this.deliveries = [];
-    else this.deliveries = (await api.get<Page<Delivery>>(`${this.path}/${this.chosen}/deliveries`)).items;
+    const chosen = webhooks.find(({ id }) => id === this.chosen) ?? webhooks[0];
+    const deliveries =
+      chosen === undefined
+        ? []
+        : (await api.get<Page<Delivery>>(`${this.path}/${chosen.id}/deliveries`)).items;
+    return { webhooks, types, chosen, deliveries };
   }
 
-  async ask(dialog: string, webhook?: WebhookRow) {
-    this.edited = webhook;
-    await this.updateComplete;
-    showDialog(this, dialog);
+  /** Makes a change of one webhook, and shows on the page why it failed. */
+  make<T extends Changed>(change: () => Promise<T>, said: string | ((result: T) => string)) {
+    void this.act(() => this.saved(change(), said));
   }
 
-  /** Makes a change of one webhook, and says what it was. */
-  make<T extends Changed>(change: () => Promise<T>, said: (result: T) => string): void {
-    void this.act(async () => {
-      const result = await change();
-      notify(said(result), result.warnings);
-      await this.refresher.now();
+  edit(webhook?: WebhookRow) {
+    const isNew = webhook === undefined;
+    openDialog(this, WebhookDialog, {
+      heading: isNew ? 'Add a webhook' : 'Change the webhook',
+      action: isNew ? 'Add' : 'Save',
+      path: this.path,
+      webhook,
+      types: (this.content?.types ?? []).filter(
+        ({ type, forOperators }) => type !== 'webhook.test' && (this.item === '' || !forOperators),
+      ),
+      done: () => this.reload(),
     });
   }
 
-  async rotate({ id }: WebhookRow) {
-    const made = await api.post<WebhookWithSecret>(`${this.path}/${id}/rotate-secret`, { overlapSeconds });
-    const dialog = this.querySelector('webhook-dialog');
-    if (dialog instanceof WebhookDialog) dialog.showSecret(made);
+  askToRotate({ id }: WebhookRow) {
+    ask(this, {
+      heading: 'Replace the secret?',
+      action: 'Replace it',
+      message: () =>
+        html`<p>For 24 hours events are signed with both, so that the receiver can change over.</p>`,
+      run: async () => {
+        const path = `${this.path}/${id}/rotate-secret`;
+        const made = await api.post<WebhookWithSecret>(path, { overlapSeconds });
+        openDialog(this, WebhookDialog, { heading: 'The secret of the webhook', made });
+      },
+    });
   }
 
-  async removeWebhook({ id }: WebhookRow) {
-    const { warnings } = await api.delete<Changed>(`${this.path}/${id}`);
-    notify('The webhook is removed.', warnings);
-    await this.refresher.now();
+  askToRemove({ id, url: address }: WebhookRow) {
+    ask(this, {
+      heading: 'Remove the webhook?',
+      action: 'Remove',
+      danger: true,
+      message: () => html`<p>${address} gets nothing any more. What it has yet to get is deleted.</p>`,
+      run: () => this.saved(api.delete<Changed>(`${this.path}/${id}`), 'The webhook is removed.'),
+    });
   }
 
   override render() {
-    const { webhooks, edited, item } = this;
-    const types = this.types.filter(
-      ({ type, forOperators }) => type !== 'webhook.test' && (item === '' || !forOperators),
-    );
+    const { item } = this;
     return html`<h1>Webhooks</h1>
       <p class="quiet">
         ${
           item === ''
             ? 'They get the events of all customers, signed.'
-            : html`They get the events of <a href=${url`/console/customers/${item}`}>this customer</a>,
-                signed.`
+            : html`They get the events of <a href=${keyPath(item)}>this customer</a>, signed.`
         }
       </p>
-      ${viewerNote()} ${inlineFailure(this.failure)}
-      ${webhooks === undefined ? this.refresher.placeholder() : this.content(webhooks)}
-      <webhook-dialog
-        .path=${this.path}
-        .webhook=${edited}
-        .types=${types}
-        @changed=${() => void this.refresher.now()}
-      ></webhook-dialog>
-      <confirm-dialog
-        class="rotate"
-        heading="Replace the secret?"
-        action="Replace it"
-        .message=${html`<p>For 24 hours events are signed with both, so that the receiver can change over.</p>`}
-        .run=${() => (edited === undefined ? Promise.resolve() : this.rotate(edited))}
-      ></confirm-dialog>
-      <confirm-dialog
-        class="remove"
-        heading="Remove the webhook?"
-        action="Remove"
-        danger
-        .message=${html`<p>${edited?.url} gets nothing any more. What it has yet to get is deleted.</p>`}
-        .run=${() => (edited === undefined ? Promise.resolve() : this.removeWebhook(edited))}
-      ></confirm-dialog>`;
+      ${viewerNote()} ${inlineFailure(this.failure)} ${super.render()}`;
   }
 
-  content(webhooks: WebhookRow[]) {
-    const add = session.isOperator
-      ? html`<div class="actions">
-          <button type="button" class="wa-brand" @click=${() => void this.ask('webhook-dialog')}>
-            Add a webhook…
-          </button>
-        </div>`
-      : nothing;
-    return html`${inlineFailure(this.refresher.failure)}
-    ${
+  view({ webhooks, chosen, deliveries }: Webhooks) {
+    return html`${
       webhooks.length === 0
         ? emptyState('There are no webhooks', 'A webhook is an address that events are sent to.')
-        : table({
-            label: 'Webhooks',
-            region: 'wide',
-            headings: [
+        : listTable('Webhooks', webhooks, [
+            [
               'Address',
-              'State',
-              'Types',
-              numeric('Queued'),
-              numeric('Given up'),
-              html`<th scope="col"><span class="wa-visually-hidden">Actions</span></th>`,
+              ({ url: address, description }) =>
+                html`${address}
+                ${description === null ? nothing : html`<span class="quiet">${description}</span>`}`,
             ],
-            rows: webhooks.map((webhook) => this.row(webhook)),
-          })
+            ['State', stateText],
+            ['Types', ({ types }) => types?.join(', ') ?? 'all'],
+            count('Queued', ({ queued }) => queued),
+            count('Given up', ({ dead }) => dead),
+            [
+              html`<span class="wa-visually-hidden">Actions</span>`,
+              (webhook) => this.actions(webhook, webhook.id === chosen?.id),
+            ],
+          ])
     }
-    ${add} ${deliveryTable(this.deliveries, webhooks.find(({ id }) => id === this.chosen)?.url)}`;
+    ${
+      session.isOperator
+        ? html`<div class="actions">
+            <button type="button" class="wa-brand" @click=${() => this.edit()}>Add a webhook…</button>
+          </div>`
+        : nothing
+    }
+    ${deliveryTable(deliveries, chosen?.url)}`;
   }
 
-  row(webhook: WebhookRow) {
-    const { id, url: address, description, state, failingSince, types, queued, dead } = webhook;
-    const since = failingSince === null ? nothing : html` since ${formatRelative(failingSince)}`;
-    return html`<tr>
-      <th scope="row">
-        ${address} ${description === null ? nothing : html`<span class="quiet">${description}</span>`}
-      </th>
-      <td class=${state === 'failing' || state === 'disabled' ? 'failure-text' : ''}>${state}${since}</td>
-      <td>${types?.join(', ') ?? 'all'}</td>
-      <td class="number">${formatNumber(queued)}</td>
-      <td class="number">${formatNumber(dead)}</td>
-      <td>
-        <button
-          type="button"
-          aria-label=${`Deliveries of ${address}`}
-          aria-pressed=${this.chosen === id}
-          @click=${() => {
-            this.chosen = id;
-            void this.refresher.now();
-          }}
-        >
-          Deliveries
-        </button>
-        ${session.isOperator ? this.actions(webhook) : nothing}
-      </td>
-    </tr>`;
-  }
-
-  actions(webhook: WebhookRow) {
+  actions(webhook: WebhookRow, isChosen: boolean) {
     const { id, url: address, state, dead } = webhook;
     const path = `${this.path}/${id}`;
     const button = (text: string, action: () => void) =>
@@ -190,32 +148,53 @@ class PageWebhooks extends ActingElement {
         ${text}
       </button> `;
     const isOn = state === 'on' || state === 'failing';
-    return html`${button('Test', () =>
-      this.make(
-        () => api.post<Changed>(`${path}/test`),
-        () => 'A test is on its way: see its deliveries.',
-      ),
-    )}
-    ${button(isOn ? 'Switch off' : 'Switch on', () =>
-      this.make(
-        () => api.patch<Changed>(path, { enabled: !isOn }),
-        () => (isOn ? 'It gets nothing now.' : 'It gets events again.'),
-      ),
-    )}
-    ${
-      dead === 0
-        ? nothing
-        : button('Replay', () =>
-            this.make(
-              () => api.post<Changed<{ replayed: number }>>(`${path}/replay`, {}),
-              ({ replayed }) => `${plural(replayed, 'event')} will be sent again.`,
-            ),
-          )
-    }
-    ${button('Change…', () => void this.ask('webhook-dialog', webhook))}
-    ${button('Replace secret…', () => void this.ask('.rotate', webhook))}
-    ${button('Remove…', () => void this.ask('.remove', webhook))}`;
+    return html`<div class="actions">
+      <button
+        type="button"
+        aria-label=${`Deliveries of ${address}`}
+        aria-pressed=${isChosen}
+        @click=${() => {
+          this.chosen = id;
+          this.reload();
+        }}
+      >
+        Deliveries
+      </button>
+      ${
+        session.isOperator
+          ? html`${button('Test', () =>
+              this.make(() => api.post<Changed>(`${path}/test`), 'A test is on its way: see its deliveries.'),
+            )}
+            ${button(isOn ? 'Switch off' : 'Switch on', () =>
+              this.make(
+                () => api.patch<Changed>(path, { enabled: !isOn }),
+                isOn ? 'It gets nothing now.' : 'It gets events again.',
+              ),
+            )}
+            ${
+              dead === 0
+                ? nothing
+                : button('Replay', () =>
+                    this.make(
+                      () => api.post<Changed<{ replayed: number }>>(`${path}/replay`, {}),
+                      ({ replayed }) => `${plural(replayed, 'event')} will be sent again.`,
+                    ),
+                  )
+            }
+            ${button('Change…', () => this.edit(webhook))}
+            ${button('Replace secret…', () => this.askToRotate(webhook))}
+            ${button('Remove…', () => this.askToRemove(webhook))}`
+          : nothing
+      }
+    </div>`;
   }
+}
+
+function stateText({ state, failingSince }: WebhookRow) {
+  const isBad = state === 'failing' || state === 'disabled';
+  return html`<span class=${isBad ? 'failure-text' : ''}
+    >${state}${failingSince === null ? nothing : html` since ${formatRelative(failingSince)}`}</span
+  >`;
 }
 
 customElements.define('page-webhooks', PageWebhooks);

@@ -1,0 +1,99 @@
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { apiPath } from '../key.ts';
+import { isoTime, localTime } from '../local-time.ts';
+import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
+import { EditForm } from './edit-form.ts';
+import { field } from './fields.ts';
+import { scopesField, scopesIn } from './scopes-field.ts';
+
+/** What people write about a key or a customer: only what differs is changed. */
+abstract class FactsForm<Subject extends { id: string; rev: unknown }> extends EditForm<
+  Subject,
+  Record<string, string>
+> {
+  override readonly wide = true;
+  abstract readonly done: string;
+  abstract factFields(values: Record<string, string>): unknown;
+
+  /** What the fields mean. */
+  note(): unknown {
+    return nothing;
+  }
+
+  /** @returns what the API takes for a text */
+  bodyOf(_name: string, text: string): unknown {
+    return text === '' ? null : text;
+  }
+
+  async save(base: Subject, typed: Record<string, string>) {
+    const stored = this.valuesOf(base);
+    const changes = Object.entries(typed).filter(([name, text]) => text !== stored[name]);
+    const body = Object.fromEntries(changes.map(([name, text]) => [name, this.bodyOf(name, text)]));
+    const changed = await api.patch<Changed>(apiPath(base.id), { rev: base.rev, ...body });
+    return [this.done, changed] as const;
+  }
+
+  fields(_subject: Subject, values: Record<string, string>) {
+    return html`<div class="fields">${this.factFields(values)}</div>
+      ${this.note()}`;
+  }
+}
+
+/** Name, expiry and scopes of a key. */
+export class KeyFactsForm extends FactsForm<KeyDetail> {
+  override readonly saveLabel = 'Save name, expiry and scopes';
+  override readonly done = 'Name, expiry and scopes changed';
+
+  valuesOf({ name, expiresAt, scopes }: KeyDetail) {
+    return {
+      name,
+      expiresAt: localTime(expiresAt ?? '', { seconds: true }),
+      scopes: scopes?.join(' ') ?? '',
+    };
+  }
+
+  override bodyOf(name: string, text: string) {
+    if (name === 'scopes') return scopesIn(text);
+    return super.bodyOf(name, name === 'expiresAt' ? isoTime(text) : text);
+  }
+
+  factFields({ name, expiresAt, scopes }: Record<string, string>) {
+    return html`${field('Name', 'name', { required: true, value: name })}
+    ${field('Expires (your time zone)', 'expiresAt', { type: 'datetime-local', step: '1', value: expiresAt })}
+    ${scopesField(scopes)}`;
+  }
+
+  override note() {
+    return html`<p class="hint">
+      Without a time the key does not expire; without scopes it may call all operations.
+    </p>`;
+  }
+}
+
+customElements.define('key-facts-form', KeyFactsForm);
+
+const labels = {
+  name: 'Name',
+  contact: 'Contact',
+  reference: 'Reference of the billing system',
+  notes: 'Notes',
+};
+
+/** What people write about a customer. */
+class CustomerFactsForm extends FactsForm<CustomerDetail> {
+  override readonly saveLabel = 'Save the customer';
+  override readonly done = 'The customer is changed';
+
+  valuesOf({ name, contact, reference, notes }: CustomerDetail) {
+    return { name, contact: contact ?? '', reference: reference ?? '', notes: notes ?? '' };
+  }
+
+  factFields(values: Record<string, string>) {
+    return Object.entries(labels).map(([name, label]) =>
+      field(label, name, { required: name === 'name', value: values[name] ?? '' }),
+    );
+  }
+}
+
+customElements.define('customer-facts-form', CustomerFactsForm);

@@ -1,0 +1,132 @@
+import { html, nothing } from 'lit';
+import { changeReason } from '../change-reason.ts';
+import { withField } from '../form-text.ts';
+
+interface FieldOptions {
+  type?: string;
+  /** What the field shows. Left out, it keeps what was typed. */
+  value?: string | undefined;
+  required?: boolean;
+  autofocus?: boolean;
+  maxlength?: number;
+  min?: number;
+  max?: number;
+  step?: string;
+  placeholder?: string;
+  pattern?: string;
+  title?: string;
+  /** Id of a text about the field. */
+  describedBy?: string;
+  /** Of the label. */
+  className?: string;
+  /** Below the field. */
+  hint?: unknown;
+  onInput?: (value: string, isTicked: boolean) => unknown;
+}
+
+/** A field with its label. Browsers neither complete nor correct what is typed. */
+export const field = (label: unknown, name: string | undefined, options: FieldOptions = {}) => {
+  const { type = 'text', maxlength = 100, required = false, autofocus = false, onInput, hint } = options;
+  return html`<label class=${options.className ?? nothing}
+    >${label}
+    <input
+      name=${name ?? nothing}
+      type=${type}
+      inputmode=${type === 'number' ? 'numeric' : nothing}
+      maxlength=${maxlength}
+      min=${options.min ?? nothing}
+      max=${options.max ?? nothing}
+      step=${options.step ?? nothing}
+      placeholder=${options.placeholder ?? nothing}
+      pattern=${options.pattern ?? nothing}
+      title=${options.title ?? nothing}
+      aria-describedby=${options.describedBy ?? nothing}
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck="false"
+      ?required=${required}
+      ?autofocus=${autofocus}
+      .value=${options.value ?? ''}
+      @input=${onInput === undefined ? nothing : withField(onInput)}
+    />${hint}</label
+  >`;
+};
+
+/** A box to tick. */
+export const checkbox = (
+  label: unknown,
+  name: string | undefined,
+  {
+    checked = false,
+    required = false,
+    onInput,
+  }: { checked?: boolean; required?: boolean; onInput?: (isTicked: boolean) => unknown } = {},
+) =>
+  html`<label class="check"
+    ><input
+      type="checkbox"
+      name=${name ?? nothing}
+      ?required=${required}
+      .checked=${checked}
+      @change=${onInput === undefined ? nothing : withField((_value, isTicked) => onInput(isTicked))}
+    />
+    ${label}</label
+  >`;
+
+/** @param options value and text of each; the value of the address or record is one of them, even if it is not known any more */
+export function choice(
+  label: string,
+  name: string | undefined,
+  options: readonly (readonly [value: string | number, text: string])[],
+  {
+    value,
+    required = false,
+    autofocus = false,
+    className,
+    onChange,
+  }: Pick<FieldOptions, 'value' | 'required' | 'autofocus' | 'className'> & {
+    onChange?: (value: string) => unknown;
+  } = {},
+) {
+  const isChosen = (each: string | number) => String(each) === value;
+  const isKnown = value === undefined || options.some(([each]) => isChosen(each));
+  return html`<label class=${className ?? nothing}
+    >${label}
+    <select
+      name=${name ?? nothing}
+      ?required=${required}
+      ?autofocus=${autofocus}
+      @change=${onChange === undefined ? nothing : withField(onChange)}
+    >
+      ${[...options, ...(isKnown ? [] : [[value, value] as const])].map(
+        ([each, text]) => html`<option value=${each} .selected=${isChosen(each)}>${text}</option>`,
+      )}
+    </select></label
+  >`;
+}
+
+/** For how long: of a ban, of a block. */
+export const lengthField = (options: { autofocus?: boolean } = {}) =>
+  choice(
+    'For',
+    'seconds',
+    [
+      [900, '15 minutes'],
+      [3600, '1 hour'],
+      [86_400, '1 day'],
+      [7 * 86_400, '1 week'],
+      [30 * 86_400, '30 days'],
+    ],
+    options,
+  );
+
+/** Asks whether unusual limits are meant. @param doubts empty if nothing is unusual */
+export const meantBox = (doubts: string, options: Parameters<typeof checkbox>[2] = { required: true }) =>
+  doubts === '' ? nothing : checkbox(`${doubts} I mean that.`, 'confirmed', options);
+
+/** Asks why the change is made. Not needed: the audit log has it if it was given. */
+export const reasonField = () =>
+  field(html`Reason <span class="quiet">(ticket; for the audit log)</span>`, undefined, {
+    value: changeReason.text,
+    onInput: (text) => (changeReason.text = text),
+  });

@@ -1,0 +1,75 @@
+import { html } from 'lit';
+import { api } from '../api.ts';
+import { formatNumber } from '../format.ts';
+import { issueList } from '../plan-text.ts';
+import { Refresher } from '../refresher.ts';
+import type { SettingState } from '../responses.ts';
+import { EditForm } from './edit-form.ts';
+import { inlineFailure } from './page-state.ts';
+
+type Bounds = { min: number; max: number };
+export type TypedSetting = Record<string, string>;
+
+/** A setting of the whole fleet, with what it does before it is saved. */
+export abstract class SettingForm<Value extends object, State extends SettingState<Value>> extends EditForm<
+  State,
+  TypedSetting
+> {
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => this.pauseMs,
+  );
+
+  /** Of the API. */
+  abstract path: string;
+  /** Text that describes a value. */
+  abstract describe(value: Value): string;
+
+  get pauseMs() {
+    return 5000;
+  }
+
+  async load() {
+    this.subject = await api.get<State>(this.path);
+  }
+
+  override async apply(change: typeof this.save) {
+    await super.apply(change);
+    await this.refresher.now();
+    // What was typed stays, and can be saved over what is there now.
+    if (this.hasConflict && this.typed !== undefined) this.base = this.subject;
+  }
+
+  override render() {
+    const { subject, refresher } = this;
+    if (subject === undefined) return refresher.placeholder();
+    return html`${inlineFailure(refresher.failure)} ${settingState(subject, (value) => this.describe(value))}
+    ${super.render()}`;
+  }
+}
+
+/** @returns the number that was typed; undefined if it is out of range */
+export function numberWithin(text: string | undefined, { min, max }: Bounds) {
+  const value = Number(text);
+  return text !== undefined && text !== '' && value >= min && value <= max ? value : undefined;
+}
+
+/** What is wrong with a setting, and what gateways enforce if it is not what is stored. */
+const settingState = <T>({ issues, enforced, gateways }: SettingState<T>, describe: (value: T) => string) =>
+  html`${issueList(issues)}
+  ${
+    enforced.length === 0
+      ? html`<p class="quiet">
+          ${gateways === 0 ? 'No gateway enforces it yet.' : `In force on ${formatNumber(gateways)} ${gateways === 1 ? 'gateway' : 'gateways'}.`}
+        </p>`
+      : html`<ul class="warnings">
+          ${enforced.map(
+            ({ value, gateways }) =>
+              html`<li>
+                ${formatNumber(gateways)} ${gateways === 1 ? 'gateway enforces' : 'gateways enforce'}:
+                ${describe(value)}
+              </li>`,
+          )}
+        </ul>`
+  }`;

@@ -1,0 +1,35 @@
+import { ApiFailure, unreachable } from './api-failure.ts';
+
+interface RequestOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends a request to the gateway of this page.
+ * @throws ApiFailure without a response
+ */
+export async function request(
+  method: string,
+  path: string,
+  { body, headers, signal }: RequestOptions = {},
+): Promise<Response> {
+  try {
+    return await fetch(path, {
+      method,
+      signal: signal ?? null,
+      headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiFailure(unreachable);
+  }
+}
+
+/** @param response that is not a success */
+export async function failureOf(response: Response) {
+  const body = await response.json().catch(() => ({ ...unreachable, status: response.status }));
+  return new ApiFailure(body);
+}
