@@ -23,7 +23,8 @@ export async function traceImports(programs: readonly string[]): Promise<string[
   const omitted = await omittedPackages();
   const { fileList, warnings } = await nodeFileTrace(programs.filter(isProgram), {
     // What browsers load has other rules, below.
-    ignore: (path) => omitted.some((folder) => path.startsWith(folder)) || /(?:console|portal)\/browser\//.test(path),
+    ignore: (path) =>
+      omitted.some((folder) => path.startsWith(folder)) || /(?:console|portal)\/browser\//.test(path),
     readFile: readSource,
   });
   // Packages try modules that are not there, such as pg-native; the project's own sources do not.
