@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { testWebhook } from '../../gateway/operations/webhooks.ts';
 import { codeBlock } from '../support/code-block.ts';
 import { startEventsKit, type EventsKit } from '../support/kits/events-kit.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const webhook = await kit.webhook(customerId, '/hook');
   secret = webhook.secret;
   await testWebhook(kit.session, customerId, webhook.id);
-  await expect.poll(() => kit.receiver.at('/hook').length).toBe(1);
+  await vi.waitFor(() => expect(kit.receiver.at('/hook')).toHaveLength(1), { timeout: 10_000 });
   genuine = kit.receiver.at('/hook')[0] as Received;
 });
 afterAll(async () => {

@@ -56,14 +56,14 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
   }
 
   // The one gateway that delivers events sends three a second for that, the others one.
-  test('an idle gateway sends at most nine commands in each half second', async () => {
+  test('an idle gateway sends at most ten commands in each half second', async () => {
     const monitor = await monitorRedis(kit.server.port);
     const sent = () => monitor.commands.filter(({ source }) => source !== 'lua').map(({ args }) => args[0]);
     // One in each half second. Some commands are sent every five seconds.
     const rounds = () => sent().filter((name) => name === 'time').length;
     await expect.poll(rounds, { timeout: 10_000 }).toBeGreaterThan(11);
     monitor.close();
-    expect(sent().length / rounds()).toBeLessThan(9);
+    expect(sent().length / rounds()).toBeLessThan(10);
   });
 
   test('a served request costs one Redis command, whose script runs six', async () => {
