@@ -205,7 +205,8 @@ describe('a request target', () => {
       '%2F',
       '\\',
     ),
-    fc.string({ unit: 'binary', maxLength: 5 }),
+    // A target has no fragment: it is cut off.
+    fc.string({ unit: 'binary', maxLength: 5 }).filter((text) => !text.includes('#')),
   );
   const path = fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`);
   const query = fc.oneof(
