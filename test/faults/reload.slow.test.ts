@@ -308,8 +308,8 @@ test(
       const clients = String(await kit.redis.call('CLIENT', 'LIST'));
       return clients.match(/ user=gw /g)?.length ?? 0;
     };
-    // Of two workers, and of the console.
-    await expect.poll(connected).toBe(3);
+    // Of two workers, of the console, and of what delivers events.
+    await expect.poll(connected).toBe(4);
 
     await setPassword('resetpass', '>second');
     await write('wrong');
@@ -325,7 +325,7 @@ test(
     expect((await kit.reload()).code).toBe(0);
 
     await kit.redis.call('CLIENT', 'KILL', 'USER', 'gw');
-    await expect.poll(connected).toBe(3);
+    await expect.poll(connected).toBe(4);
     const readiness = async () => (await send(`${gateway.adminUrl}/readyz`)).json;
     await expect.poll(readiness).toMatchObject({ redis: 'ok', workers: { ready: 2 } });
     expect((await send(`${gateway.url}/v1/pets`, { key: kit.key })).status).toBe(200);
