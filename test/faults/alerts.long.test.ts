@@ -1,10 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addWebhook, changeWebhook, removeWebhook } from '../../gateway/operations/webhooks.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { parseMemory } from '../../gateway/redis/redis-memory.ts';
 import { alertsText, rules } from '../support/checks/observability-files.ts';
 import { shortenRules } from '../support/checks/shortened-rules.ts';
 import { send } from '../support/http/http.ts';
+import { eventSession, localRules } from '../support/kits/events-kit.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
@@ -30,6 +33,7 @@ describe(
   () => {
     const stack = new AsyncDisposableStack();
     let server: RedisServer;
+    let redis: RedisClient;
     let relay: SlowRelay;
     let upstream: Upstream;
     let gateway: Service;
@@ -53,7 +57,7 @@ describe(
         }),
       );
       second = stack.use(await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url }));
-      const redis = await connectRedis(server.url);
+      redis = await connectRedis(server.url);
       stack.defer(() => redis.disconnect());
       ({ issue } = keyIssuer(redis));
       const { key } = await issue({ plan: 'enterprise', minute: 1_000_000, day: 1_000_000 });
@@ -192,6 +196,18 @@ describe(
       await waitUntilFires(alert, labels);
       await mend();
       await waitUntilStops(alert);
+    });
+
+    test('GatewayEventsGivenUp', async () => {
+      const session = eventSession(redis);
+      const wanted = { url: 'https://receiver.example/hook', types: ['trial.over_share'] };
+      const { id } = await addWebhook(session, 'operators', wanted, localRules);
+      // An event that is not kept any more. The leader reads the queue after a change of the webhook.
+      await redis.zadd(redisKeys.eventQueue(id), 0, '1-1');
+      await changeWebhook(session, 'operators', id, { description: 'changed' }, localRules);
+      await waitUntilFires('GatewayEventsGivenUp');
+      await removeWebhook(session, 'operators', id);
+      await waitUntilStops('GatewayEventsGivenUp');
     });
 
     test('GatewayConnectionsRefused', async () => {
