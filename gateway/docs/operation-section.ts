@@ -2,20 +2,24 @@ import { costOfOne, type OperationAccess } from '../limits/access.ts';
 import type { Operation, Parameter } from '../services/api-document.ts';
 import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
+import type { KeySettings } from './key-form.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
-import type { ReferenceSettings } from './reference-page.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
 import { describeType } from './schema-type.ts';
+
+/** What the reference says of an operation beside its description. */
+export interface OperationSettings extends Pick<KeySettings, 'keyVariable'> {
+  /** Who needs scopes, such as "A token". */
+  scopeHolder: string;
+  /** Prefix of the keys with which requests are tried; undefined if the page sends none. */
+  keyPrefix: string | undefined;
+}
 
 /** Section of the reference about one operation. */
 export function operationSection(
   operation: Operation,
   access: OperationAccess | undefined,
-  {
-    keyVariable,
-    keyPrefix,
-    scopeHolder,
-  }: Pick<ReferenceSettings, 'keyVariable' | 'keyPrefix' | 'scopeHolder'>,
+  { keyVariable, keyPrefix, scopeHolder }: OperationSettings,
 ): Html {
   const { operationId, summary, method, path, description, deprecated } = operation;
   return html`<section class="operation" aria-labelledby="${operationId}">

@@ -1,7 +1,7 @@
 import { costOfOne, type OperationAccess } from '../limits/access.ts';
 import type { ApiDocument, Operation, Schema } from '../services/api-document.ts';
 import { plainText } from './html.ts';
-import type { ReferenceSettings } from './reference-page.ts';
+import type { OperationSettings } from './operation-section.ts';
 import { createSamples, exampleBody } from './samples.ts';
 import { describeType } from './schema-type.ts';
 
@@ -12,7 +12,7 @@ import { describeType } from './schema-type.ts';
 export function referenceMarkdown(
   { title, version, description, operations, schemas }: ApiDocument,
   accessOf: ReadonlyMap<string, OperationAccess | undefined>,
-  settings: ReferenceSettings,
+  settings: OperationSettings,
 ): string {
   return `# ${title} ${version}
 
@@ -38,7 +38,7 @@ function field(name: string, notes: readonly string[], text = ''): string {
 function operationMarkdown(
   operation: Operation,
   access: OperationAccess | undefined,
-  { keyVariable, scopeHolder }: Pick<ReferenceSettings, 'keyVariable' | 'scopeHolder'>,
+  { keyVariable, scopeHolder }: OperationSettings,
 ): string {
   const { summary, method, path, deprecated, description, parameters, requestBody, responses } = operation;
   const { scopes = [], cost = costOfOne } = access ?? {};

@@ -2,25 +2,21 @@ import type { ApiDescription } from '../api-description.ts';
 import type { ApiDocument, Schema } from '../services/api-document.ts';
 import { fieldList } from './field-list.ts';
 import { html, type Html } from './html.ts';
-import { keyForm, type KeySettings } from './key-form.ts';
+import { keyForm } from './key-form.ts';
 import type { Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
-import { operationSection } from './operation-section.ts';
+import { operationSection, type OperationSettings } from './operation-section.ts';
 import { referenceMarkdown } from './reference-markdown.ts';
 import { describeType, descriptionOf } from './schema-type.ts';
 
 /** What the page says beside the description. */
-export interface ReferenceSettings extends Pick<KeySettings, 'keyVariable'> {
+export interface ReferenceSettings extends OperationSettings {
   path: string;
   descriptionPath: string;
   /** Methods that the description leaves out. */
   methods?: Html;
   /** What the text of the description is about. */
   about: string;
-  /** Who needs scopes, such as "A token". */
-  scopeHolder: string;
-  /** Prefix of the keys with which requests are tried; undefined if the page sends none. */
-  keyPrefix: string | undefined;
   scripts: readonly string[];
 }
 

@@ -5,14 +5,13 @@ import { findClientAddress } from '../../http/client-address.ts';
 import { createIsProxy } from '../../http/trusted-proxies.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
 import { ApiError } from '../api/api-error.ts';
-import type { Route } from '../api/route.ts';
 import { hostName } from '../reject-unknown-host.ts';
 import { createMinuteLimit } from './minute-limit.ts';
 import { createRefuseSecret, type RefuseSecret } from './refuse-secret.ts';
 import { requireCsrfToken } from './require-csrf-token.ts';
 import { requireJsonBody } from './require-json-body.ts';
 import { requireOrigin } from './require-origin.ts';
-import { requirePermission } from './require-permission.ts';
+import { requirePermission, type Permitted } from './require-permission.ts';
 import { createSessionFinder, requireSession } from './require-session.ts';
 import { hasToken, requireToken } from './require-token.ts';
 import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
@@ -32,7 +31,7 @@ export interface ConsoleAccess {
   /** Checks of a request that needs no session. */
   open: readonly RequestHandler[];
   /** Checks of every other request. */
-  guard(routes: readonly Route[]): RequestHandler;
+  guard(routes: readonly Permitted[]): RequestHandler;
   close(): void;
 }
 

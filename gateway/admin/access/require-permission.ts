@@ -1,11 +1,19 @@
 import { Router, type RequestHandler } from 'express';
-import { permits } from '../../operations/api-scopes.ts';
+import { permits, type ApiScope } from '../../operations/api-scopes.ts';
 import { ApiError } from '../api/api-error.ts';
-import type { Route } from '../api/route.ts';
 import { callerOf, type Caller } from './caller.ts';
 import { isReading } from './is-reading.ts';
 
-type Permitted = Pick<Route, 'method' | 'path' | 'scope' | 'isForViewers'>;
+/** Who may call a route of the API. */
+export interface Permitted {
+  method: 'get' | 'put' | 'post' | 'patch' | 'delete';
+  /** As Express has it, below the path of the API. */
+  path: string;
+  /** Whether a viewer may call it. */
+  isForViewers: boolean;
+  /** What a token needs; undefined if it is closed to tokens. */
+  scope: ApiScope | undefined;
+}
 
 /** Refuses what the caller may not do. Comes after requireSession or requireToken. */
 export function requirePermission(routes: readonly Permitted[]): RequestHandler {

@@ -5,11 +5,12 @@ import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
 import type { Traffic } from '../../operations/traffic.ts';
 import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
+import type { Permitted } from '../access/require-permission.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import type { Counted, PlanCounts } from './plan-counts.ts';
 import { respondOnce } from './respond-once.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
-import type { UsageText } from './usage-download.ts';
+import type { DownloadUsage } from './usage-download.ts';
 
 /** What openapi.yaml says of an operation. */
 export interface Operation<Input = unknown, Result = unknown> {
@@ -59,7 +60,7 @@ export interface Api extends ApiDependencies {
   /** Use of all keys in the last months. */
   usageMonths: () => Promise<Counted<MonthUsage[]>>;
   /** Streams the use of all customers. */
-  downloadUsage: (res: Response, text: UsageText) => Promise<void>;
+  downloadUsage: DownloadUsage;
 }
 
 export interface Call<Input> {
@@ -75,21 +76,12 @@ interface Handling<Input, Result, Api> {
 }
 
 /** A route of an API with its description. @template A what its handler works with */
-export interface Route<A = Api> {
-  method: Method;
-  /** As Express has it, below the path of the API. */
-  path: string;
+export interface Route<A = Api> extends Permitted {
   operation: Operation;
-  /** Whether a viewer may call it. */
-  isForViewers: boolean;
-  /** What a token needs; undefined if it is closed to tokens. */
-  scope: ApiScope | undefined;
   /** Whether it makes something, which a repetition would make again without an Idempotency-Key. */
   isCreate: boolean;
   serve: (api: A, req: Request, res: Response) => Promise<void>;
 }
-
-type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
 
 /** Input of an operation that has none. */
 const ignored = z.custom<never>();
@@ -101,7 +93,7 @@ type RespondOnce<A> = (
   toJson: () => Promise<string>,
 ) => Promise<string>;
 
-function routeOf<A>(method: Method, respondOnce: RespondOnce<A> | undefined) {
+function routeOf<A>(method: Permitted['method'], respondOnce: RespondOnce<A> | undefined) {
   return function describedRoute<Input, Result = void>(
     path: string,
     { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result, A>,

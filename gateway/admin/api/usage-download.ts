@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Response } from 'express';
 import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
-import type { Api } from './route.ts';
 
 /** Each reads all keys, in the process that may serve requests as well. */
 const maxDownloads = 2;
@@ -18,8 +18,11 @@ export interface UsageText {
   write: (session: Pick<Session, 'redis' | 'now'>) => AsyncIterable<string>;
 }
 
+/** Streams a text. @throws ApiError if too many are under way */
+export type DownloadUsage = (res: Response, text: UsageText) => Promise<void>;
+
 /** Creates the download of such texts. */
-export function createUsageDownload({ read }: Pick<ApiDependencies, 'read'>): Api['downloadUsage'] {
+export function createUsageDownload({ read }: Pick<ApiDependencies, 'read'>): DownloadUsage {
   let running = 0;
   return async function downloadUsage(res, { contentType, fileName, write }) {
     if (running === maxDownloads) {
