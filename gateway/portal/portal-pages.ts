@@ -13,7 +13,7 @@ export interface PortalLook {
 /** Modules of the console and of the documentation that the portal uses, too. */
 const sharedModules = [
   ...['api-failure.ts', 'format.ts', 'link-code.ts', 'theme.ts', 'url.ts'].map(ofConsole),
-  ...['copy-field.ts', 'label-cells.ts', 'light-element.ts', 'table.ts'].map((name) =>
+  ...['copy-field.ts', 'label-cells.ts', 'light-element.ts', 'table.ts', 'used-meter.ts'].map((name) =>
     ofConsole(`elements/${name}`),
   ),
   ...['console.css', 'styles/customers.css', 'styles/forms.css', 'icon.svg'].map(ofConsole),

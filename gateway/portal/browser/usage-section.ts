@@ -1,13 +1,11 @@
 import { html, nothing } from 'lit';
 import { LightElement } from '../../admin/console/browser/elements/light-element.ts';
 import { numeric, table } from '../../admin/console/browser/elements/table.ts';
+import { usedMeter } from '../../admin/console/browser/elements/used-meter.ts';
 import { formatDuration, formatMonth, formatNumber, formatTime } from '../../admin/console/browser/format.ts';
 import { usageChart } from '../../docs/browser/usage-chart.ts';
 import { currentTitle, windowNames, type WindowName } from '../../limits/windows.ts';
 import type { Customer, Key, Usage } from './responses.ts';
-
-/** Share of a limit from which on it is nearly used up. */
-const nearShare = 0.8;
 
 /** Plan, what is used of its limits, and what was used by day, service and key. */
 class UsageSection extends LightElement {
@@ -35,21 +33,12 @@ function meter(name: WindowName, { windows, now }: Customer) {
   const window = windows[name];
   if (window === undefined) return nothing;
   const { used, limit, remaining, resetsAt } = window;
-  const max = limit ?? Math.max(used, 1);
   const text =
     limit === null ? `${formatNumber(used)} used` : `${formatNumber(used)} of ${formatNumber(limit)}`;
   return html`<section class="panel limit-meter">
     <h3>${currentTitle(name)}</h3>
     <p class="figure">${text}</p>
-    <meter
-      min="0"
-      max=${max}
-      low=${max * nearShare}
-      high=${max - 0.5}
-      optimum="0"
-      .value=${Math.min(used, max)}
-      aria-label=${`${currentTitle(name)}: ${text}`}
-    ></meter>
+    ${usedMeter(window, `${currentTitle(name)}: ${text}`)}
     <p class="quiet">
       ${remaining === null ? nothing : `${formatNumber(remaining)} left.`} Starts again in
       ${formatDuration((Date.parse(resetsAt) - Date.parse(now)) / 1000)}, at

@@ -3,9 +3,7 @@ import { currentTitle, windowNames, type WindowName } from '../../../../limits/w
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { planLink, usedOf } from '../key.ts';
 import type { CustomerDetail, LimitInForce } from '../responses.ts';
-
-/** Share of a limit from which on it is nearly used up. */
-const nearShare = 0.8;
+import { usedMeter } from './used-meter.ts';
 
 type Metered = Pick<CustomerDetail, 'plan' | 'temporary' | 'now' | 'windows' | 'limits'>;
 
@@ -16,20 +14,11 @@ export const limitMeters = (metered: Metered) =>
 function limitMeter(name: WindowName, metered: Metered) {
   const [window, source] = [metered.windows[name], metered.limits[name]];
   if (window === undefined || source === undefined) return nothing;
-  const { used, limit, remaining, resetsAt } = window;
-  const max = limit ?? Math.max(used, 1);
+  const { remaining, resetsAt } = window;
   return html`<section class="panel limit-meter">
     <h3>${currentTitle(name)}</h3>
     <p class="figure">${usedOf(window)}</p>
-    <meter
-      min="0"
-      max=${max}
-      low=${max * nearShare}
-      high=${max - 0.5}
-      optimum="0"
-      .value=${Math.min(used, max)}
-      aria-label=${`${currentTitle(name)}: ${usedOf(window)}`}
-    ></meter>
+    ${usedMeter(window, `${currentTitle(name)}: ${usedOf(window)}`)}
     <p class="quiet">
       ${remaining === null ? 'The limit is not known.' : `${formatNumber(remaining)} left.`} Resets in
       ${formatDuration((Date.parse(resetsAt) - Date.parse(metered.now)) / 1000)}, at
