@@ -133,7 +133,9 @@ describe('entity tags and 304', () => {
     expect(await ask(key, '"a"', 'HEAD')).toMatchObject({ status: 200, text: '' });
   });
 
-  test('many at once cost nothing in the end, and never more than the limit', async () => {
+  // The embedded Redis needs longer for so many at once than a request waits for it.
+  const onServer = { tags: ['redis-server'] };
+  test('many at once cost nothing in the end, and never more than the limit', onServer, async () => {
     const { key, customerId, tag } = await tagged();
     const responses = await Promise.all(Array.from({ length: 150 }, () => ask(key, tag)));
     const statuses = new Set(responses.map(({ status }) => status));
