@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../observability/metrics.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { readEvent, settle, type DeliveryEntry } from './delivery-store.ts';
+import { isQueued, readEvent, settle, type DeliveryEntry } from './delivery-store.ts';
 import type { GatewayEvent } from './event-types.ts';
 import type { Attempt, WebhookSender } from './send-webhook.ts';
 import { readSecrets, type Webhook } from './webhook-record.ts';
@@ -49,6 +49,8 @@ export interface Deliveries {
   keepOnly(ids: ReadonlySet<string>): void;
   /** @param attempts failed ones so far */
   add(webhookId: string, event: { streamId: string; customerId: string }, attempts?: number): void;
+  /** Whether it is to get an event. */
+  has(webhookId: string, streamId: string): boolean;
   /** Whether it has so many events that further ones are given up at once. */
   isFull(webhookId: string): boolean;
   /** Whether it gets events: it is on, and has not failed for days. */
@@ -109,12 +111,9 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
     inFlight += 1;
     let delayMs = 0;
     try {
-      const event = await readEvent(redis, streamId);
-      const entry =
-        event === undefined ? lostEntry(streamId) : await attempt(receiver.webhook, event, lane.attempts + 1);
+      const outcome = await deliverQueued(receiver, streamId, lane.attempts + 1);
       if (closed) return;
-      await record(receiver, streamId, entry);
-      if (entry.outcome === 'failed') {
+      if (outcome === 'failed') {
         delayMs = delaysMs[lane.attempts] ?? 0;
         lane.attempts += 1;
       } else {
@@ -134,6 +133,20 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
       if (inFlight === maxInFlight - 1) pumpAll();
       else pump(receiver);
     }
+  }
+
+  /** @returns undefined if it need not be sent any more, or this is not the leader any more */
+  async function deliverQueued(receiver: Receiver, streamId: string, number: number) {
+    const { webhook } = receiver;
+    const [queued, event] = await Promise.all([
+      isQueued(redis, webhook.id, streamId),
+      readEvent(redis, streamId),
+    ]);
+    if (!queued) return undefined;
+    const entry = event === undefined ? lostEntry(streamId) : await attempt(webhook, event, number);
+    if (closed) return undefined;
+    await record(receiver, streamId, entry);
+    return entry.outcome;
   }
 
   async function attempt(webhook: Webhook, event: GatewayEvent, number: number): Promise<DeliveryEntry> {
@@ -213,6 +226,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
       receiver.ready.push(added);
       pump(receiver);
     },
+    has: (webhookId, streamId) => receivers.get(webhookId)?.queued.has(streamId) === true,
     isFull: (webhookId) => (receivers.get(webhookId)?.queued.size ?? 0) >= maxQueued,
     isActive(webhook) {
       const receiver = receivers.get(webhook.id);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { fieldsOf } from '../redis/hash-reader.ts';
 import { parseJson } from '../redis/parse-json.ts';
@@ -90,6 +91,19 @@ export async function enqueue(
     else transaction.zadd(redisKeys.eventQueue(webhookId), 'NX', 0, streamId);
   }
   await run(transaction.hset(redisKeys.eventState, 'stream', readUpTo));
+}
+
+/** Field of the last change of webhooks or of their queues by operators and customers, in the state of events: a random text. */
+export const webhookChangeField = 'webhooks';
+
+/** Comes after a change: the leader reads webhooks and their queues again before it hands out further events. */
+export async function tellLeader(redis: RedisClient): Promise<void> {
+  await redis.hset(redisKeys.eventState, webhookChangeField, randomUUID());
+}
+
+/** Whether a webhook has yet to get an event: another leader, or a change of its queue, may have taken it out. */
+export async function isQueued(redis: RedisClient, webhookId: string, streamId: string): Promise<boolean> {
+  return (await redis.zscore(redisKeys.eventQueue(webhookId), streamId)) !== null;
 }
 
 /** Field of the time since which a webhook fails, in the state of events. */

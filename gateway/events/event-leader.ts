@@ -4,12 +4,18 @@ import { Cluster } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Plans } from '../plans/plans.ts';
-import { fieldsOf } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
 import { auditEvent, readAuditAfter, refutedIn } from './audit-events.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
-import { enqueue, failingField, readEvent, readEventsAfter, readQueue } from './delivery-store.ts';
+import {
+  enqueue,
+  failingField,
+  readEvent,
+  readEventsAfter,
+  readQueue,
+  webhookChangeField,
+} from './delivery-store.ts';
 import { publishEvent } from './event-publisher.ts';
 import type { FoundEvent } from './event-types.ts';
 import type { PlanThresholds } from './plan-thresholds.ts';
@@ -52,6 +58,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   let deliveries: Deliveries | undefined;
   let leaseEndsMs = 0;
   let [sweepDueMs, feedDueMs] = [0, 0];
+  /** The last change of webhooks when they were read. */
+  let loadedChange: string | null | undefined;
   let ticking = Promise.resolve();
   let busy = false;
   const background = new Set<string>();
@@ -70,9 +78,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     }
     leaseEndsMs = askedMs + leaseMs;
     if (deliveries === undefined) {
-      const created = createDeliveries(dependencies);
-      await loadWebhooks(created);
-      deliveries = created;
+      deliveries = createDeliveries(dependencies);
+      loadedChange = undefined;
       sweepDueMs = 0;
       log.debug('this process delivers events to webhooks');
     }
@@ -102,6 +109,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
       const failingSince = await redis.hget(redisKeys.eventState, failingField(webhook.id));
       target.setWebhook(webhook, failingSince === null ? undefined : Number(failingSince));
       for (const { streamId, attempts } of await readQueue(redis, webhook.id)) {
+        if (target.has(webhook.id, streamId)) continue;
         const customerId = isCustomerId(owner) ? owner : (await readEvent(redis, streamId))?.customerId;
         target.add(webhook.id, { streamId, customerId: customerId ?? '' }, attempts);
       }
@@ -126,22 +134,18 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     return first;
   }
 
-  async function followAudit(target: Deliveries): Promise<void> {
+  async function followAudit(): Promise<void> {
     const cursor = await cursorOf('audit');
     const items = await readAuditAfter(redis, cursor, pageSize);
     const refuted = refutedIn(items);
     const settledBefore = redis instanceof Cluster ? now() - settledMs : Infinity;
     const settled = items.filter(([entry]) => Number(entry.split('-')[0]) <= settledBefore);
-    let webhooksChanged = false;
     for (const item of settled) {
       const event = await auditEvent(redis, item, refuted);
       if (event !== undefined) await publish(event);
-      if (/^webhooks\.|^customers\.remove$/.test(fieldsOf(item[1])['action'] ?? '')) webhooksChanged = true;
     }
     const last = settled.at(-1)?.[0];
     if (last === undefined) return;
-    // Before the entries count as read.
-    if (webhooksChanged) await loadWebhooks(target);
     await redis.hset(redisKeys.eventState, 'audit', last);
     cursors.set('audit', last);
   }
@@ -150,6 +154,12 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     for (;;) {
       const cursor = await cursorOf('stream');
       const { events, last } = await readEventsAfter(redis, cursor, pageSize);
+      // After the events were read: a webhook gets all those since it was made.
+      const change = await redis.hget(redisKeys.eventState, webhookChangeField);
+      if (change !== loadedChange) {
+        await loadWebhooks(target);
+        loadedChange = change;
+      }
       if (last === undefined || !isLeader()) return;
       const active = Map.groupBy(target.webhooks().filter(target.isActive), ({ owner }) => owner);
       const targets = events.flatMap((event) => {
@@ -200,7 +210,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   async function tick(): Promise<void> {
     const target = await lead();
     if (target === undefined) return;
-    await followAudit(target);
+    await followAudit();
     await dispatch(target);
     if (performance.now() >= sweepDueMs) {
       sweepDueMs = performance.now() + sweepMs;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
+import { tellLeader } from '../events/delivery-store.ts';
 import type { SomeLimits } from '../limits/limits.ts';
 import type { Thresholds } from '../limits/thresholds.ts';
 import { dayMs } from '../limits/utc-day.ts';
@@ -245,6 +246,7 @@ async function removeFromIndexes(
   }
   await redis.zrem(redisKeys.customers, id);
   await redis.srem(redisKeys.webhookOwners, id);
+  await tellLeader(redis);
 }
 
 interface CustomerPageOptions {

@@ -3,6 +3,7 @@ import {
   failingField,
   readDeliveries,
   readEventsAfter,
+  tellLeader,
   type DeliveryEntry,
 } from '../events/delivery-store.ts';
 import { publishEvent } from '../events/event-publisher.ts';
@@ -216,9 +217,9 @@ export async function replayEvents(
   if (since !== undefined && wantsType(webhook, 'usage.day')) {
     await redis.hset(redisKeys.eventState, feedField(id), `${utcDate(dayNumberOf(since.getTime()))} `);
   }
-  // Last: the leader reads the queue when it reads the entry.
   const after = { owner, since: since?.toISOString(), replayed: streamIds.length };
   await audit({ action: 'webhooks.replay', target: id, before: null, after });
+  await tellLeader(redis);
   return { replayed: streamIds.length };
 }
 
@@ -279,6 +280,7 @@ async function write(
       entry: { action, target: id, before: audited(before), after: audited(after) },
     });
   });
+  await tellLeader(session.redis);
   return after;
 }
 

@@ -170,6 +170,21 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
     await crossThresholds({ redis, receiver, start, customers: 60 });
   });
 
+  test('a webhook that is made while the leader has much to read gets the events from then on', async () => {
+    const gateway = await start();
+    await leaderBegun();
+    const entries = redis.pipeline();
+    for (let entry = 0; entry < 3000; entry += 1) {
+      entries.xadd(redisKeys.audit, '*', 'action', 'plans.set', 'target', 'pro');
+    }
+    await entries.exec();
+    const { customerId, key } = await keyIssuer(redis).issue({ plan: 'pro', day: 5 });
+    await add(customerId, '/early', ['quota.threshold']);
+    for (let request = 0; request < 5; request += 1) await send(`${gateway.url}/v1/pets`, { key });
+    const shares = () => receiver.at('/early').map((each) => contentOf(each).data['threshold']);
+    await expect.poll(shares, { timeout: 20_000 }).toEqual([80, 100]);
+  });
+
   test('an event that fails to the end is a dead letter, the next one is sent, and a replay sends the first again', async () => {
     const { customerId } = await keyIssuer(redis).issue();
     const session = eventSession(redis);

@@ -20,7 +20,7 @@ interface CrossThresholdsOptions {
 
 /**
  * Lets customers cross both of their thresholds on two gateways, of which one is killed with SIGKILL and started again on the way.
- * Expects each event exactly once in the stream, and each at least once at the receiver.
+ * Expects each event exactly once in the stream, and at the receiver once but for what was under way.
  */
 export async function crossThresholds({ redis, receiver, start, customers }: CrossThresholdsOptions) {
   const gateways = [await start(), await start()];
@@ -60,9 +60,12 @@ export async function crossThresholds({ redis, receiver, start, customers }: Cro
   await killed;
 
   const expected = 2 * keys.length;
-  const received = () => new Set(receiver.at('/thresholds').map(idOf)).size;
+  const all = () => receiver.at('/thresholds').map(idOf);
+  const received = () => new Set(all()).size;
   // The sweep comes each minute.
   await expect.poll(received, { timeout: 240_000, interval: 500 }).toBe(expected);
+  // A leader that is killed repeats what it had not recorded: eight requests at most are under way to a webhook.
+  expect(all().length).toBeLessThanOrEqual(expected + 8);
   const stream = await redis.xrange(redisKeys.events, '-', '+');
   const ids = stream.filter(([, list]) => list.includes('quota.threshold')).map(([, list]) => list[1]);
   expect({ events: ids.length, different: new Set(ids).size }).toEqual({
