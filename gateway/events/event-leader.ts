@@ -20,7 +20,7 @@ import { publishEvent } from './event-publisher.ts';
 import type { FoundEvent } from './event-types.ts';
 import type { PlanThresholds } from './plan-thresholds.ts';
 import type { WebhookSender } from './send-webhook.ts';
-import { sweep } from './sweep.ts';
+import { maxCustomers, sweep } from './sweep.ts';
 import { feedUsage } from './usage-feed.ts';
 import { isFor, readWebhooks } from './webhook-record.ts';
 
@@ -37,6 +37,8 @@ export interface EventLeaderDependencies {
   delaysMs?: readonly number[];
 }
 
+/** Field of the leader that has not ended in an orderly way, in the state of events. */
+const leaderField = 'leader';
 const tickMs = 1000;
 /** After a leader was killed, another one delivers after this time. */
 const leaseMs = 10_000;
@@ -60,6 +62,9 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   let [sweepDueMs, feedDueMs] = [0, 0];
   /** The last change of webhooks when they were read. */
   let loadedChange: string | null | undefined;
+  /** Whether events may have been lost since the last sweep, and customers to look at because of that. */
+  let [isLossPossible, customersLeft] = [false, 0];
+  let gateways = new Set<string>();
   let ticking = Promise.resolve();
   let busy = false;
   const background = new Set<string>();
@@ -81,6 +86,9 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
       deliveries = createDeliveries(dependencies);
       loadedChange = undefined;
       sweepDueMs = 0;
+      const last = await redis.hget(redisKeys.eventState, leaderField);
+      await redis.hset(redisKeys.eventState, leaderField, id);
+      if (last !== null && last !== id) isLossPossible = true;
       log.debug('this process delivers events to webhooks');
     }
     return deliveries;
@@ -181,9 +189,23 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     }
   }
 
+  /** A gateway that is not announced any more was killed, or had no Redis. */
+  async function watchGateways(): Promise<void> {
+    const announced = new Set(await redis.zrange(redisKeys.instances, '0', '-1'));
+    if (!gateways.isSubsetOf(announced)) isLossPossible = true;
+    gateways = announced;
+  }
+
   async function sweepAll(): Promise<void> {
+    if (isLossPossible) {
+      isLossPossible = false;
+      // Twice: what was served during an outage is added some seconds after it. A round ends with a sweep of fewer.
+      customersLeft = 2 * ((await redis.zcard(redisKeys.customers)) + maxCustomers);
+    }
+    const isFast = customersLeft > 0;
+    customersLeft -= maxCustomers;
     await Promise.all([dependencies.syncClock(), plans.refresh(), thresholds.refresh()]);
-    for await (const events of sweep({ redis, plans, thresholds, now })) {
+    for await (const events of sweep({ redis, plans, thresholds, now }, isFast)) {
       if (!isLeader()) return;
       await Promise.all(events.map(publish));
     }
@@ -212,6 +234,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     if (target === undefined) return;
     await followAudit();
     await dispatch(target);
+    await watchGateways();
     if (performance.now() >= sweepDueMs) {
       sweepDueMs = performance.now() + sweepMs;
       // Some were edited by hand, or lost with Redis.
@@ -228,6 +251,10 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     metrics.disabledWebhooks.set(disabled);
   }
 
+  const onDisconnected = () => {
+    isLossPossible = true;
+  };
+  redis.on('close', onDisconnected);
   const timer = setInterval(() => {
     if (busy || redis.status !== 'ready') return;
     busy = true;
@@ -241,8 +268,12 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   return {
     async close() {
       clearInterval(timer);
+      redis.off('close', onDisconnected);
       await ticking;
-      if (isLeader()) await redis.del(redisKeys.eventLeader).catch(() => 0);
+      if (isLeader()) {
+        await redis.hdel(redisKeys.eventState, leaderField).catch(() => 0);
+        await redis.del(redisKeys.eventLeader).catch(() => 0);
+      }
       resign();
       await sender.close();
     },

@@ -13,10 +13,10 @@ import { foundEvent, type FoundEvent } from './event-types.ts';
 import type { PlanThresholds } from './plan-thresholds.ts';
 import { thresholdEvents } from './use-events.ts';
 
-/** Customers whose use is looked at each minute: with more, a sweep of all takes several minutes. */
-const maxCustomers = 10_000;
-/** A sweep of all keys takes an hour. */
-const keySweepMinutes = 60;
+/** Customers whose use is looked at each minute while events may have been lost. */
+export const maxCustomers = 10_000;
+/** A calm sweep of all customers takes an hour: with 10,000 a minute it costs some percent of a core. */
+const calmMinutes = 60;
 const minCustomers = 1000;
 const pageSize = 100;
 const expiringMs = 7 * dayMs;
@@ -34,13 +34,15 @@ interface SweepDependencies {
 /**
  * Finds what no request has told: thresholds whose event was lost with a process, or that were crossed during an outage, trials
  * over the share, and keys that expire. To be called each minute. What was found before is found again, under the same id.
+ * @param isFast whether events may have been lost
  */
-export async function* sweep(dependencies: SweepDependencies): AsyncGenerator<FoundEvent[]> {
+export async function* sweep(dependencies: SweepDependencies, isFast: boolean): AsyncGenerator<FoundEvent[]> {
   const { redis } = dependencies;
   const total = await redis.zcard(redisKeys.customers);
+  const calm = Math.max(minCustomers, Math.ceil(total / calmMinutes));
   for (const [task, count, find] of [
-    ['use', maxCustomers, findInUse],
-    ['keys', Math.max(minCustomers, Math.ceil(total / keySweepMinutes)), findExpiring],
+    ['use', isFast ? Math.max(calm, maxCustomers) : calm, findInUse],
+    ['keys', calm, findExpiring],
   ] as const) {
     const customers = await takeCustomers(redis, `sweep-${task}`, count);
     for (let start = 0; start < customers.length; start += pageSize) {
