@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
+import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { isCustomerId, quotaKeys, redisKeys, type KeyPlace, type QuotaKeys } from '../redis/redis-keys.ts';
@@ -71,6 +72,7 @@ interface FoundKey {
 
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
   const { redis, gate, invalidValues, plans, lostKeys, now } = dependencies;
+  const hashes = createHashReader(redis);
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
@@ -113,7 +115,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   function readAt(place: KeyPlace): Promise<FoundKey> {
     return reportingErrors(redisKeys.apiKey(place), async () => ({
       place,
-      read: await gate.send(() => readApiKey(redis, place)),
+      read: await gate.send(() => readApiKey(hashes, place)),
     }));
   }
 

@@ -1,5 +1,4 @@
-import { fieldsOf } from '../redis/hash-reader.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { parseApiKeyRecord, type ParsedRecord } from './api-key-record.ts';
 
@@ -18,10 +17,15 @@ export type ReadApiKey = ParsedRecord & {
 /** Issue of a record that was overwritten by another type. */
 export const notHash = 'is no longer a hash: delete it';
 
-/** Reads a key with its customer by one command, both at the same moment. Never throws for what was edited by hand. */
-export async function readApiKey(redis: RedisClient, place: KeyPlace): Promise<ReadApiKey> {
-  const replies = await redis.readHashes(2, redisKeys.customer(place.customerId), redisKeys.apiKey(place));
-  const [customer, key] = replies.map((reply) => (typeof reply === 'string' ? undefined : fieldsOf(reply)));
+/** Reads a key with its customer, both at the same moment. Never throws for what was edited by hand. */
+export async function readApiKey(
+  hashes: Pick<HashReader, 'readTogether'>,
+  place: KeyPlace,
+): Promise<ReadApiKey> {
+  const [customer, key] = await hashes.readTogether(
+    redisKeys.customer(place.customerId),
+    redisKeys.apiKey(place),
+  );
   const { id = '', revokedAt } = key ?? {};
   const suspendedAt = customer?.['suspendedAt'] || undefined;
   const hasCustomer = customer !== undefined && Object.keys(customer).length > 0;

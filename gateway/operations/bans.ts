@@ -1,5 +1,6 @@
 import { readApiKey } from '../api-keys/read-api-key.ts';
 import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
+import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { banPattern, placeIn, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
@@ -192,7 +193,7 @@ async function bannedKey(session: Session, id: string): Promise<ActiveBan | unde
 /** The id comes from the record, since the indexes may lack it. */
 async function describeAt(session: Session, place: KeyPlace): Promise<ActiveBan | undefined> {
   const { redis } = session;
-  const parsed = await readApiKey(redis, place);
+  const parsed = await readApiKey(createHashReader(redis), place);
   if (parsed.outcome !== 'record') return undefined;
   const { id, name, plan } = parsed.record;
   const found = await findBan(session, place);

@@ -7,6 +7,7 @@ import {
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { readApiKey } from '../api-keys/read-api-key.ts';
 import { limitsIn } from '../limits/limits.ts';
+import { createHashReader } from '../redis/hash-reader.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -99,7 +100,7 @@ export async function importKeys(
       throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
     }
     const at = place ?? { customerId: record.customerId, keyHash: sha256 };
-    const found = await readApiKey(redis, at);
+    const found = await readApiKey(createHashReader(redis), at);
     if (found.outcome === 'invalid') {
       await assertTypes(redis, [redisKeys.customer(at.customerId), redisKeys.apiKey(at)]);
       if (found.hasCustomer) return 'differing';

@@ -2,6 +2,7 @@ import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys
 import { formatCustomerLimits, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { notHash, readApiKey } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
+import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexSizes, isListed, placeOf, placeOfHash } from './api-key-index.ts';
@@ -51,7 +52,7 @@ export async function readStoredKey(
   id: string,
   place: KeyPlace,
 ): Promise<{ rev: string; key: StoredApiKey } | undefined> {
-  const read = await readApiKey(redis, place);
+  const read = await readApiKey(createHashReader(redis), place);
   const { rev = '' } = read;
   if (read.outcome === 'absent') return undefined;
   if (read.outcome === 'record') {

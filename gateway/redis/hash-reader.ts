@@ -5,12 +5,19 @@ import { replyError } from './redis-errors.ts';
 export interface HashReader {
   /** @throws ReplyError WRONGTYPE if the key holds something else */
   read(key: string): Promise<Record<string, string>>;
+  /** Reads hashes of one slot at the same moment. @returns undefined for what is no hash */
+  readTogether(...keys: string[]): Promise<(Record<string, string> | undefined)[]>;
 }
 
 /** Reads the hashes that are asked for in one turn of the event loop by one command. */
 export function createHashReader(redis: RedisClient): HashReader {
   // There, the keys of a script have to be in one slot.
-  if (redis instanceof Cluster) return { read: (key) => redis.hgetall(key) };
+  if (redis instanceof Cluster) {
+    return {
+      read: (key) => redis.hgetall(key),
+      readTogether: async (...keys) => (await redis.readHashes(keys.length, ...keys)).map(hashOf),
+    };
+  }
   let batch: { keys: string[]; replies: Promise<(string | string[])[]> } | undefined;
 
   function createBatch() {
@@ -22,17 +29,24 @@ export function createHashReader(redis: RedisClient): HashReader {
     return { keys, replies };
   }
 
+  async function readInBatch(wanted: readonly string[]): Promise<(string | string[])[]> {
+    batch ??= createBatch();
+    const { keys, replies } = batch;
+    const end = keys.push(...wanted);
+    return (await replies).slice(end - wanted.length, end);
+  }
+
   return {
     async read(key) {
-      batch ??= createBatch();
-      const { keys, replies } = batch;
-      const index = keys.push(key) - 1;
-      const reply = (await replies)[index] ?? [];
+      const [reply = []] = await readInBatch([key]);
       if (typeof reply === 'string') throw replyError(reply);
       return fieldsOf(reply);
     },
+    readTogether: async (...keys) => (await readInBatch(keys)).map(hashOf),
   };
 }
+
+const hashOf = (reply: string | string[]) => (typeof reply === 'string' ? undefined : fieldsOf(reply));
 
 /** @param reply fields and values in turn, as a script returns what HGETALL gives it */
 export function fieldsOf(reply: readonly string[]): Record<string, string> {
