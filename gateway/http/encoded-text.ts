@@ -75,7 +75,7 @@ export function entityTag(content: string | Buffer): string {
  * after each change of up to 32 bits in a row, and misses one in four billion others of the same length.
  */
 export function weakTag(content: Buffer): string {
-  return `W/"${content.length.toString(36)}-${crc32(content).toString(36)}"`;
+  return `W/"${content.length}-${crc32(content)}"`;
 }
 
 /** Weak comparison, as If-None-Match has it (RFC 9110 sections 8.8.3.2 and 13.1.2). An asterisk matches whatever there is. */

@@ -63,7 +63,8 @@ interface Use {
   fromMs: number;
   toMs: number;
   requests: number;
-  agent: string;
+  /** That of the last request. */
+  userAgent: string | undefined;
 }
 
 interface CountedKey {
@@ -126,12 +127,12 @@ function createReports(options: ReportsOptions): KeyUseReports {
       let use = key.addresses.get(address);
       if (use === undefined) {
         if (key.addresses.size >= maxAddresses) forgetOldest(key.addresses);
-        use = { fromMs: nowMs, toMs: nowMs, requests: 0, agent: '' };
+        use = { fromMs: nowMs, toMs: nowMs, requests: 0, userAgent };
         key.addresses.set(address, use);
       }
       use.toMs = nowMs;
       use.requests += 1;
-      use.agent = agentOf(userAgent);
+      use.userAgent = userAgent;
     },
     report: keys.report,
   };
@@ -153,7 +154,7 @@ export function createKeyUseReports({
     redisKey: redisKeys.keyUse,
     maxKeys: 100_000,
     maxReported: 2000,
-    describe: ({ agent }) => ` ${agent} ${place}`,
+    describe: ({ userAgent }) => ` ${agentOf(userAgent)} ${place}`,
   });
 }
 

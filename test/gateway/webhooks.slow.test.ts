@@ -73,8 +73,13 @@ describe('events of a customer', () => {
     await changeCustomer(kit.session, customerId, { notes: 'no event' });
     await store.revoke(id);
     await suspendCustomer(kit.session, customerId);
+    // Not that the first key was created, if that was in the same millisecond as the webhook.
+    const changes = () =>
+      kit.receiver
+        .at('/changes')
+        .filter((each) => contentOf(each).type !== 'key.created' || contentOf(each).data['keyId'] !== id);
     await expect
-      .poll(() => typesOf(kit.receiver.at('/changes')))
+      .poll(() => typesOf(changes()))
       .toEqual([
         'key.created',
         'key.created',
@@ -84,7 +89,7 @@ describe('events of a customer', () => {
         'key.revoked',
         'customer.suspended',
       ]);
-    const received = kit.receiver.at('/changes').map(contentOf);
+    const received = changes().map(contentOf);
     for (const { type, data } of received) {
       expect(isEventType(type) && eventTypes[type].data.strict().safeParse(data).error).toBe(undefined);
     }
