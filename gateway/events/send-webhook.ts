@@ -5,6 +5,7 @@ import type { GatewayEvent } from './event-types.ts';
 import {
   createCheckedLookup,
   ForbiddenAddress,
+  redirectOf,
   webhookUrlIssue,
   type WebhookRules,
 } from './webhook-address.ts';
@@ -29,6 +30,8 @@ export interface WebhookSender {
 
 const connectTimeoutMs = 5000;
 const timeoutMs = 15_000;
+/** From the address of the webhook on, in one attempt. */
+const maxRedirects = 3;
 /** Of a response, which nobody reads. */
 const maxResponseBytes = 16_384;
 
@@ -51,23 +54,29 @@ export function createWebhookSender({
   });
   const userAgent = `gateway/${readVersion()}`;
 
-  async function attempt(url: string, event: GatewayEvent, secrets: WebhookSecrets): Promise<number> {
+  /** Follows redirects with the same body and signature, if that is allowed. @returns how the last response fails, if it does */
+  async function attempt(webhookUrl: string, event: GatewayEvent, secrets: WebhookSecrets) {
     const body = JSON.stringify({ type: event.type, timestamp: event.at, data: event.data });
     const signal = AbortSignal.timeout(attemptMs);
-    const response = await request(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': userAgent,
-        ...signatureHeaders({ id: event.id, body, atMs: now() }, secrets),
-      },
-      body,
-      dispatcher: agent,
-      signal,
-    });
-    // The status is all that matters; what follows is read so that the connection can be used again.
-    await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
-    return response.statusCode;
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      ...signatureHeaders({ id: event.id, body, atMs: now() }, secrets),
+    };
+    let url = webhookUrl;
+    for (let redirects = 0; ; redirects += 1) {
+      const response = await request(url, { method: 'POST', headers, body, dispatcher: agent, signal });
+      // The status is all that matters; what follows is read so that the connection can be used again.
+      await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
+      const { statusCode: status } = response;
+      const redirect = redirectOf(url, { status, location: response.headers['location'] }, rules);
+      if (redirect === undefined) {
+        return { status, error: status >= 200 && status < 300 ? null : `status ${status}` };
+      }
+      if ('issue' in redirect) return { status, error: redirect.issue };
+      if (redirects === maxRedirects) return { status, error: `more than ${maxRedirects} redirects` };
+      url = redirect.url;
+    }
   }
 
   return {
@@ -77,18 +86,13 @@ export function createWebhookSender({
         ...fields,
         ms: Math.round(performance.now() - startedAt),
       });
-      const failed = (error: string, status: number | null = null) =>
-        result({ delivered: false, status, error });
+      const failed = (error: string) => result({ delivered: false, status: null, error });
       const issue = webhookUrlIssue(url, rules);
       if (issue !== undefined) return failed(`the address ${issue}`);
       if (secrets === undefined) return failed('the secret is lost: rotate it');
       try {
-        const status = await attempt(url, event, secrets);
-        if (status >= 200 && status < 300) return result({ delivered: true, status, error: null });
-        return failed(
-          status < 400 && status >= 300 ? 'redirects are not followed' : `status ${status}`,
-          status,
-        );
+        const { status, error } = await attempt(url, event, secrets);
+        return result({ delivered: error === null, status, error });
       } catch (error) {
         return failed(describe(error, attemptMs));
       }

@@ -8,12 +8,17 @@ export interface WebhookRules {
   allowHttp: boolean;
   /** Networks that are allowed although they are not public, such as 10.0.0.0/8. */
   allowedNetworks: readonly string[];
+  /** Whether redirects are followed that keep method and body (RFC 9110 sections 15.4.8 and 15.4.9). */
+  followRedirects: boolean;
 }
 
 const maxUrlLength = 1000;
 
 /** @returns what is wrong with the URL of a webhook; undefined if it may be used, as far as its host is no name */
-export function webhookUrlIssue(text: string, rules: WebhookRules): string | undefined {
+export function webhookUrlIssue(
+  text: string,
+  rules: Omit<WebhookRules, 'followRedirects'>,
+): string | undefined {
   const url = URL.parse(text);
   if (url === null || text.length > maxUrlLength || !/^https?:\/\/[^/]/i.test(text)) {
     return `is not a URL such as https://example.com/hook of up to ${maxUrlLength} characters`;
@@ -23,6 +28,23 @@ export function webhookUrlIssue(text: string, rules: WebhookRules): string | und
     return 'has a user or a password: check the signature instead';
   const host = url.hostname.replaceAll(/[[\]]/g, '');
   return isIP(host) === 0 ? undefined : addressIssue(host, rules);
+}
+
+/** @returns where a redirect leads, or why it is not followed; undefined for a status that is no redirect */
+export function redirectOf(
+  url: string,
+  { status, location }: { status: number; location: unknown },
+  rules: WebhookRules,
+): { url: string } | { issue: string } | undefined {
+  if (status < 300 || status >= 400) return undefined;
+  if (!rules.followRedirects) return { issue: 'redirects are not followed' };
+  if (status !== 307 && status !== 308) {
+    return { issue: `redirects with status ${status} are not followed: use 307 or 308, which keep the POST` };
+  }
+  const target = typeof location === 'string' ? URL.parse(location, url) : null;
+  if (target === null) return { issue: 'the redirect leads to no address' };
+  const issue = webhookUrlIssue(target.href, rules);
+  return issue === undefined ? { url: target.href } : { issue: `the address of the redirect ${issue}` };
 }
 
 /** Global unicast addresses of IPv6 begin so (RFC 4291 section 2.4); all others have a special meaning. */
@@ -64,7 +86,10 @@ export class ForbiddenAddress extends Error {
  * Resolves names for connections, which go to the very addresses that were checked: a name that resolves to another one the next
  * time gets nowhere.
  */
-export function createCheckedLookup(rules: WebhookRules, lookUp = resolve): LookupFunction {
+export function createCheckedLookup(
+  rules: Pick<WebhookRules, 'allowedNetworks'>,
+  lookUp = resolve,
+): LookupFunction {
   return function lookup(hostname, options, callback) {
     lookUp(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, []);

@@ -117,7 +117,7 @@ describe('events of a customer', () => {
 describe('a webhook', () => {
   test('that hangs, fails, floods or redirects delays no other one', async () => {
     const { customerId, key } = await kit.issue({ day: 5, minute: 100, plan: 'pro' });
-    const paths = ['/hang', '/fail', '/redirect', '/flood', '/slow/1', '/quick'];
+    const paths = ['/hang', '/fail', '/redirect/307', '/flood', '/slow/1', '/quick'];
     const webhooks = new Map<string, { id: string }>();
     for (const path of paths.slice(0, 5))
       webhooks.set(path, await kit.webhook(customerId, path, ['quota.threshold']));
@@ -132,7 +132,7 @@ describe('a webhook', () => {
     const errorOf = async (path: string) =>
       (await readWebhookDeliveries(kit.session, customerId, webhooks.get(path)?.id ?? '')).at(-1)?.error;
     await expect.poll(() => errorOf('/fail')).toBe('status 500');
-    await expect.poll(() => errorOf('/redirect')).toBe('redirects are not followed');
+    await expect.poll(() => errorOf('/redirect/307')).toBe('redirects are not followed');
     await expect.poll(() => errorOf('/hang'), { timeout: 30_000 }).toBe('no response within 15 s');
     // The response of a flood has begun with 200, and the rest is not read.
     await expect.poll(() => ofCustomer('/flood').length).toBeGreaterThan(0);

@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest';
 import {
   addressIssue,
   createCheckedLookup,
+  redirectOf,
   webhookUrlIssue,
 } from '../../../../gateway/events/webhook-address.ts';
 
-const strict = { allowHttp: false, allowedNetworks: [] };
+const strict = { allowHttp: false, allowedNetworks: [], followRedirects: false };
 
 describe('the address of a webhook', () => {
   test.each([
@@ -91,6 +92,53 @@ describe('the address of a webhook', () => {
       expect(addressIssue(other, rules)).toContain('is not public');
     }
     expect(webhookUrlIssue('http://10.0.0.1:8080/hook', rules)).toBeUndefined();
+  });
+});
+
+describe('a redirect', () => {
+  const url = 'https://example.com/hooks/1?a=b';
+  const rules = { ...strict, followRedirects: true };
+
+  test.each([
+    ['https://other.example:8443/hook', 'https://other.example:8443/hook'],
+    ['/moved', 'https://example.com/moved'],
+    ['2', 'https://example.com/hooks/2'],
+    ['//other.example/hook', 'https://other.example/hook'],
+  ])('to %s is followed by 307 and 308 if that is allowed', (location, target) => {
+    for (const status of [307, 308]) {
+      expect(redirectOf(url, { status, location }, rules)).toEqual({ url: target });
+      expect(redirectOf(url, { status, location }, strict)).toEqual({ issue: 'redirects are not followed' });
+    }
+  });
+
+  test.each([
+    ['http://example.com/hook', 'is not https'],
+    ['https://127.0.0.1/', 'is not public'],
+    ['https://[::ffff:a9fe:a9fe]/latest/meta-data', 'is not public'],
+    ['//2130706433/', 'is not public'],
+    ['https://user:pass@example.com/', 'has a user'],
+    ['file:///etc/passwd', 'is not a URL'],
+    [`/${'x'.repeat(1000)}`, 'is not a URL'],
+    ['https://', 'leads to no address'],
+    [undefined, 'leads to no address'],
+    [['/one', '/two'], 'leads to no address'],
+  ])('to %j is not followed', (location, issue) => {
+    expect(redirectOf(url, { status: 307, location }, rules)).toEqual({
+      issue: expect.stringContaining(issue) as string,
+    });
+  });
+
+  test.each([300, 301, 302, 303, 304])(
+    'with status %i, which may make it a GET, is not followed',
+    (status) => {
+      expect(redirectOf(url, { status, location: '/moved' }, rules)).toEqual({
+        issue: expect.stringContaining('use 307 or 308') as string,
+      });
+    },
+  );
+
+  test.each([200, 299, 400, 500])('is none with status %i', (status) => {
+    expect(redirectOf(url, { status, location: '/moved' }, rules)).toBeUndefined();
   });
 });
 
