@@ -65,8 +65,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   /** Whether events may have been lost since the last sweep, and customers to look at because of that. */
   let [isLossPossible, customersLeft] = [false, 0];
   let gateways = new Set<string>();
-  let ticking = Promise.resolve();
-  let busy = false;
+  let [asking, ticking] = [Promise.resolve(), Promise.resolve()];
+  let [isAsking, isTicking] = [false, false];
   const background = new Set<string>();
 
   /** How far this leader has read. */
@@ -75,6 +75,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   const isLeader = () => performance.now() < leaseEndsMs;
 
   async function lead(): Promise<Deliveries | undefined> {
+    // Another process may have delivered since.
+    if (!isLeader()) resign();
     const askedMs = performance.now();
     const leads = (await redis.lead(redisKeys.eventLeader, id, leaseMs)) === 1;
     if (!leads) {
@@ -229,9 +231,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     if (isLogDue('leader')) log.warn({ err: error }, 'events cannot be delivered at the moment; retrying');
   }
 
-  async function tick(): Promise<void> {
-    const target = await lead();
-    if (target === undefined) return;
+  async function tick(target: Deliveries): Promise<void> {
     await followAudit();
     await dispatch(target);
     await watchGateways();
@@ -255,13 +255,25 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     isLossPossible = true;
   };
   redis.on('close', onDisconnected);
-  const timer = setInterval(() => {
-    if (busy || redis.status !== 'ready') return;
-    busy = true;
-    ticking = tick()
+  /** Keeps the lease also while a tick is under way, which may take longer. */
+  async function keepLease(): Promise<void> {
+    const target = await lead();
+    if (target === undefined || isTicking) return;
+    isTicking = true;
+    ticking = tick(target)
       .catch(logFailure)
       .finally(() => {
-        busy = false;
+        isTicking = false;
+      });
+  }
+
+  const timer = setInterval(() => {
+    if (isAsking || redis.status !== 'ready') return;
+    isAsking = true;
+    asking = keepLease()
+      .catch(logFailure)
+      .finally(() => {
+        isAsking = false;
       });
   }, tickMs);
 
@@ -269,6 +281,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     async close() {
       clearInterval(timer);
       redis.off('close', onDisconnected);
+      await asking;
       await ticking;
       if (isLeader()) {
         await redis.hdel(redisKeys.eventState, leaderField).catch(() => 0);
