@@ -66,7 +66,7 @@ function gateway({ env = {}, core = cores.contender, cwd }: GatewayOptions = {})
         GATEWAY_PORT: String(port),
         GATEWAY_ADMIN_PORT: '0',
         GATEWAY_HOST: '127.0.0.1',
-        PETS_SERVICE_URL: `http://127.0.0.1:${upstreamPort}`,
+        ...('SERVICES_FILE' in env ? {} : { PETS_SERVICE_URL: `http://127.0.0.1:${upstreamPort}` }),
         REDIS_URL: `redis://127.0.0.1:${redisPort}`,
         DATA_DIR: directory,
         SHUTDOWN_DELAY_MS: '0',

@@ -23,6 +23,7 @@ export interface Fixture extends BenchEnvironment, AsyncDisposable {
   /** File with one API key per line; their day quotas are used up. */
   exhausted: string;
   banned: string;
+  upstream: PinnedProcess;
 }
 
 const keyCount = 10_000;
@@ -83,6 +84,7 @@ export async function setUpBench(): Promise<Fixture> {
     keys: keysFile,
     exhausted: exhaustedFile,
     banned: banned.key,
+    upstream: upstreamServer,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

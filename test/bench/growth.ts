@@ -1,12 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { maxLimit } from '../../gateway/limits/limits.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { thisGateway } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
+import { addKnownKeys } from './known-keys.ts';
 import { closedLoop } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
 import { environmentLine, markdownTable, median, writeResults } from './report.ts';
@@ -33,8 +31,6 @@ const rounds = 3;
 const seconds = 4;
 /** Warm-up for each gateway: V8 compiles on the one core that all of them share. */
 const warmUpSeconds = 20;
-const batchSize = 1000;
-const idLength = 18;
 
 interface Cost {
   requestsPerSecond: number;
@@ -44,27 +40,6 @@ interface Cost {
   /** Resident memory of one gateway. */
   residentMiB: number;
   redisMiB: number;
-}
-
-async function addKeys(redis: Redis, count: number, file: string): Promise<void> {
-  const keys: string[] = [];
-  while (keys.length < count) {
-    const pipeline = redis.pipeline();
-    for (let added = 0; added < Math.min(batchSize, count); added += 1) {
-      const key = generateApiKey();
-      const keyHash = hashApiKey(key);
-      const customerId = `cus_${keyHash.slice(0, idLength)}` as const;
-      const shared = { name: 'bench', createdAt: new Date().toISOString() };
-      const limits = { plan: 'enterprise', minute: maxLimit, day: maxLimit, rev: 1 };
-      const id = `key_${keyHash.slice(0, idLength)}`;
-      pipeline.hset(redisKeys.customer(customerId), { id: customerId, ...shared, ...limits });
-      pipeline.hset(redisKeys.apiKey({ customerId, keyHash }), { id, ...shared, hint: 'pets_…' });
-      pipeline.set(redisKeys.keyCustomer(keyHash), customerId);
-      keys.push(key);
-    }
-    await pipeline.exec();
-  }
-  await writeFile(file, keys.join('\n'));
 }
 
 const keysScript = (file: string, index: string) => `
@@ -155,7 +130,7 @@ const byGateways: [string, Cost][] = [];
   const redis = (await connectRedis(`redis://127.0.0.1:${fixture.redisPort}`)) as Redis;
   const fileOf = (count: number) => join(fixture.directory, `keys-${count}`);
   for (const count of new Set(distributions.map(({ keys }) => keys))) {
-    await addKeys(redis, count, fileOf(count));
+    await addKnownKeys(redis, count, fileOf(count));
     for (const { title, index } of distributions.filter(({ keys }) => keys === count)) {
       byKeys.push([title, await measure(fixture, redis, 1, keysScript(fileOf(count), index))]);
       process.stderr.write(`keys: ${title}\n`);
