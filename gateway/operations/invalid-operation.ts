@@ -18,8 +18,11 @@ export class OperationFailure extends Error {
   override name = 'OperationFailure';
 }
 
+/** There is nothing with an id, or it is another owner's. */
+export class UnknownId extends InvalidOperation {}
+
 /** There is no API key with an id. */
-export class UnknownKey extends InvalidOperation {
+export class UnknownKey extends UnknownId {
   /** @param hint what may be the reason, with a comma before it */
   constructor(id: string, hint = '') {
     super(`there is no API key with the id ${JSON.stringify(id)}${hint}`);

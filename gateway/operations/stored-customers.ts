@@ -12,14 +12,14 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages, placeOf } from './api-key-index.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { InvalidOperation, UnknownId } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
 import { maxAttempts, showStoredKey, tooManyChanges } from './stored-keys.ts';
 
 /** There is no customer with an id. */
-export class UnknownCustomer extends InvalidOperation {
+export class UnknownCustomer extends UnknownId {
   constructor(id: string) {
     super(`there is no customer with the id ${JSON.stringify(id)}`);
   }

@@ -23,7 +23,7 @@ import { generateWebhookSecret } from '../events/webhook-signature.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { InvalidOperation, UnknownId } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 import { showCustomer } from './stored-customers.ts';
@@ -101,7 +101,11 @@ export async function changeWebhook(
   rules: WebhookRules,
 ): Promise<WebhookView> {
   assertValid(owner, change, rules);
-  if (change.enabled === true) await session.redis.hdel(redisKeys.eventState, failingField(id));
+  if (change.enabled === true) {
+    // Nobody ends the failure of another owner's webhook.
+    await findWebhook(session, owner, id);
+    await session.redis.hdel(redisKeys.eventState, failingField(id));
+  }
   const after = await write(session, id, owner, 'webhooks.set', (before) => {
     const { url = before?.url, types, description, enabled } = change;
     const known = found(before, id);
@@ -239,8 +243,7 @@ async function eventsSince({ redis }: Session, webhook: Webhook, since: Date): P
 }
 
 function found(webhook: Webhook | undefined, id: string): Webhook {
-  if (webhook === undefined)
-    throw new InvalidOperation(`there is no webhook ${JSON.stringify(id)} of this owner`);
+  if (webhook === undefined) throw new UnknownId(`there is no webhook ${JSON.stringify(id)} of this owner`);
   return webhook;
 }
 

@@ -104,7 +104,7 @@ describe('the API of webhooks', () => {
     const { id } = await call('POST', '/api/webhooks/operators', { url: `${receiver.url}/all` }, 201);
     expect((await viewer.send('POST', `/api/webhooks/operators/${id}/test`)).status).toBe(403);
     expect((await viewer.send('GET', '/api/webhooks/operators')).status).toBe(200);
-    await call('POST', `/api/webhooks/${customerId}/${id}/test`, undefined, 422);
+    await call('POST', `/api/webhooks/${customerId}/${id}/test`, undefined, 404);
     await call('GET', '/api/webhooks/nobody', undefined, 404);
     await call('DELETE', '/api/webhooks/operators/nothing', undefined, 404);
     await call('DELETE', `/api/webhooks/operators/${id}`);

@@ -1,8 +1,7 @@
 import type { ErrorRequestHandler, Request } from 'express';
 import { z } from 'zod';
-import { InvalidOperation, OperationFailure, UnknownKey } from '../../operations/invalid-operation.ts';
+import { InvalidOperation, OperationFailure, UnknownId } from '../../operations/invalid-operation.ts';
 import { OvertakenChange } from '../../operations/overtaken-change.ts';
-import { UnknownCustomer } from '../../operations/stored-customers.ts';
 import { isRedisConnectionLost, isServerRefusal } from '../../redis/redis-errors.ts';
 import { ApiError } from './api-error.ts';
 
@@ -41,8 +40,7 @@ export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof z.ZodError) return new ApiError('bad_request', { message: describeIssues(thrown) });
   if (thrown instanceof OvertakenChange)
     return new ApiError('conflict', { message: sentence(thrown.message) });
-  if (thrown instanceof UnknownKey || thrown instanceof UnknownCustomer)
-    return new ApiError('not_found', { message: sentence(thrown.message) });
+  if (thrown instanceof UnknownId) return new ApiError('not_found', { message: sentence(thrown.message) });
   if (thrown instanceof InvalidOperation) {
     return new ApiError('invalid_operation', { message: sentence(thrown.message) });
   }
