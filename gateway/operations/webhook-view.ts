@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { disabledAfterMs } from '../events/deliveries.ts';
 import { failingField } from '../events/delivery-store.ts';
+import { eventTypeNames, eventTypes } from '../events/event-types.ts';
 import type { Webhook } from '../events/webhook-record.ts';
-import { isCustomerId, redisKeys } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
 import type { Session } from './session.ts';
 
 export const webhookStates = ['on', 'off', 'failing', 'disabled'] as const;
@@ -34,6 +35,23 @@ export const webhookSchema = z
   .meta({ id: 'Webhook' });
 
 export type WebhookView = z.infer<typeof webhookSchema>;
+
+export const eventTypeSchema = z.object({
+  type: z.string(),
+  summary: z.string(),
+  forOperators: z.boolean().describe('Whether only webhooks of operators get it'),
+});
+
+/** Types of events that webhooks of an owner can get. */
+export function listEventTypes(owner: WebhookOwner): z.infer<typeof eventTypeSchema>[] {
+  return eventTypeNames
+    .map((type) => ({
+      type,
+      summary: eventTypes[type].summary,
+      forOperators: 'forOperators' in eventTypes[type],
+    }))
+    .filter(({ forOperators }) => owner === 'operators' || !forOperators);
+}
 
 export async function webhookView({ redis, now }: Session, webhook: Webhook): Promise<WebhookView> {
   const { id, owner, url, types, description, createdAt, enabled } = webhook;

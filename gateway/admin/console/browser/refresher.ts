@@ -1,6 +1,12 @@
 import type { ReactiveControllerHost } from 'lit';
 import { loadFailure, loading } from './elements/page-state.ts';
-import { session } from './session.ts';
+
+/** Whether anybody is there to read for. A page whose people can sign in again says when they do not want to. */
+export const readers = {
+  haveLeft: () => false,
+  /** @param _listener called when that may have changed. @returns ends it */
+  subscribe: (_listener: () => void) => () => {},
+};
 
 /**
  * Reads again and again while a page is shown and visible: not in a background tab, never twice at once, and not for a
@@ -35,8 +41,8 @@ export class Refresher {
   hostConnected() {
     this.active = true;
     document.addEventListener('visibilitychange', this.onVisible);
-    this.unsubscribe = session.subscribe(() => {
-      if (this.isWaiting && !session.hasGivenUp) void this.now();
+    this.unsubscribe = readers.subscribe(() => {
+      if (this.isWaiting && !readers.haveLeft()) void this.now();
     });
     void this.now();
   }
@@ -50,7 +56,7 @@ export class Refresher {
 
   /** Reads, unless that would only ask again to sign in. */
   tick() {
-    this.isWaiting = session.hasGivenUp;
+    this.isWaiting = readers.haveLeft();
     if (!this.isWaiting) void this.now();
   }
 

@@ -1,3 +1,4 @@
+import { readers } from './refresher.ts';
 import { failureOf, request } from './request.ts';
 import type { Session } from './responses.ts';
 
@@ -111,6 +112,8 @@ export const session = {
     return () => listeners.delete(listener);
   },
 };
+
+Object.assign(readers, { haveLeft: () => hasGivenUp, subscribe: session.subscribe } satisfies typeof readers);
 
 function begin(begun: Session, response: Response) {
   current = begun;

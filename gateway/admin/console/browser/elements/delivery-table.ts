@@ -1,11 +1,17 @@
 import { html, nothing } from 'lit';
 import { formatRelative } from '../format.ts';
-import { keyLink } from '../key.ts';
 import type { Delivery } from '../responses.ts';
 import { count, listTable } from './table.ts';
 
-/** The last attempts to deliver events to an address; nothing without an address. */
-export const deliveryTable = (deliveries: readonly Delivery[], address: string | undefined) =>
+/**
+ * The last attempts to deliver events to an address; nothing without an address.
+ * @param customerCell of a table that has events of several customers
+ */
+export const deliveryTable = (
+  deliveries: readonly Delivery[],
+  address: string | undefined,
+  customerCell: ((id: string | null) => unknown) | undefined,
+) =>
   address === undefined
     ? nothing
     : html`<h2>Deliveries to ${address}</h2>
@@ -18,7 +24,7 @@ export const deliveryTable = (deliveries: readonly Delivery[], address: string |
                 [
                   ['When', ({ at }) => formatRelative(at)],
                   ['Type', ({ type }) => type],
-                  ['Customer', ({ customerId: id }) => (id === null ? '–' : keyLink({ id, name: '' }))],
+                  customerCell !== undefined && ['Customer', ({ customerId }) => customerCell(customerId)],
                   count('Attempt', ({ attempt }) => attempt),
                   [
                     'Outcome',

@@ -1,14 +1,22 @@
 import './copy-field.ts';
 import { html } from 'lit';
-import { api } from '../api.ts';
 import type { FormTexts } from '../form-text.ts';
 import type { EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
 import { DialogElement } from './dialog-element.ts';
 import { checkbox, field } from './fields.ts';
 import { warningList } from './page-state.ts';
 
+/** What calls the API of a page. */
+export interface JsonApi {
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body?: unknown): Promise<T>;
+  patch<T>(path: string, body: unknown): Promise<T>;
+  delete<T>(path: string): Promise<T>;
+}
+
 /** Adds a webhook or changes one, and shows a new secret this once. */
 export class WebhookDialog extends DialogElement {
+  api: JsonApi | undefined;
   /** Path of the webhooks of the owner in the API. */
   path = '';
   /** The one to change; undefined to add one. */
@@ -26,7 +34,8 @@ export class WebhookDialog extends DialogElement {
       types: types.length === 0 ? null : types,
       description: form('description') || null,
     };
-    const { webhook, path } = this;
+    const { webhook, path, api } = this;
+    if (api === undefined) return;
     if (webhook === undefined) {
       this.made = await api.post<WebhookWithSecret>(path, wanted);
       this.heading = 'The secret of the webhook';
@@ -62,8 +71,8 @@ export class WebhookDialog extends DialogElement {
     const { made } = this;
     if (made === undefined) return super.content();
     return html`<p>
-        It signs the events for <strong>${made.url}</strong>, and <strong>is not shown again</strong>. Give it
-        to the owner of the receiver.
+        It signs the events for <strong>${made.url}</strong>, and <strong>is not shown again</strong>. The
+        receiver needs it to check them.
       </p>
       <copy-field label="Secret" .text=${made.secret}></copy-field>
       ${warningList(made.warnings)}
