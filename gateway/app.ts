@@ -11,6 +11,7 @@ import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs, type Docs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
+import type { WebhookRules } from './events/webhook-address.ts';
 import { findClientAddress } from './http/client-address.ts';
 import { createCompression } from './http/compression.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
@@ -73,6 +74,8 @@ export interface GatewayDependencies extends RedisState {
   corsOrigins: readonly string[] | '*';
   /** Responses of at least this size are compressed; 0: none. */
   compressMinBytes: number;
+  /** Addresses that webhooks of customers may have. */
+  webhookRules: WebhookRules;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -124,7 +127,7 @@ export interface DescribedApi {
 
 /** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { addressBlocks, log, metrics, now } = dependencies;
+  const { addressBlocks, webhookRules, log, metrics, now } = dependencies;
   const parts = createParts(dependencies);
   const { addressLimit, isProxy, portalConnection, publicAddress, prototypes } = parts;
   const messageClasses = createMessageClasses(prototypes);
@@ -141,6 +144,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       publicAddress,
       addressLimit,
       scopes: api.access.scopes,
+      webhookRules,
       look: lookOf(api, settings, dependencies),
       log,
     });

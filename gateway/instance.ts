@@ -93,6 +93,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     supportUrl,
     corsOrigins: config.corsOrigins,
     compressMinBytes: config.compressMinBytes,
+    webhookRules: config.webhookRules,
     createCounter,
     log,
     logRequest,

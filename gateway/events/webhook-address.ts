@@ -70,6 +70,12 @@ export function addressIssue(
   return `leads to ${text}, which is not public (WEBHOOK_ALLOWED_NETWORKS allows networks)`;
 }
 
+/** An issue in words for customers: without settings, and without where a name of the gateway's network leads. */
+export const issueForCustomers = (issue: string): string =>
+  issue
+    .replace(/leads to \S+, which is not public/, 'leads to an address that is not public')
+    .replace(/ \(WEBHOOK_\w+ allows \w+\)/, '');
+
 function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, network: string): boolean {
   const [base, bits] = ipaddr.parseCIDR(
     network.includes('/') ? network : `${network}/${isIP(network) === 4 ? 32 : 128}`,

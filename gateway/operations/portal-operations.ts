@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import type { DeliveryEntry } from '../events/delivery-store.ts';
+import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
+import type { Thresholds } from '../limits/thresholds.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { failureSchema, readFailures } from '../quota/failures.ts';
 import { dayUsageSchema, readUsageMonth, serviceUse, serviceUseSchema } from '../quota/usage-days.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { customerViewSchema } from './customers.ts';
+import { changeCustomer, customerViewSchema } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { issueFurtherKey, revokeKey } from './keys.ts';
@@ -20,7 +23,21 @@ import {
 import { rotateKey } from './rotate-key.ts';
 import type { Session } from './session.ts';
 import { showCustomer } from './stored-customers.ts';
+import { thresholdsOfPlan } from './thresholds.ts';
 import { readLastDays } from './usage-record.ts';
+import { listEventTypes } from './webhook-view.ts';
+import {
+  addWebhook,
+  changeWebhook,
+  listWebhooks,
+  readWebhookDeliveries,
+  removeWebhook,
+  replayEvents,
+  rotateWebhookSecret,
+  testWebhook,
+  type NewWebhook,
+  type WebhookChange,
+} from './webhooks.ts';
 
 /** What a customer does in the portal. The customer of the session comes first, so that no operation is about another. */
 type Run<Input, Result> = (customer: CustomerId, session: Session, input: Input) => Promise<Result>;
@@ -37,8 +54,9 @@ export interface PortalChange<Input, Result> {
 }
 
 export const portalCustomerSchema = customerViewSchema
-  .pick({ id: true, name: true, plan: true, state: true })
+  .pick({ id: true, name: true, plan: true, state: true, thresholds: true })
   .extend({
+    planThresholds: z.array(z.int()).describe('Those in force while `thresholds` is null'),
     windows: windowViewsSchema,
     now: z.iso.datetime().describe('When this was read'),
   })
@@ -62,6 +80,12 @@ interface NewKey {
   scopes?: readonly string[] | null | undefined;
 }
 
+/** Which addresses a webhook may have is for the gateway to say, and which webhook for the customer. */
+type Ruled<Input> = Input & { rules: WebhookRules };
+interface OneWebhook {
+  id: string;
+}
+
 export { portalKeyPageSchema, portalKeySchema };
 
 function reads<Input, Result>(run: Run<Input, Result>): PortalRead<Input, Result> {
@@ -83,13 +107,10 @@ const suspended = 'your account is suspended: you can see your keys and your usa
 
 /** All that a customer can do in the portal. */
 export const portalOperations = {
-  showCustomer: reads(async (customer, session, _input: object) => {
-    const { id, name, plan, suspendedAt, ...record } = await showCustomer(session.redis, customer);
-    const limits = await createLimitsReader(session)({ ...record, plan });
-    const place = { customerId: customer, keyHash: '' };
-    const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
-    const state = suspendedAt === undefined ? ('active' as const) : ('suspended' as const);
-    return { id, name, plan, state, windows, now: new Date(nowMs).toISOString() };
+  showCustomer: reads((customer, session, _input: object) => readPortalCustomer(customer, session)),
+  setThresholds: changes(async (customer, session, { thresholds }: { thresholds: Thresholds | null }) => {
+    await changeCustomer(session, customer, { thresholds });
+    return readPortalCustomer(customer, session);
   }),
   showUsage: reads(async (customer, session, { days }: { days: number }) => {
     const month = utcDate(dayNumberOf(session.now())).slice(0, 6);
@@ -134,7 +155,56 @@ export const portalOperations = {
     await revokeKey(session, id);
     return readPortalKey(session, await findOwnKey(session, customer, id));
   }),
+  listEventTypes: reads((customer, _session, _input: object) =>
+    Promise.resolve({ items: listEventTypes(customer), next: null }),
+  ),
+  listWebhooks: reads(async (customer, session, _input: object) => ({
+    items: await listWebhooks(session, customer),
+    next: null,
+  })),
+  addWebhook: changes((customer, session, { rules, ...wanted }: Ruled<NewWebhook>) =>
+    addWebhook(session, customer, wanted, rules),
+  ),
+  changeWebhook: changes((customer, session, { id, rules, ...change }: Ruled<OneWebhook & WebhookChange>) =>
+    changeWebhook(session, customer, id, change, rules),
+  ),
+  removeWebhook: changes((customer, session, { id }: OneWebhook) => removeWebhook(session, customer, id)),
+  testWebhook: changes(async (customer, session, { id }: OneWebhook) => ({
+    eventId: await testWebhook(session, customer, id),
+  })),
+  rotateWebhookSecret: changes(
+    (customer, session, { id, overlapSeconds }: OneWebhook & { overlapSeconds: number }) =>
+      rotateWebhookSecret(session, customer, id, overlapSeconds * 1000),
+  ),
+  listDeliveries: reads(async (customer, session, { id }: OneWebhook) => ({
+    items: (await readWebhookDeliveries(session, customer, id)).map(deliveryForCustomers),
+    next: null,
+  })),
+  /** Only what was given up: to look for more would read the events of all customers. */
+  replayEvents: changes((customer, session, { id }: OneWebhook) => replayEvents(session, customer, id)),
 };
+
+const deliveryForCustomers = ({ error, ...entry }: DeliveryEntry): DeliveryEntry => ({
+  ...entry,
+  error: error && issueForCustomers(error),
+});
+
+async function readPortalCustomer(customer: CustomerId, session: Session) {
+  const { id, name, plan, suspendedAt, thresholds, ...record } = await showCustomer(session.redis, customer);
+  const limits = await createLimitsReader(session)({ ...record, plan });
+  const place = { customerId: customer, keyHash: '' };
+  const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
+  return {
+    id,
+    name,
+    plan,
+    state: suspendedAt === undefined ? ('active' as const) : ('suspended' as const),
+    thresholds: thresholds === undefined ? null : [...thresholds],
+    planThresholds: [...(await thresholdsOfPlan(session, plan))],
+    windows,
+    now: new Date(nowMs).toISOString(),
+  };
+}
 
 async function withKey(
   key: string,

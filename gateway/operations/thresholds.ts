@@ -27,6 +27,13 @@ export async function listPlanThresholds({ redis }: Pick<Session, 'redis'>): Pro
   return [...listed, { plan: otherPlans, thresholds: rest }];
 }
 
+/** Thresholds of the customers of a plan that have none of their own. */
+export async function thresholdsOfPlan(session: Pick<Session, 'redis'>, plan: string): Promise<Thresholds> {
+  const listed = await listPlanThresholds(session);
+  const found = [plan, otherPlans].map((name) => listed.find((each) => each.plan === name)?.thresholds);
+  return found[0] ?? found[1] ?? defaultThresholds;
+}
+
 /**
  * In force within a second. Customers may have thresholds of their own.
  * @param thresholds null for those of all other plans, or of these for the default ones

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
+import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
 import { OperationFailure } from '../operations/invalid-operation.ts';
 import {
   beginPortalSession,
@@ -24,6 +25,7 @@ interface PortalApiDependencies {
   redis: () => Promise<Pick<ConsoleRedis, 'read' | 'change'>>;
   access: PortalAccess;
   scopes: readonly string[];
+  webhookRules: WebhookRules;
   document: () => object;
   log: Logger;
 }
@@ -74,9 +76,10 @@ function asNoSession(error: unknown): never {
     : error;
 }
 
-function createApi({ redis, access, log }: PortalApiDependencies): PortalApi {
+function createApi({ redis, access, webhookRules, log }: PortalApiDependencies): PortalApi {
   const customerOf = (req: Request) => access.sessionOf(req).session.customerId;
   return {
+    webhookRules,
     async run(req, { run }, input) {
       const { read } = await redis();
       return read((session) => run(customerOf(req), session, input)).catch(asNoSession);
@@ -140,6 +143,8 @@ function reword(error: ApiError): ApiError {
       return new ApiError(error.code, {
         message: 'Something went wrong on our side. Try again in a moment.',
       });
+    case 'invalid_operation':
+      return new ApiError(error.code, { message: issueForCustomers(error.message) });
     case 'payload_too_large':
       return new ApiError(error.code, { message: 'The request body is too large.' });
     default:

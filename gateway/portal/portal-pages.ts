@@ -12,10 +12,34 @@ export interface PortalLook {
 
 /** Modules of the console and of the documentation that the portal uses, too. */
 const sharedModules = [
-  ...['api-failure.ts', 'format.ts', 'link-code.ts', 'theme.ts', 'url.ts'].map(ofConsole),
-  ...['copy-field.ts', 'label-cells.ts', 'light-element.ts', 'table.ts', 'used-meter.ts'].map((name) =>
-    ofConsole(`elements/${name}`),
-  ),
+  ...[
+    'api-failure.ts',
+    'change-reason.ts',
+    'form-text.ts',
+    'format.ts',
+    'link-code.ts',
+    'refresher.ts',
+    'request.ts',
+    'theme.ts',
+    'url.ts',
+  ].map(ofConsole),
+  ...[
+    'acting-element.ts',
+    'confirm-dialog.ts',
+    'copy-field.ts',
+    'delivery-table.ts',
+    'dialog-element.ts',
+    'fields.ts',
+    'label-cells.ts',
+    'light-element.ts',
+    'notice.ts',
+    'page-state.ts',
+    'polled-element.ts',
+    'table.ts',
+    'used-meter.ts',
+    'webhook-dialog.ts',
+    'webhook-list.ts',
+  ].map((name) => ofConsole(`elements/${name}`)),
   ...['console.css', 'styles/customers.css', 'styles/forms.css', 'icon.svg'].map(ofConsole),
   ...[
     'api-key.ts',

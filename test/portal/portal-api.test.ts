@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { CustomerDetail } from '../../gateway/operations/customers.ts';
-import { UnknownKey } from '../../gateway/operations/invalid-operation.ts';
+import { UnknownId } from '../../gateway/operations/invalid-operation.ts';
 import { portalOperations } from '../../gateway/operations/portal-operations.ts';
 import { portalRoutes } from '../../gateway/portal/portal-routes.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
@@ -9,6 +9,7 @@ import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { localRules } from '../support/kits/events-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
@@ -19,6 +20,13 @@ interface Key {
   state: string;
   lastUsedAt: string | null;
 }
+
+/** Nothing is ever sent to it. */
+const quietHook = { url: 'https://example.com/', types: ['trial.over_share'] };
+
+/** A path with ids in place of its parameters. */
+const filled = (path: string, id: string, webhook = 'wh_0') =>
+  path.replace(':id', id).replace(':webhook', webhook);
 
 describe('the portal', () => {
   let started: ConsoleApiKit;
@@ -173,7 +181,7 @@ describe('the portal', () => {
   test('is closed without a session, another Origin, the CSRF token or JSON', async () => {
     const { portal } = await newCustomer('Guarded');
     for (const { method, path } of portalRoutes) {
-      const response = await sendToPortal(url, method.toUpperCase(), path.replace(':id', 'key_x'), {});
+      const response = await sendToPortal(url, method.toUpperCase(), filled(path, 'key_x'), {});
       expect([response.status, (response.json as { code: string }).code], path).toEqual([401, 'no_session']);
     }
     const body = { name: 'Forged' };
@@ -220,6 +228,9 @@ describe('the portal', () => {
       portal.send('POST', '/keys', { name: 'x' }),
       portal.send('POST', `/keys/${id}/rotate`, { graceSeconds: 0 }),
       portal.send('POST', `/keys/${id}/revoke`),
+      portal.send('POST', '/webhooks', quietHook),
+      portal.send('DELETE', '/webhooks/wh_0'),
+      portal.send('PUT', '/thresholds', { thresholds: [50] }),
     ];
     for (const response of await Promise.all(changes)) {
       expect(response).toMatchObject({ status: 422, json: { code: 'invalid_operation' } });
@@ -263,12 +274,34 @@ describe('the portal', () => {
   describe('with the ids of another customer', () => {
     let own: Awaited<ReturnType<typeof newCustomer>>;
     let other: Awaited<ReturnType<typeof newCustomer>>;
-    const ofOther = () => slotOf(other.customerId);
+    let rival: { id: string; secret: string };
+    /** Also what there is of its webhook among the events. */
+    const ofOther = async () => [
+      await slotOf(other.customerId),
+      (await contents(started.kit.redis)).filter(([key]) => key.includes(rival.id)),
+      await started.kit.redis.hget(redisKeys.eventState, `failing:${rival.id}`),
+    ];
+    const secrets = () => [
+      other.customerId,
+      other.keyHash,
+      'Secret Rival',
+      'Rival key',
+      'Rival hook',
+      '/rival',
+      rival.secret,
+    ];
 
     beforeAll(async () => {
       own = await newCustomer('Own');
       other = await newCustomer('Secret Rival');
       await create(other.portal, { name: 'Rival key' });
+      const hook = { ...quietHook, url: 'https://example.com/rival', description: 'Rival hook' };
+      rival = (await other.portal.send('POST', '/webhooks', hook)).json as typeof rival;
+      recordSecrets(rival.secret);
+      // One that fails, and has given something up: nobody else may change that either.
+      const { redis } = started.kit;
+      await redis.hset(redisKeys.eventState, `failing:${rival.id}`, Date.now());
+      await redis.zadd(redisKeys.deadEvents(rival.id), Date.now(), '1-0');
       expect((await pets(other.key)).status).toBe(200);
       // Nothing of it changes any more.
       await vi.waitFor(async () => expect(await started.kit.redis.exists(redisKeys.keyUse(other))).toBe(1), {
@@ -280,29 +313,36 @@ describe('the portal', () => {
     const inputs: Readonly<Record<string, object>> = {
       '/keys': { name: 'x' },
       '/keys/:id/rotate': { graceSeconds: 0 },
-      '/keys/:id/revoke': {},
+      '/webhooks': quietHook,
+      '/webhooks/:webhook': { ...quietHook, enabled: true },
+      '/webhooks/:webhook/rotate-secret': { overlapSeconds: 0 },
+      '/thresholds': { thresholds: [50] },
     };
-    const call = ({ method, path }: (typeof portalRoutes)[number], id: string) =>
+    const call = ({ method, path }: (typeof portalRoutes)[number], id: string, webhook: string) =>
       own.portal.send(
         method.toUpperCase(),
-        path.replace(':id', id),
-        method === 'get' ? undefined : inputs[path],
+        filled(path, id, webhook),
+        method === 'get' ? undefined : (inputs[path] ?? {}),
       );
 
     test.each(portalRoutes)('$method $path shows nothing and changes nothing', async (route) => {
       const before = await ofOther();
-      const { text } = await call(route, other.id);
-      for (const secret of [other.customerId, other.keyHash, 'Secret Rival', 'Rival key'])
-        expect(text).not.toContain(secret);
+      const { status, text } = await call(route, other.id, rival.id);
+      recordSecrets(text);
+      expect(status, text).toBeOneOf(route.path.includes(':') ? [404] : [200, 201]);
+      for (const secret of secrets()) expect(text).not.toContain(secret);
       expect(await ofOther()).toEqual(before);
     });
 
-    test.each(portalRoutes.filter(({ path }) => path.includes(':id')))(
-      '$method $path responds as to a key that does not exist',
+    test.each(portalRoutes.filter(({ path }) => path.includes(':')))(
+      '$method $path responds as to an id that does not exist',
       async (route) => {
-        const [ofRival, unknown] = [await call(route, other.id), await call(route, 'key_0')];
+        const [ofRival, unknown] = [
+          await call(route, other.id, rival.id),
+          await call(route, 'key_0', 'wh_0'),
+        ];
         expect([ofRival.status, unknown.status]).toEqual([404, 404]);
-        expect(ofRival.text.replaceAll(other.id, 'key_0')).toBe(unknown.text);
+        expect(ofRival.text.replaceAll(other.id, 'key_0').replaceAll(rival.id, 'wh_0')).toBe(unknown.text);
       },
     );
 
@@ -312,20 +352,37 @@ describe('the portal', () => {
         const before = await ofOther();
         const { redis } = started.kit;
         const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
-        // Whatever an input may call a key or a customer.
-        const ids = { id: other.id, keyId: other.id, after: '', customer: other.customerId };
-        const input = { ...ids, customerId: other.customerId, days: 3, name: 'x', graceSeconds: 0 };
+        // Whatever an input may call a key, a webhook or a customer.
+        const ids = { keyId: other.id, webhook: rival.id, after: '', customer: other.customerId };
+        const ofWebhook = {
+          ...quietHook,
+          enabled: true,
+          rules: localRules,
+          overlapSeconds: 0,
+        };
+        const input = {
+          ...ids,
+          ...ofWebhook,
+          customerId: other.customerId,
+          owner: other.customerId,
+          days: 3,
+          name: 'x',
+          graceSeconds: 0,
+          thresholds: [50],
+        };
         const run = operation.run as (
           customer: CustomerId,
           session: object,
           input: object,
         ) => Promise<object>;
-        const result = await run(own.customerId, session, input).catch((error: unknown) =>
-          error instanceof UnknownKey ? 'unknown' : Promise.reject(error),
-        );
-        recordSecrets(JSON.stringify(result));
-        for (const secret of [other.customerId, other.id, other.keyHash, 'Secret Rival'])
-          expect(JSON.stringify(result)).not.toContain(secret);
+        for (const id of [other.id, rival.id]) {
+          const result = await run(own.customerId, session, { ...input, id }).catch((error: unknown) =>
+            error instanceof UnknownId ? 'unknown' : Promise.reject(error),
+          );
+          recordSecrets(JSON.stringify(result));
+          for (const secret of [...secrets(), other.id, rival.id])
+            expect(JSON.stringify(result)).not.toContain(secret);
+        }
         expect(await ofOther()).toEqual(before);
       },
     );
@@ -345,7 +402,9 @@ describe('the portal', () => {
         'delete /portal/api/session',
         'get /portal/api/session',
         'post /portal/api/session',
-        ...portalRoutes.map(({ method, path }) => `${method} /portal/api${path.replace(':id', '{id}')}`),
+        ...portalRoutes.map(
+          ({ method, path }) => `${method} /portal/api${filled(path, '{id}', '{webhook}')}`,
+        ),
       ].toSorted(),
     );
   });

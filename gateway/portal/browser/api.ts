@@ -1,4 +1,4 @@
-import { ApiFailure, unreachable } from '../../admin/console/browser/api-failure.ts';
+import { failureOf, request } from '../../admin/console/browser/request.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
 
 const base = '/portal/api';
@@ -11,24 +11,19 @@ let onEnd: () => void = () => {};
 
 /** @returns the body, as portal-routes.ts says. @throws ApiFailure */
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(base + path, {
-    method,
-    headers: {
-      ...(method === 'GET' ? {} : { 'X-CSRF-Token': current?.csrfToken ?? '' }),
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch(() => undefined);
-  if (response === undefined) throw new ApiFailure(unreachable);
-  const content = await response.json().catch(() => undefined);
-  if (response.ok) return content;
+  const headers = method === 'GET' ? {} : { 'X-CSRF-Token': current?.csrfToken ?? '' };
+  const response = await request(method, base + path, { body, headers });
+  if (response.ok) return response.json().catch(() => undefined);
   if (response.status === noSession && path !== '/session') onEnd();
-  throw new ApiFailure(content ?? { ...unreachable, status: response.status });
+  throw await failureOf(response);
 }
 
 export const api = {
   get: <T>(path: string) => call<T>('GET', path),
   post: <T>(path: string, body: unknown = {}) => call<T>('POST', path, body),
+  put: <T>(path: string, body: unknown) => call<T>('PUT', path, body),
+  patch: <T>(path: string, body: unknown) => call<T>('PATCH', path, body),
+  delete: <T>(path: string) => call<T>('DELETE', path),
 };
 
 export const session = {
@@ -49,7 +44,7 @@ export const session = {
 
   /** @throws ApiFailure */
   async end(): Promise<void> {
-    await call('DELETE', '/session');
+    await api.delete('/session');
     current = undefined;
   },
 

@@ -1,12 +1,12 @@
 import '../../admin/console/browser/elements/copy-field.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../admin/console/browser/elements/light-element.ts';
+import { failureText } from '../../admin/console/browser/elements/page-state.ts';
 import { table } from '../../admin/console/browser/elements/table.ts';
 import { formatRelative } from '../../admin/console/browser/format.ts';
 import { url } from '../../admin/console/browser/url.ts';
 import { keepKey } from '../../docs/browser/api-key.ts';
 import { api, session } from './api.ts';
-import { failureText } from './failure-text.ts';
 import type { Key, NewKey } from './responses.ts';
 
 const states: Record<Key['state'], [label: string, tone: string]> = {

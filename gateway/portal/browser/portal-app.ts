@@ -1,13 +1,16 @@
 import './failure-list.ts';
 import './key-section.ts';
 import './try-request.ts';
+import './threshold-form.ts';
 import './usage-section.ts';
+import './webhook-section.ts';
+import '../../admin/console/browser/elements/notice.ts';
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../admin/console/browser/api-failure.ts';
 import { LightElement } from '../../admin/console/browser/elements/light-element.ts';
+import { failureText } from '../../admin/console/browser/elements/page-state.ts';
 import { takeLinkCode } from '../../admin/console/browser/link-code.ts';
 import { api, session } from './api.ts';
-import { failureText } from './failure-text.ts';
 import { supportUrl, title } from './page-settings.ts';
 import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
 
@@ -107,6 +110,7 @@ class PortalApp extends LightElement {
       <main id="main" tabindex="-1" class=${this.isIn ? '' : 'alone'}>
         ${this.isIn ? this.renderPage() : this.renderOutside()}
       </main>
+      <notice-region></notice-region>
     `;
   }
 
@@ -142,6 +146,8 @@ class PortalApp extends LightElement {
       <usage-section .customer=${customer} .usage=${usage} .keys=${keys}></usage-section>
       <key-section .keys=${keys} .isActive=${isActive} @changed=${this.read}></key-section>
       <failure-list .failures=${failures.items} .keys=${keys}></failure-list>
+      <webhook-section .canChange=${isActive}></webhook-section>
+      <threshold-form .customer=${customer} @changed=${this.read}></threshold-form>
       <try-request></try-request>
       <footer><a href="/docs">Documentation of the API</a></footer>`;
   }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   addressIssue,
   createCheckedLookup,
+  issueForCustomers,
   redirectOf,
   webhookUrlIssue,
 } from '../../../../gateway/events/webhook-address.ts';
@@ -161,4 +162,13 @@ describe('a name', () => {
     await expect(lookUp('127.0.0.1', 'fe80::1')).rejects.toThrow('hook.example leads to 127.0.0.1');
     await expect(lookUp()).rejects.toThrow('leads nowhere');
   });
+});
+
+test.each([
+  ['http://example.com/', 'is not https'],
+  ['https://10.1.2.3/', 'leads to an address that is not public'],
+  ['https://[fd00::1]/', 'leads to an address that is not public'],
+  ['https://me:secret@example.com/', 'has a user or a password: check the signature instead'],
+])('customers read of %s neither settings nor addresses', (url, said) => {
+  expect(issueForCustomers(webhookUrlIssue(url, strict) ?? '')).toBe(said);
 });
