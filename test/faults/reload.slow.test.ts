@@ -328,7 +328,8 @@ test(
     await expect.poll(connected).toBe(4);
     const readiness = async () => (await send(`${gateway.adminUrl}/readyz`)).json;
     await expect.poll(readiness).toMatchObject({ redis: 'ok', workers: { ready: 2 } });
-    expect((await send(`${gateway.url}/v1/pets`, { key: kit.key })).status).toBe(200);
+    const status = async () => (await send(`${gateway.url}/v1/pets`, { key: kit.key })).status;
+    await expect.poll(status).toBe(200);
   },
 );
 
