@@ -1,8 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import { loadOptional } from '#runtime/optional-package.ts';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { openEmbedded } from './embedded-postgres.ts';
 
 /** A number of connections to the database. */
 export interface ConnectionPool {
@@ -35,6 +35,10 @@ interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, poolSize, dataDirectory, log } = options;
   if (url === undefined) {
+    const { openEmbedded } = await loadOptional(
+      () => import('./embedded-postgres.ts'),
+      'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
+    );
     const { adapter, ...embedded } = await openEmbedded(dataDirectory);
     const pool = { adapter, size: 1 };
     return { ...embedded, reads: pool, writes: pool };

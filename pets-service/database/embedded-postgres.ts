@@ -1,24 +1,32 @@
-import { chmodSync, existsSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { inspect } from 'node:util';
-import type { PGlite } from '@electric-sql/pglite';
+import { PGlite } from '@electric-sql/pglite';
+import { NodeFS } from '@electric-sql/pglite/nodefs';
 import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
 import { dataDirectoryError, makeDirectory } from '#runtime/data-directory.ts';
-import { loadOptional } from '#runtime/optional-package.ts';
-import type { PrismaPGlite } from 'pglite-prisma-adapter';
-import type * as DurablePglite from './durable-pglite.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import { PrismaPGlite } from 'pglite-prisma-adapter';
 
-/** Opens PGlite, PostgreSQL compiled to WebAssembly and a development dependency, with its files in the data directory. */
+/**
+ * Opens PGlite, PostgreSQL compiled to WebAssembly, with its files in the data directory. Its packages are development
+ * dependencies, so this file is imported on demand only.
+ */
 export async function openEmbedded(dataDirectory: string) {
-  const [durable, { PrismaPGlite }] = await loadOptional(
-    () => Promise.all([import('./durable-pglite.ts'), import('pglite-prisma-adapter')]),
-    'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
-  );
   // Two processes on the same files would destroy them.
   const unlock = lockDataDirectory(dataDirectory, 'postgres');
   const directory = join(dataDirectory, 'postgres');
   try {
-    const client = await openFiles(durable, directory);
+    const client = await openFiles(directory);
     return {
       adapter: awaitScripts(new PrismaPGlite(client), client),
       description: `embedded PostgreSQL, data kept in ${directory}, synced to disk at each commit`,
@@ -51,8 +59,7 @@ function awaitScripts(adapter: PrismaPGlite, client: PGlite): PrismaPGlite {
  * a full disk for example, would never open again. An existing directory, such as a link or another disk, is used in
  * place.
  */
-async function openFiles(durable: typeof DurablePglite, directory: string): Promise<PGlite> {
-  const { openDurable, syncPath, syncTree } = durable;
+async function openFiles(directory: string): Promise<PGlite> {
   const exists = existsSync(directory);
   // PGlite does not follow links.
   const path = exists ? realpathSync(directory) : `${directory}.new`;
@@ -72,38 +79,57 @@ async function openFiles(durable: typeof DurablePglite, directory: string): Prom
     const client = await openDurable(path);
     if (exists) return client;
     await client.close();
-    syncTree(path);
+    // A new database is written without fsync.
+    const entries = readdirSync(path, { recursive: true, withFileTypes: true });
+    for (const { name, parentPath } of entries) syncPath(join(parentPath, name));
+    syncPath(path);
     renameSync(path, directory);
     syncPath(dirname(directory));
     return await openDurable(directory);
   } catch (error) {
-    if (isNew) discard(path, exists);
+    // What was just created, and nothing that existed before.
+    const created = exists ? readdirSync(path).map((name) => join(path, name)) : [path];
+    for (const entry of isNew ? created : []) rmSync(entry, { recursive: true, force: true });
     throw new Error(
-      `DATA_DIR: the embedded database in ${directory} can't be opened (${describeError(error)}): check for a full disk or damaged files`,
+      `DATA_DIR: the embedded database in ${directory} can't be opened (${errorMessage(error)}): check for a full disk or damaged files`,
       { cause: error },
     );
   }
 }
 
-/** Deletes what was just created, and nothing that existed before. */
-function discard(path: string, keepDirectory: boolean): void {
-  const created = keepDirectory ? readdirSync(path).map((name) => join(path, name)) : [path];
-  for (const entry of created) {
-    try {
-      rmSync(entry, { recursive: true, force: true });
-    } catch {
-      // The error that the caller gets is that of the creation.
-    }
+/** Opens PGlite so that what it has committed survives a power cut. By itself it never syncs a file. */
+function openDurable(directory: string): Promise<PGlite> {
+  // -F turns fsync off, and Emscripten's fdatasync, the default, does nothing.
+  const startParams = PGlite.defaultStartParams.filter((parameter) => parameter !== '-F');
+  return PGlite.create({
+    fs: new SyncedNodeFS(directory),
+    startParams: [...startParams, '-c', 'wal_sync_method=fsync'],
+  });
+}
+
+/** Files of Node, with the fsync that Emscripten's lack. */
+class SyncedNodeFS extends NodeFS {
+  override async init(...[pg, options]: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
+    const { emscriptenOpts } = await super.init(pg, options);
+    const preRun: typeof emscriptenOpts.preRun = [
+      ...(emscriptenOpts.preRun ?? []),
+      ({ NODEFS }) => {
+        NODEFS.stream_ops.fsync = ({ nfd }: { nfd: number }) => {
+          NODEFS.tryFSOperation(() => fsyncSync(nfd));
+          return 0;
+        };
+      },
+    ];
+    return { emscriptenOpts: { ...emscriptenOpts, preRun } };
   }
 }
 
-/** ENOSPC in WASI's numbering. */
-const noSpace = 51;
-
-/** PGlite does not always throw an Error when its file system fails or PostgreSQL ends. */
-function describeError(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return String(error);
-  if ('message' in error) return String(error.message);
-  if (!('errno' in error)) return inspect(error);
-  return error.errno === noSpace ? 'no space left on device' : `error number ${String(error.errno)}`;
+/** Syncs a file, or the names of the files in a directory. */
+function syncPath(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -9,19 +9,20 @@ const maxDepth = 1000;
 /** Refuses invalid bytes, for which decoding would otherwise store replacement characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses JSON with its integers as bigint. @throws PetsError invalid_json or invalid_request */
-export function parseExactJson(body: Buffer): unknown {
-  let text: string;
-  try {
-    text = utf8.decode(body);
-  } catch {
-    throw new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
-  }
+/**
+ * Parses JSON with its integers as bigint.
+ * @param body of express.raw, which has no Buffer if there is no body
+ * @returns undefined for an absent or empty body
+ * @throws PetsError invalid_json or invalid_request
+ */
+export function parseExactJson(body: unknown): unknown {
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
   assertSmall(body);
   try {
-    return JSON.parse(text, int64Reviver);
-  } catch {
-    throw new PetsError('invalid_json');
+    return JSON.parse(utf8.decode(body), int64Reviver);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new PetsError('invalid_json');
+    throw new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
   }
 }
 

@@ -32,7 +32,7 @@ export function petRoutes({ store, now }: PetRoutesDependencies): Router {
   router
     .route('/v1/pets')
     .get(listPets(store))
-    .post(requireJson(), sendContinue(), readBody, parseJson(), createPet(store, now))
+    .post(requireJson(), sendContinue(), readBody, createPet(store, now))
     .all(answerMethods('GET, HEAD, POST, OPTIONS'));
   router
     // A named parameter would be decoded, and pet 1 would have the second address %31.
@@ -59,8 +59,9 @@ function listPets(store: PetStore): RequestHandler {
 
 function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
+    const body = parseExactJson(req.body);
     const key = parseIdempotencyKey(req, (message) => new PetsError('invalid_request', { message }));
-    const newPet = parseNewPet(req.body);
+    const newPet = parseNewPet(body);
     const { pet, replayed } =
       key === undefined
         ? { pet: await store.create(newPet), replayed: false }
@@ -102,15 +103,6 @@ function sendContinue(): RequestHandler {
   return function sendContinue(req, res, next) {
     const { httpVersion, headers } = req;
     if (httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
-    next();
-  };
-}
-
-/** Parses the body, which is undefined if it is absent or empty, with exact integers. */
-function parseJson(): RequestHandler {
-  return function parseJson(req, _res, next) {
-    const body: unknown = req.body;
-    req.body = Buffer.isBuffer(body) && body.length > 0 ? parseExactJson(body) : undefined;
     next();
   };
 }

@@ -1,16 +1,38 @@
+import { z } from 'zod';
 import { int64Json } from './int64.ts';
+
+const maxNameLength = 255;
+
+/** C0, DEL and C1. */
+const controlCharacters = /\p{Cc}/u;
 
 /** Specification section 2.1. */
 export const petStatuses = ['available', 'pending', 'sold'] as const;
 
-export type PetStatus = (typeof petStatuses)[number];
+export const petStatus = z.enum(petStatuses, { error: `must be one of ${petStatuses.join(', ')}` });
 
-/** Specification section 2.2, with a default for the status. */
-export interface NewPet {
-  name: string;
-  categoryId: bigint;
-  status: PetStatus;
-}
+/** Specification section 2.2. Unknown fields are removed, also a client's `id`. */
+export const newPet = z.object(
+  {
+    name: z
+      .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+      .trim()
+      .refine((name) => name !== '', 'must not be empty')
+      .refine(
+        (name) => Array.from(name).length <= maxNameLength,
+        `must have at most ${maxNameLength} characters`,
+      )
+      .refine((name) => !controlCharacters.test(name), 'must not contain control characters')
+      .refine((name) => name.isWellFormed(), 'must be valid Unicode'),
+    categoryId: z.bigint({
+      error: ({ input }) => (input === undefined ? 'is required' : 'must be a 64-bit integer'),
+    }),
+    status: petStatus.default('available'),
+  },
+  { error: 'must be a JSON object' },
+);
+
+export type NewPet = z.infer<typeof newPet>;
 
 /** Specification section 2.3. */
 export interface Pet extends NewPet {

@@ -1,9 +1,9 @@
 import { formatCursor } from '../../pets-service/pets/pet-input.ts';
-import type { NewPet, PetStatus } from '../../pets-service/pets/pet.ts';
+import type { NewPet } from '../../pets-service/pets/pet.ts';
 
 /** Call that the service and Prisma both execute. */
 export type PetsCall =
-  | { kind: 'list'; limit: number; status?: PetStatus; after?: number }
+  | { kind: 'list'; limit: number; status?: NewPet['status']; after?: number }
   | { kind: 'list-random-page'; limit: number; upTo: number }
   | { kind: 'get'; upTo: number }
   | { kind: 'create' };
