@@ -34,20 +34,15 @@ export function createPetsClient({ url, name, privateKey, now = Date.now }: Clie
     const repeatable = (request.method ?? 'GET') === 'GET' || headers.has('idempotency-key');
     for (let attempt = 1; ; attempt += 1) {
       headers.set('authorization', authorization());
-      const signal = AbortSignal.timeout(10_000);
-      const outcome: unknown = await fetch(url + path, { ...request, headers, signal }).catch(
-        (error: unknown) => error,
-      );
       const isLast = attempt === maxAttempts;
-      if (!(outcome instanceof Response)) {
-        if (isLast || !repeatable) throw outcome;
-        await sleep(100 * 2 ** attempt);
-        continue;
-      }
+      const signal = AbortSignal.timeout(10_000);
+      const response = await fetch(url + path, { ...request, headers, signal }).catch((error: unknown) => {
+        if (isLast || !repeatable) throw error;
+      });
       // The service says so if a retry can succeed and does no harm.
-      const retryAfter = outcome.headers.get('retry-after');
-      if (isLast || retryAfter === null) return outcome;
-      await outcome.body?.cancel();
+      const retryAfter = response === undefined ? 0.1 * 2 ** attempt : response.headers.get('retry-after');
+      if (response !== undefined && (isLast || retryAfter === null)) return response;
+      await response?.body?.cancel();
       await sleep(Number(retryAfter) * 1000);
     }
   };

@@ -5,14 +5,15 @@ import { unavailabilityOf } from './database-error.ts';
 
 interface BatchLoaderOptions<Input, Output> {
   slots: ConnectionSlots;
-  /** Returns an output or an error for each input, in their order. */
-  load: (inputs: readonly Input[]) => Promise<readonly (Output | Error)[]>;
+  /** @param callers spans of the calls @returns an output or an error for each input, in their order */
+  load: (
+    inputs: readonly Input[],
+    callers: readonly (Span | undefined)[],
+  ) => Promise<readonly (Output | Error)[]>;
   /** Maximum number of different inputs in a batch. */
   maxBatch?: number;
   /** Waiting calls with equal keys share an input. By default none do. */
   keyOf?: (input: Input) => unknown;
-  /** Runs a batch with a span. @param callers spans of its calls */
-  traceStatement?: <T>(callers: readonly (Span | undefined)[], run: () => Promise<T>) => Promise<T>;
 }
 
 /** An input, and the calls that wait for its output. */
@@ -34,7 +35,6 @@ export function createBatchLoader<Input, Output>({
   load,
   maxBatch = maxWaiting,
   keyOf = () => Symbol(),
-  traceStatement = (_callers, run) => run(),
 }: BatchLoaderOptions<Input, Output>): (input: Input) => Promise<Output> {
   const waiting = new Map<unknown, Entry<Input, Output>>();
   let waitingCalls = 0;
@@ -56,10 +56,9 @@ export function createBatchLoader<Input, Output>({
     try {
       const outputs = await slots.run(() => {
         entries = take();
-        const inputs = entries.map(({ input }) => input);
-        return traceStatement(
+        return load(
+          entries.map(({ input }) => input),
           entries.flatMap(({ callers }) => callers),
-          () => load(inputs),
         );
       });
       const complete = outputs.length === entries.length;

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { activeSpan } from '#runtime/tracing.ts';
-import { z } from 'zod';
 import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
@@ -11,14 +10,6 @@ import type { Statement, StatementSpans } from './statement-spans.ts';
 export interface ScopedIdempotencyKey extends TokenCaller {
   key: string;
 }
-
-export interface CreateOutcome {
-  pet: Pet;
-  /** Whether an earlier request with the same key created it. */
-  replayed: boolean;
-}
-
-const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable() })]);
 
 /**
  * Key and pet are written by one statement, so both exist or neither, whatever crashes. The table's primary key makes the
@@ -35,46 +26,43 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
     return slots.run(() => spans.statement({ operation, table: 'idempotency_keys' }, callers, statement));
   }
 
-  /** A retry draws an id that it does not need. Ids may have gaps. */
-  const claim = (
-    pet: NewPet,
-    fingerprint: Uint8Array<ArrayBuffer>,
-    scoped: ScopedIdempotencyKey,
-    lockId: bigint,
-  ) =>
-    prisma.$queryRaw`
-      WITH lock AS MATERIALIZED (
-        SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
-      ), claim AS (
-        INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
-        SELECT ${scoped.issuer}, ${scoped.subject}, ${scoped.key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
-        FROM lock WHERE held
-        ON CONFLICT (issuer, subject, key) DO UPDATE
-        SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
-        WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-        RETURNING pet_id
-      ), pet AS (
-        INSERT INTO pets (id, name, category_id, status)
-        SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
-        RETURNING id
-      )
-      SELECT held, (SELECT id FROM pet) AS id FROM lock`;
-
   return {
     /**
      * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
+     * @returns the pet, and as `replayed` whether an earlier request with the same key created it
      * @throws PetsError idempotency_key_in_use, idempotency_key_reused
      */
-    async createOnce(pet: NewPet, scoped: ScopedIdempotencyKey): Promise<CreateOutcome> {
-      const { issuer, subject, key } = scoped;
+    async createOnce(
+      pet: NewPet,
+      { issuer, subject, key }: ScopedIdempotencyKey,
+    ): Promise<{ pet: Pet; replayed: boolean }> {
       const digest = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer');
       const name = digest.toString('base64url');
       if (inFlight.has(name)) throw inUse();
       inFlight.add(name);
       try {
         const fingerprint = fingerprintOf(pet);
-        const rows = await run('INSERT', () => claim(pet, fingerprint, scoped, digest.readBigInt64BE()));
-        const [{ held, id }] = claimed.parse(rows);
+        // A retry draws an id that it does not need. Ids may have gaps.
+        const [{ held, id }] = await run(
+          'INSERT',
+          () => prisma.$queryRaw<[{ held: boolean; id: bigint | null }]>`
+            WITH lock AS MATERIALIZED (
+              SELECT pg_try_advisory_xact_lock(${digest.readBigInt64BE()}::bigint) AS held
+            ), claim AS (
+              INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+              SELECT ${issuer}, ${subject}, ${key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
+              FROM lock WHERE held
+              ON CONFLICT (issuer, subject, key) DO UPDATE
+              SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
+              WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
+              RETURNING pet_id
+            ), pet AS (
+              INSERT INTO pets (id, name, category_id, status)
+              SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
+              RETURNING id
+            )
+            SELECT held, (SELECT id FROM pet) AS id FROM lock`,
+        );
         if (!held) throw inUse();
         if (id !== null) return { pet: { id, ...pet }, replayed: false };
         const known = await run('SELECT', () =>

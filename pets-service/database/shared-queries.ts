@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api';
 import { Prisma } from '../generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
@@ -32,18 +33,10 @@ const byStatusAndId = Prisma.sql`
  * depends on their number.
  */
 export function createSharedQueries(reads: Connections, writes: Connections, spans: StatementSpans) {
-  const loader = <Input, Output>(
-    { slots }: Connections,
-    operation: Statement['operation'],
-    load: (inputs: readonly Input[]) => Promise<readonly (Output | Error)[]>,
-    options: { maxBatch?: number; keyOf?: (input: Input) => unknown } = {},
-  ) =>
-    createBatchLoader<Input, Output>({
-      slots,
-      load,
-      traceStatement: (callers, run) => spans.statement({ operation, table: 'pets' }, callers, run),
-      ...options,
-    });
+  const traced =
+    <Input, Output>(operation: Statement['operation'], load: (inputs: readonly Input[]) => Promise<Output>) =>
+    (inputs: readonly Input[], callers: readonly (Span | undefined)[]) =>
+      spans.statement({ operation, table: 'pets' }, callers, () => load(inputs));
 
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
@@ -91,7 +84,9 @@ export function createSharedQueries(reads: Connections, writes: Connections, spa
   }
 
   const pageLoader = (order: Prisma.Sql) =>
-    loader<PetsQuery, Pet[]>(reads, 'SELECT', (queries) => findPages(queries, order), {
+    createBatchLoader<PetsQuery, Pet[]>({
+      slots: reads.slots,
+      load: traced('SELECT', (queries) => findPages(queries, order)),
       maxBatch: maxPages,
       keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
     });
@@ -101,7 +96,7 @@ export function createSharedQueries(reads: Connections, writes: Connections, spa
   return {
     /** Pets by id ascending, and one more than the limit if there is a next page. */
     findPage: (query: PetsQuery) => (query.status === undefined ? pages : pagesOfStatus)(query),
-    find: loader<bigint, Pet | null>(reads, 'SELECT', findMany, { keyOf: (id) => id }),
-    create: loader<NewPet, Pet>(writes, 'INSERT', insert),
+    find: createBatchLoader<bigint, Pet | null>({ slots: reads.slots, load: traced('SELECT', findMany) }),
+    create: createBatchLoader<NewPet, Pet>({ slots: writes.slots, load: traced('INSERT', insert) }),
   };
 }

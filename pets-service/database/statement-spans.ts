@@ -29,9 +29,8 @@ export function createStatementSpans(tracing?: Tracing, url?: string) {
       callers: readonly (Span | undefined)[],
       run: () => Promise<T>,
     ): Promise<T> {
-      if (tracing === undefined) return run();
       const [first, ...others] = callers.filter((span) => span !== undefined);
-      if (first === undefined) return run();
+      if (tracing === undefined || first === undefined) return run();
       const summary = `${operation} ${table}`;
       const attributes: Attributes = {
         ...server,
