@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { logConsoleLines } from '#runtime/console-lines.ts';
 import { createDrain } from '#runtime/drain.ts';
 import { errorMessage } from '#runtime/error-message.ts';
@@ -69,7 +68,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
     await Promise.all(background);
   });
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
-  await Promise.race([health.check(), sleep(databaseTimeoutMs, undefined, { ref: false })]);
+  await health.check(databaseTimeoutMs);
 
   const verifyToken = createVerifyToken({ trustedKeys, now });
   service.open({ store, health, metrics, verifyToken, drain, tracing, log, now });

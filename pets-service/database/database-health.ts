@@ -10,13 +10,8 @@ export type DatabaseHealth = ReturnType<typeof createDatabaseHealth>;
 
 const watchMs = 5000;
 
-interface DatabaseHealthDependencies {
-  store: Pick<PetStore, 'ping' | 'assertSchema' | 'unfinishedMigration'>;
-  log: Logger;
-}
-
 /** Checks whether the database responds, and at first whether it has the schema. Logs each change. */
-export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies) {
+export function createDatabaseHealth({ store, log }: { store: PetStore; log: Logger }) {
   let pending: Promise<DatabaseState> | undefined;
   let everHealthy = false;
   /** What was logged; undefined while the database is ok. */
@@ -44,12 +39,15 @@ export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies)
     return `database migration ${migration} has not finished; run npm run migrate -- --status`;
   }
 
-  /** All callers share one query, so that a database that hangs occupies one connection. Never rejects. */
-  function check(): Promise<DatabaseState> {
+  /**
+   * All callers share one query, so that a database that hangs occupies one connection. Never rejects.
+   * @returns `unavailable` if the state is not known in time
+   */
+  function check(timeoutMs: number): Promise<DatabaseState> {
     pending ??= ping().finally(() => {
       pending = undefined;
     });
-    return pending;
+    return Promise.race([pending, sleep(timeoutMs, 'unavailable' as const, { ref: false })]);
   }
 
   return {
@@ -61,7 +59,7 @@ export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies)
     /** Checks every few seconds until aborted. */
     async watch(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        await check();
+        await check(watchMs);
         await sleep(watchMs, undefined, { signal, ref: false }).catch(() => {});
       }
     },

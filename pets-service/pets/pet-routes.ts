@@ -32,7 +32,7 @@ export function petRoutes({ store, now }: PetRoutesDependencies): Router {
   router
     .route('/v1/pets')
     .get(listPets(store))
-    .post(requireJson(), sendContinue(), readBody, createPet(store, now))
+    .post(requireJson(), readBody, createPet(store, now))
     .all(answerMethods('GET, HEAD, POST, OPTIONS'));
   router
     // A named parameter would be decoded, and pet 1 would have the second address %31.
@@ -85,8 +85,9 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
   };
 }
 
+/** Requires a body in JSON, and invites that of a caller that waits for it (RFC 9110 section 10.1.1). */
 function requireJson(): RequestHandler {
-  return function requireJson({ headers }, _res, next) {
+  return function requireJson({ headers, httpVersion }, res, next) {
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
     const [mediaType, ...parameters] = type.toLowerCase().split(/\s*;\s*/);
     const charset = parameters.find((parameter) => /^charset\s*=/.test(parameter)) ?? 'charset=utf-8';
@@ -94,14 +95,6 @@ function requireJson(): RequestHandler {
     if (mediaType?.trim() !== 'application/json' || !isUtf8 || encoding.toLowerCase() !== 'identity') {
       throw new PetsError('unsupported_media_type');
     }
-    next();
-  };
-}
-
-/** Invites the body of a caller that waits for it (RFC 9110 section 10.1.1). */
-function sendContinue(): RequestHandler {
-  return function sendContinue(req, res, next) {
-    const { httpVersion, headers } = req;
     if (httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
     next();
   };

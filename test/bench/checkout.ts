@@ -24,6 +24,7 @@ export async function checkOut(commit: string, directory: string): Promise<void>
   const lock = (folder: string) => readFile(join(folder, 'package-lock.json'), 'utf8');
   if ((await lock(directory)) === (await lock(root))) {
     await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
+    await symlink(join(root, 'pets-service/generated'), join(directory, 'pets-service/generated'));
   } else {
     await run('npm', ['ci', '--omit=dev', '--ignore-scripts'], { cwd: directory });
   }

@@ -1,5 +1,6 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { withoutContortion } from './checkout.ts';
 import { positiveInteger } from './options.ts';
 import {
   startPrisma,
@@ -39,6 +40,8 @@ const { values: options } = parseArgs({
     part: { type: 'string', multiple: true, default: parts },
     /** Directory of another checkout. Only its pets service and this one are measured. */
     baseline: { type: 'string' },
+    /** Patch of ablations/. Only these sources with and without it are measured, both behind a gateway. */
+    without: { type: 'string' },
   },
 });
 const rounds = positiveInteger('rounds', options.rounds);
@@ -141,12 +144,13 @@ async function compareVersions(
   fixture: PetsFixture,
   databaseUrl: string,
   baselineDirectory: string,
+  start: typeof startService,
 ): Promise<VersionComparison[]> {
   const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
-  const service = await startService(fixture, serviceOptions);
+  const service = await start(fixture, serviceOptions);
   stack.defer(() => service.stop());
-  const baseline = await startService(fixture, { ...serviceOptions, cwd: baselineDirectory });
+  const baseline = await start(fixture, { ...serviceOptions, cwd: baselineDirectory });
   stack.defer(() => baseline.stop());
   const calls: Record<string, PetsCall> = {
     'list, first page': { kind: 'list', limit: 20 },
@@ -246,8 +250,15 @@ async function main(): Promise<void> {
     sections.push(section);
     process.stdout.write(`${section}\n\n`);
   };
+  if (options.without !== undefined) {
+    const directory = join(fixture.directory, 'without');
+    await withoutContortion(options.without, directory);
+    const rows = await compareVersions(fixture, urls.many, directory, startServiceBehindGateway);
+    add('without', rows, `### Behind the gateway, without ${options.without}\n\n${versionTable(rows)}`);
+    return;
+  }
   if (options.baseline !== undefined) {
-    const rows = await compareVersions(fixture, urls.many, resolve(options.baseline));
+    const rows = await compareVersions(fixture, urls.many, resolve(options.baseline), startService);
     add('versions', rows, `### Comparison with the other checkout\n\n${versionTable(rows)}`);
     return;
   }
