@@ -39,9 +39,6 @@ const clockToleranceSeconds = 5;
 /** Tolerance at the time of issue. Larger, since a clock that is ahead would otherwise have every request refused. */
 const issuedAheadSeconds = 60;
 
-/** Message of jsonwebtoken. */
-const invalidSignature = 'invalid signature';
-
 /**
  * Maximum of `exp` minus `iat`. A token should live for minutes: one that lives for years would be a password. Those of the
  * gateway live for 5 minutes; a person can ask the ops command for one that lives for a day.
@@ -89,17 +86,17 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
     const keys = trustedKeys.candidates({ kid: header.kid, issuer });
     // No extension is supported (RFC 7515 section 4.1.11).
     if (keys.length > 0 && header.crit !== undefined) throw new TokenRefused('requires an extension');
-    let refusal: string | undefined;
+    const reasons: string[] = [];
     for (const key of keys) {
       try {
         return verifyWith(key, token);
       } catch (error) {
-        const reason = describeRefusal(error, now());
-        // Of the keys of a caller, the one that signed the token has the reason.
-        if (refusal === undefined || reason !== invalidSignature) refusal = reason;
+        reasons.push(describeRefusal(error, now()));
       }
     }
-    throw new TokenRefused(refusal ?? 'signed with a key that is not among the public keys');
+    // Of the keys of a caller, the one that signed the token has the reason.
+    const reason = reasons.find((one) => one !== 'invalid signature') ?? reasons[0];
+    throw new TokenRefused(reason ?? 'signed with a key that is not among the public keys');
   }
 
   function verifyWith({ publicKey, issuers }: TrustedKey, token: string): z.infer<typeof claims> {
@@ -123,14 +120,13 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
 
 /** @throws TokenRefused for a text that is no token, for which jsonwebtoken returns null or throws */
 function decode(token: string): jwt.Jwt {
-  let decoded: jwt.Jwt | null = null;
   try {
-    decoded = jwt.decode(token, { complete: true });
+    const decoded = jwt.decode(token, { complete: true });
+    if (decoded !== null) return decoded;
   } catch {
     // Below.
   }
-  if (decoded === null) throw new TokenRefused('not a JSON Web Token');
-  return decoded;
+  throw new TokenRefused('not a JSON Web Token');
 }
 
 function describeRefusal(error: unknown, nowMs: number): string {

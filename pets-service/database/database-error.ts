@@ -49,10 +49,10 @@ for (const unavailability of ['refused', 'lost'] as const) {
 }
 
 /** Signs of a database that does not respond. */
-const noResponse = new Set([
-  ...['P1002', 'P1008', 'SocketTimeout', 'EHOSTUNREACH', 'ETIMEDOUT'],
-  ...['Connection terminated due to connection timeout', 'timeout expired', 'Query read timeout'],
-]);
+const noResponse = new Set(
+  `P1002, P1008, SocketTimeout, EHOSTUNREACH, ETIMEDOUT,
+    Connection terminated due to connection timeout, timeout expired, Query read timeout`.split(/,\s+/),
+);
 
 const prismaError = z.object({
   meta: z.object({

@@ -14,6 +14,22 @@ export type PetStore = ReturnType<typeof createPetStore>;
 /** What a pool does at the moment: its connections, statements that run on them, and statements that wait for one. */
 export type PoolState = ReturnType<PetStore['pools']>[number];
 
+const retryLater = { headers: { 'Retry-After': '1' } };
+
+/** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
+const outcomeUnknown = {
+  message: 'The database did not confirm the create: the pet may or may not have been stored.',
+};
+
+/** The same for a write with an idempotency key, which can be repeated without harm. */
+const repeatable = {
+  message: 'The database did not confirm the create. Repeat the request with the same Idempotency-Key.',
+  ...retryLater,
+};
+
+/** Time of a request for the database in all: waiting for a connection, and one or two statements. */
+const deadlineMs = 7000;
+
 /**
  * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
  * is unavailable.
@@ -34,22 +50,46 @@ export function createPetStore(
   const idempotent = createIdempotentCreate(writes, spans);
   const queries = createSharedQueries(reads, writes, spans);
 
+  /**
+   * Runs a query of a request until its deadline, after which it has no effect on the response. An unavailable database
+   * becomes service_unavailable.
+   * @param lost what the response says if the outcome is unknown
+   */
+  async function serve<T>(
+    name: string,
+    query: () => Promise<T>,
+    lost: { message?: string; headers?: Record<string, string> } = retryLater,
+  ): Promise<T> {
+    const { promise: expired, reject } = Promise.withResolvers<never>();
+    const expire = () => reject(new DatabaseTimeout('lost', 'the database took too long'));
+    const timer = setTimeout(expire, deadlineMs);
+    try {
+      return await Promise.race([spans.step(name, query), expired]);
+    } catch (error) {
+      const unavailability = unavailabilityOf(error);
+      if (unavailability === undefined) throw error;
+      const said = unavailability === 'lost' ? lost : retryLater;
+      throw new PetsError('service_unavailable', { ...said, cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   return {
     /** Pets by id ascending; `more` says whether there are further ones. */
     async list(query: PetsQuery): Promise<{ pets: Pet[]; more: boolean }> {
-      const pets = await serve(() => spans.step('list pets', () => queries.findPage(query)));
+      const pets = await serve('list pets', () => queries.findPage(query));
       return { pets: pets.slice(0, query.limit), more: pets.length > query.limit };
     },
-    create: (pet: NewPet) => serve(() => spans.step('create pet', () => queries.create(pet)), outcomeUnknown),
+    create: (pet: NewPet) => serve('create pet', () => queries.create(pet), outcomeUnknown),
     createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
-      serve(() => spans.step('create pet once', () => idempotent.createOnce(pet, key)), repeatable),
-    deleteExpiredKeys: (limit: number) => serve(() => idempotent.deleteExpiredKeys(limit)),
+      serve('create pet once', () => idempotent.createOnce(pet, key), repeatable),
+    deleteExpiredKeys: (limit: number) =>
+      serve('delete expired keys', () => idempotent.deleteExpiredKeys(limit)),
     async find(id: bigint): Promise<Pet | undefined> {
-      return (await serve(() => spans.step('find pet', () => queries.find(id)))) ?? undefined;
+      return (await serve('find pet', () => queries.find(id))) ?? undefined;
     },
-    async ping(): Promise<void> {
-      await serve(() => reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`));
-    },
+    ping: () => serve('ping', () => reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`)),
     /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
     /** Name of a migration that failed or is under way; undefined if no such migration is known. Never rejects. */
@@ -91,44 +131,4 @@ async function findUnfinishedMigration(prisma: PrismaClient): Promise<string | u
     SELECT migration_name AS name FROM _prisma_migrations
     WHERE finished_at IS NULL AND rolled_back_at IS NULL ORDER BY started_at LIMIT 1`;
   return rows[0]?.name;
-}
-
-const retryLater = { headers: { 'Retry-After': '1' } };
-
-/** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
-const outcomeUnknown = {
-  message: 'The database did not confirm the create: the pet may or may not have been stored.',
-};
-
-/** The same for a write with an idempotency key, which can be repeated without harm. */
-const repeatable = {
-  message: 'The database did not confirm the create. Repeat the request with the same Idempotency-Key.',
-  ...retryLater,
-};
-
-/** Time of a request for the database in all: waiting for a connection, and one or two statements. */
-const deadlineMs = 7000;
-
-/**
- * Runs a query of a request until its deadline, after which it has no effect on the response. An unavailable database
- * becomes service_unavailable.
- * @param lost what the response says if the outcome is unknown
- */
-async function serve<T>(
-  query: () => Promise<T>,
-  lost: { message?: string; headers?: Record<string, string> } = retryLater,
-): Promise<T> {
-  const { promise: expired, reject } = Promise.withResolvers<never>();
-  const expire = () => reject(new DatabaseTimeout('lost', 'the database took too long'));
-  const timer = setTimeout(expire, deadlineMs);
-  try {
-    return await Promise.race([query(), expired]);
-  } catch (error) {
-    const unavailability = unavailabilityOf(error);
-    if (unavailability === undefined) throw error;
-    const said = unavailability === 'lost' ? lost : retryLater;
-    throw new PetsError('service_unavailable', { ...said, cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
 }
