@@ -61,8 +61,10 @@ export function createBatchLoader<Input, Output>({
           entries.flatMap(({ callers }) => callers),
         );
       });
-      const complete = outputs.length === entries.length;
-      for (const [index, entry] of entries.entries()) settle(entry, complete ? outputs[index] : undefined);
+      if (outputs.length !== entries.length) throw new Error('no output');
+      for (const [index, output] of outputs.entries()) {
+        entries[index]?.resolve(output instanceof Error ? Promise.reject(output) : output);
+      }
     } catch (error) {
       // No connection was free in time.
       if (entries.length === 0) entries = take();
@@ -88,10 +90,4 @@ export function createBatchLoader<Input, Output>({
     }
     return entry.promise;
   };
-}
-
-function settle<Input, Output>(entry: Entry<Input, Output>, output: Output | Error | undefined): void {
-  if (output === undefined) entry.reject(new Error('no output'));
-  else if (output instanceof Error) entry.reject(output);
-  else entry.resolve(output);
 }
