@@ -44,11 +44,6 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
   log.info(`database: ${database.description}`);
-  // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
-  if (url === undefined || demo) {
-    const applied = await prepare(config, () => migrate(database.writes.adapter));
-    if (applied.length > 0) log.info({ applied }, 'migrations applied');
-  }
   const tracing = await startTracing({ settings: config.tracing, serviceName: 'pets-service', log });
   cleanup.defer(() => tracing?.close());
   const recordStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
@@ -56,9 +51,17 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   cleanup.defer(() => store.close());
   const callers = [...gatewayIssuers, ...callerKeys.map(({ name }) => name)];
   const metrics = createMetrics({ pools: () => store.pools(), callers });
-  if (demo) {
-    const pets = await prepare(config, () => addDemoPets(store));
-    if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
+  // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
+  if (url === undefined || demo) {
+    try {
+      const applied = await migrate(database.writes.adapter);
+      if (applied.length > 0) log.info({ applied }, 'migrations applied');
+      const pets = demo ? await addDemoPets(store) : 0;
+      if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
+    } catch (error) {
+      const setting = url === undefined ? 'DATA_DIR' : 'DATABASE_URL';
+      throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });
+    }
   }
   const stopping = new AbortController();
   const health = createDatabaseHealth({ store, log });
@@ -76,16 +79,6 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   return { port };
 };
-
-/** @throws Error that names the setting of the database's address */
-async function prepare<T>({ databaseUrl }: Config, step: () => Promise<T>): Promise<T> {
-  try {
-    return await step();
-  } catch (error) {
-    const setting = databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL';
-    throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });
-  }
-}
 
 await runService<Config>({
   name: 'pets-service',

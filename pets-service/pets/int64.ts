@@ -9,15 +9,13 @@ declare global {
   }
 }
 
-const min = -(2n ** 63n);
-const max = 2n ** 63n - 1n;
-
 const jsonNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
+/** Digits of the largest int64. */
 const maxDigits = 19;
 
 /**
- * Parses a JSON number by its value: 1.0 and 1e3 are integers, too.
+ * Parses a JSON number by its value: 1.0 and 1e3 are integers, too. Takes linear time: a body may contain a million digits.
  * @returns undefined for a fraction and for a value outside int64
  */
 export function parseInt64(source: string): bigint | undefined {
@@ -25,18 +23,14 @@ export function parseInt64(source: string): bigint | undefined {
   if (whole === '') return undefined;
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
   if (digits === '') return 0n;
-  const significant = withoutTrailingZeros(digits);
-  const exponent = Number(exponentText) - fraction.length + (digits.length - significant.length);
-  if (exponent < 0 || significant.length + exponent > maxDigits) return undefined;
-  const value = BigInt(`${sign}${significant}${'0'.repeat(exponent)}`);
-  return value >= min && value <= max ? value : undefined;
-}
-
-/** Takes linear time, unlike /0+$/: a body may contain a million zeros. */
-function withoutTrailingZeros(digits: string): string {
-  let end = digits.length;
-  while (digits[end - 1] === '0') end -= 1;
-  return digits.slice(0, end);
+  const rest = digits.slice(maxDigits);
+  const exponent = Number(exponentText) - fraction.length + rest.length;
+  if (/[1-9]/.test(rest) || Math.abs(exponent) > maxDigits) return undefined;
+  const significant = BigInt(`${sign}${digits.slice(0, maxDigits)}`);
+  const power = 10n ** BigInt(Math.abs(exponent));
+  if (exponent < 0 && significant % power !== 0n) return undefined;
+  const value = exponent < 0 ? significant / power : significant * power;
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
 /** Reviver for JSON.parse: a number becomes a bigint if it is an int64 by value. */
