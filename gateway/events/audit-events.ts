@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { fieldsOf } from '../redis/hash-reader.ts';
 import { parseJson } from '../redis/parse-json.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, parsePlace, redisKeys } from '../redis/redis-keys.ts';
-import { eventId, type EventData, type EventType, type FoundEvent } from './event-types.ts';
+import { eventId, foundEvent, type EventData, type EventType, type FoundEvent } from './event-types.ts';
 
 interface Entry {
   before: Record<string, unknown>;
@@ -61,6 +62,9 @@ const derivations: { [Action in AuditAction]?: (entry: Entry) => Derived | undef
 
 const recorded = z.record(z.string(), z.unknown()).catch({});
 
+/** In a cluster, an entry may be followed for so long by one that says that its change was not made. */
+export const settledMs = 5000;
+
 type StreamItem = [id: string, fields: string[]];
 
 /** Entries of the audit log after one, oldest first. */
@@ -95,12 +99,46 @@ export async function auditEvent(
   };
 }
 
+/**
+ * The event of a key that was issued from a file, which has no entry of its own. It is published with the key, and by the sweep
+ * if that process was killed.
+ */
+export function issuedFromFile(record: IssuedFromFile): FoundEvent {
+  const { id: keyId, customerId, name: keyName, createdAt } = record;
+  const atMs = Date.parse(createdAt);
+  const expiresAt = textOrNull(record.expiresAt);
+  const data = { customerId, keyId, keyName, expiresAt, replaces: null };
+  const period = utcDate(dayNumberOf(atMs));
+  return foundEvent({ type: 'key.created', customerId, atMs, data, identity: [keyId], period });
+}
+
+interface IssuedFromFile extends Pick<ApiKeyRecord, 'id' | 'customerId' | 'name' | 'createdAt'> {
+  expiresAt?: string | null | undefined;
+}
+
 async function customerOf(redis: RedisClient, keyId: string, { customerId }: Record<string, unknown>) {
   if (typeof customerId === 'string' && isCustomerId(customerId)) return customerId;
   return parsePlace((await redis.hget(redisKeys.apiKeyIds, keyId)) ?? '')?.customerId;
 }
 
-/** Ids of the entries of which later ones say that their change was not made. */
-export function refutedIn(items: readonly StreamItem[]): Set<string> {
-  return new Set(items.flatMap(([, list]) => fieldsOf(list)['notMade'] ?? []));
+/**
+ * Ids of the entries of which others say that their change was not made: those of a page, and in a cluster those of the next
+ * seconds after it.
+ * @param fullPage length of a page after which there may be others
+ */
+export async function readRefuted(
+  redis: RedisClient,
+  items: readonly StreamItem[],
+  fullPage: number,
+): Promise<Set<string>> {
+  const refuted = new Set<string>();
+  const endMs = entryMs(items.at(-1)) + settledMs;
+  for (let page = items; ;) {
+    for (const [, list] of page) refuted.add(fieldsOf(list)['notMade'] ?? '');
+    const last = page.at(-1);
+    if (last === undefined || page.length < fullPage || entryMs(last) > endMs) return refuted;
+    page = await readAuditAfter(redis, last[0], fullPage);
+  }
 }
+
+const entryMs = (item: StreamItem | undefined) => Number(item?.[0].split('-')[0] ?? 0);

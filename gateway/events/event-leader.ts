@@ -6,7 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
-import { auditEvent, readAuditAfter, refutedIn } from './audit-events.ts';
+import { auditEvent, readAuditAfter, readRefuted, settledMs } from './audit-events.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
 import {
   enqueue,
@@ -46,8 +46,6 @@ const sweepMs = 60_000;
 const feedMs = 60_000;
 /** Entries or events of one tick. */
 const pageSize = 500;
-/** In a cluster, an entry of the audit log may be followed by one that says that its change was not made. */
-const settledMs = 5000;
 
 /**
  * Delivers events while this process is the leader of all gateways: it derives events from the audit log, sweeps for events
@@ -147,8 +145,9 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   async function followAudit(): Promise<void> {
     const cursor = await cursorOf('audit');
     const items = await readAuditAfter(redis, cursor, pageSize);
-    const refuted = refutedIn(items);
-    const settledBefore = redis instanceof Cluster ? now() - settledMs : Infinity;
+    const isCluster = redis instanceof Cluster;
+    const refuted = await readRefuted(redis, items, isCluster ? pageSize : Infinity);
+    const settledBefore = isCluster ? now() - settledMs : Infinity;
     const settled = items.filter(([entry]) => Number(entry.split('-')[0]) <= settledBefore);
     for (const item of settled) {
       const event = await auditEvent(redis, item, refuted);

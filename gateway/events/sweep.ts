@@ -9,6 +9,7 @@ import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, parsePlace, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { issuedFromFile } from './audit-events.ts';
 import { foundEvent, type FoundEvent } from './event-types.ts';
 import type { PlanThresholds } from './plan-thresholds.ts';
 import { thresholdEvents } from './use-events.ts';
@@ -20,6 +21,8 @@ const calmMinutes = 60;
 const minCustomers = 1000;
 const pageSize = 100;
 const expiringMs = 7 * dayMs;
+/** Age of a key whose creation is an event: less than ids of events are kept. */
+const newMs = dayMs;
 /** Fewer requests of a trial say little. */
 const minTrialRequests = 100;
 const trialShare = 0.05;
@@ -42,7 +45,7 @@ export async function* sweep(dependencies: SweepDependencies, isFast: boolean): 
   const calm = Math.max(minCustomers, Math.ceil(total / calmMinutes));
   for (const [task, count, find] of [
     ['use', isFast ? Math.max(calm, maxCustomers) : calm, findInUse],
-    ['keys', calm, findExpiring],
+    ['keys', calm, findOfKeys],
   ] as const) {
     const customers = await takeCustomers(redis, `sweep-${task}`, count);
     for (let start = 0; start < customers.length; start += pageSize) {
@@ -123,10 +126,8 @@ async function findTrial(
   ];
 }
 
-async function findExpiring(
-  { redis, now }: SweepDependencies,
-  customerId: CustomerId,
-): Promise<FoundEvent[]> {
+/** Keys that expire, and new ones of a file. */
+async function findOfKeys({ redis, now }: SweepDependencies, customerId: CustomerId): Promise<FoundEvent[]> {
   const ids = await redis.smembers(redisKeys.customerKeys(customerId));
   if (ids.length === 0) return [];
   const places = await redis.hmget(redisKeys.apiKeyIds, ...ids);
@@ -134,19 +135,25 @@ async function findExpiring(
     ids.map(async (keyId, index): Promise<FoundEvent[]> => {
       const place = parsePlace(places[index] ?? '');
       if (place === undefined) return [];
-      const [expiresAt, ended, replaced, keyName] = await redis.hmget(
+      const [expiresAt, ended, replaced, name, createdAt, batch] = await redis.hmget(
         redisKeys.apiKey(place),
         'expiresAt',
         'revokedAt',
         'replacedBy',
         'name',
+        'createdAt',
+        'batch',
       );
       const atMs = now();
+      const record = { id: keyId, customerId, name: name ?? '', expiresAt, createdAt: createdAt ?? '' };
+      const isNew = batch && Math.abs(atMs - Date.parse(record.createdAt)) < newMs;
+      const created = isNew ? [issuedFromFile(record)] : [];
       const leftMs = Date.parse(expiresAt ?? '') - atMs;
-      if (!expiresAt || ended || replaced || !(leftMs > 0 && leftMs <= expiringMs)) return [];
-      const data = { customerId, keyId, keyName: keyName ?? '', expiresAt };
+      if (!expiresAt || ended || replaced || !(leftMs > 0 && leftMs <= expiringMs)) return created;
+      const data = { customerId, keyId, keyName: record.name, expiresAt };
       const period = utcDate(dayNumberOf(atMs + leftMs));
       return [
+        ...created,
         foundEvent({ type: 'key.expiring', customerId, atMs, data, identity: [keyId, expiresAt], period }),
       ];
     }),

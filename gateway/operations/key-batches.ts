@@ -1,3 +1,5 @@
+import { issuedFromFile } from '../events/audit-events.ts';
+import { publishEvent } from '../events/event-publisher.ts';
 import { keyView } from './key-view.ts';
 import { issueKey, revokeKey, type IssuedApiKey, type NewApiKey } from './keys.ts';
 import type { ChangingSession } from './session.ts';
@@ -19,6 +21,9 @@ export async function* issueBatch(
   const batch = { action: 'keys.issue-batch', ...source, audit: session.audit } as const;
   for await (const page of writeBatch(keys, issue, batch)) {
     await session.waitUntilDurable();
+    // What fails is found by the sweep: the keys, which nobody else has, are returned all the same.
+    const publish = ({ record }: IssuedApiKey) => publishEvent(session.redis, issuedFromFile(record));
+    await Promise.allSettled(page.map(publish));
     yield page;
   }
 }
