@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { sendToPortal } from '../support/kits/portal-kit.ts';
 import { pythonPath } from '../support/kits/python.ts';
 
 const examples = fileURLToPath(new URL('../../gateway/admin/examples/', import.meta.url));
@@ -61,7 +62,7 @@ describe('a billing system', () => {
     ['TypeScript', process.execPath, `${examples}billing.ts`],
     ['Python', pythonPath ?? '', `${examples}billing.py`],
   ])(
-    'in %s makes a customer with a key at checkout, moves it to another plan, and reads the month',
+    'in %s makes a customer with a key and a link to the portal, moves it to another plan, and reads the month',
     async ([language = '', command = '', program = ''], { skip }) => {
       if (command === '') return skip('python3');
       const { id, token } = await issueToken(`billing in ${language}`);
@@ -72,6 +73,13 @@ describe('a billing system', () => {
       expect(await subscribe()).toEqual([subscribed]);
       const { customer = '', key = '' } = subscribed ?? {};
       expect((await kit.pets(key)).header('ratelimit-policy')).toContain('q=60;w=60');
+      const [linked] = await run<{ link: string }>(token, command, program, 'portal', customer);
+      const [, code] = linked?.link.split('/portal#code=') ?? [];
+      const enter = () => sendToPortal(kit.gateway.url, 'POST', '/session', { code });
+      const entered = await enter();
+      recordSecrets(`${String(entered.headers['set-cookie'])} ${entered.text}`);
+      expect(entered).toMatchObject({ status: 200, json: { customerId: customer } });
+      expect(await enter()).toMatchObject({ status: 401, json: { code: 'invalid_code' } });
       expect(await run(token, command, program, 'move', customer, 'pro')).toEqual([
         { customer, plan: 'pro' },
       ]);
@@ -88,6 +96,7 @@ describe('a billing system', () => {
       expect(entries.map(({ action }) => action)).toEqual([
         'customers.create',
         'keys.issue',
+        'portal.link',
         'customers.set',
       ]);
       expect(JSON.stringify(entries)).not.toContain(token);

@@ -4,6 +4,7 @@ As a program, with OPS_API and OPS_TOKEN in the environment:
 
   python3 billing.py subscribe ORDER NAME PLAN   makes a customer with a key
   python3 billing.py move CUSTOMER PLAN          moves it to another plan
+  python3 billing.py portal CUSTOMER             makes a link to the portal, which works once: redirect the browser to it
   python3 billing.py use MONTH                   use of each customer, such as of 2026-11
 """
 
@@ -34,7 +35,8 @@ def call(path, method="GET", body=None, idempotency_key=None):
             with urllib.request.urlopen(request, timeout=30) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
-            # With one of these, or without a response, the request may be repeated: it is a GET, has a key, or names its rev.
+            # With one of these, or without a response, the request may be repeated: it is a GET, has a key, names its rev,
+            # or makes a link.
             if error.code not in (429, 503) or attempt == MAX_ATTEMPTS:
                 raise RuntimeError(f"{method} {path}: {error.read().decode()}") from None
             wait_seconds = int(error.headers.get("Retry-After", attempt))
@@ -63,6 +65,12 @@ def move(customer, plan):
     print(json.dumps({"customer": customer, "plan": moved["plan"]}))
 
 
+def portal(customer):
+    """Repeated, it is another link."""
+    link = call(f"/api/customers/{customer}/link", "POST")["link"]
+    print(json.dumps({"customer": customer, "link": link}))
+
+
 def use(month):
     for customer in call(f"/api/usage/customers?month={month}")["items"]:
         # Units are there if an operation costs more than one.
@@ -72,4 +80,5 @@ def use(month):
 
 if __name__ == "__main__":
     command, *given = sys.argv[1:]
-    {"subscribe": subscribe, "move": move, "use": use}[command](*given)
+    commands = {"subscribe": subscribe, "move": move, "portal": portal, "use": use}
+    commands[command](*given)

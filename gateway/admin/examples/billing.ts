@@ -3,6 +3,7 @@
  *
  *   node billing.ts subscribe ORDER NAME PLAN   makes a customer with a key
  *   node billing.ts move CUSTOMER PLAN          moves it to another plan
+ *   node billing.ts portal CUSTOMER             makes a link to the portal, which works once: redirect the browser to it
  *   node billing.ts use MONTH                   use of each customer, such as of 2026-11
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,7 +31,7 @@ async function call<T>(path: string, { method = 'GET', body, idempotencyKey }: C
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(api + path, request).catch(() => undefined);
     if (response?.ok) return JSON.parse(await response.text());
-    // Without a response, or with one of these, the request may be repeated: it is a GET, has a key, or names its rev.
+    // Without a response, or with one of these, the request may be repeated: it is a GET, has a key, names its rev, or makes a link.
     if ((response !== undefined && ![429, 503].includes(response.status)) || attempt === maxAttempts) {
       throw new Error(`${method} ${path}: ${response === undefined ? 'no response' : await response.text()}`);
     }
@@ -62,6 +63,12 @@ async function move(id: string, plan: string): Promise<void> {
   console.log(JSON.stringify({ customer: id, plan: moved.plan }));
 }
 
+/** Repeated, it is another link. */
+async function portal(id: string): Promise<void> {
+  const { link } = await call<{ link: string }>(`/api/customers/${id}/link`, { method: 'POST' });
+  console.log(JSON.stringify({ customer: id, link }));
+}
+
 async function use(month: string): Promise<void> {
   const { items } = await call<{ items: { id: string; served: number; units?: number }[] }>(
     `/api/usage/customers?month=${month}`,
@@ -74,4 +81,5 @@ const [command = '', ...given] = process.argv.slice(2);
 const [first = '', second = '', third = ''] = given;
 if (command === 'subscribe') await subscribe(first, second, third);
 else if (command === 'move') await move(first, second);
+else if (command === 'portal') await portal(first);
 else await use(first);
