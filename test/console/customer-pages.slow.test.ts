@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { barriers, expectClean } from '../support/kits/browser.ts';
+import { barriers, expectClean, shownToCopy } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
@@ -85,11 +85,31 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.keyboard.insertText('Batch jobs');
     await page.keyboard.press('Enter');
     await page.getByText('It is not shown again').waitFor();
-    const key = await page.locator('copy-field').evaluate((field) => Reflect.get(field, 'text') as string);
+    const key = await shownToCopy(page);
     expect(await pets(key)).toBe(200);
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByRole('link', { name: 'Batch jobs' }).waitFor();
     expectClean(observed, kit.origin);
+  });
+
+  test('a link to the portal is made with the keyboard, works once, and is not shown again', async () => {
+    const issued = await kit.kit.issue({ name: 'Linked' });
+    const observed = await open(issued);
+    const { page } = observed;
+    await page.getByRole('button', { name: 'Make a link to the portal' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('It works once, until').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toMatch(/^Copy/);
+    const link = await shownToCopy(page);
+    expect(await barriers(page)).toEqual([]);
+    const { page: portal } = await kit.browser.open(link);
+    await heading(portal, 'Linked').waitFor();
+    const { page: second } = await kit.browser.open(link);
+    await second.getByText('This link was used before').waitFor();
+    await page.reload();
+    await heading(page, 'Linked').waitFor();
+    expect(await page.locator('copy-field').count()).toBe(0);
+    expect(observed.requests.join()).not.toContain(link.split('#code=')[1]);
   });
 
   test('a leaked key is found, rotated with an overlap and revoked in at most eight presses, and no counter changes', async () => {
@@ -109,7 +129,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'Rotate the key…' }).click();
     await page.getByRole('button', { name: 'Rotate the key', exact: true }).click();
     await page.getByText('It is not shown again').waitFor();
-    const key = await page.locator('copy-field').evaluate((field) => Reflect.get(field, 'text') as string);
+    const key = await shownToCopy(page);
     await page.getByRole('button', { name: 'I have stored it' }).click();
     // Both work for now, and share what is left of the limits.
     expect([await pets(key), await pets(issued.key)]).toEqual([200, 200]);
