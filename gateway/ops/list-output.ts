@@ -30,8 +30,9 @@ export function listing<T>(
   layout: ListLayout<T>,
   read: (session: Session) => Items<T> | Promise<Items<T>>,
 ): Command {
-  return addListOptions(command).action(async (options: ListOptions) => {
-    const format = outputFormat(options);
+  return addListOptions(command).action(async () => {
+    // Not the first parameter of the action, which is an argument if there is one.
+    const format = outputFormat(command.opts());
     await withRedis(async (session) => printList(format, layout, await read(session)));
   });
 }

@@ -106,7 +106,7 @@ describe('events on a Redis Cluster', { tags: ['redis-server'], timeout: 120_000
     expect(typesAt('/refuted')).not.toContain('customer.suspended');
   });
 
-  test('ops adds, tests, switches off and on and replays a webhook', async () => {
+  test('ops adds, tests, switches off and on, replays, lists and removes a webhook', async () => {
     const { customerId, key } = await fleet.issue({ plan: 'pro', day: 5, minute: 100 });
     const url = `${receiver.url}/by-ops`;
     const customer = ['--customer', customerId];
@@ -125,6 +125,12 @@ describe('events on a Redis Cluster', { tags: ['redis-server'], timeout: 120_000
     });
     const thresholds = () => typesAt('/by-ops').filter((type) => type === 'quota.threshold').length;
     await expect.poll(thresholds, { timeout }).toBe(2);
+    const deliveries = await ops<{ outcome: string }[]>('webhooks', 'deliveries', id, ...customer);
+    expect(deliveries.every(({ outcome }) => outcome === 'delivered')).toBe(true);
+    expect(deliveries.length).toBeGreaterThanOrEqual(3);
+    expect(await ops('webhooks', 'list', ...customer)).toMatchObject([{ id, state: 'on', dead: 0 }]);
+    await ops('webhooks', 'remove', id, ...customer);
+    expect(await ops('webhooks', 'list', ...customer)).toEqual([]);
   });
 
   test('what no request has told is found by the sweep of the next leader, once', async () => {
