@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
-import { startBrowser } from '../support/kits/browser.ts';
+import { shownToCopy, startBrowser } from '../support/kits/browser.ts';
 import { runOps, runProgram, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
@@ -60,6 +60,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
         changelog: join(courier, 'CHANGELOG.md'),
         keyPrefix: 'box_',
         keyVariable: 'COURIER_KEY',
+        portal: { title: 'Courier keys', color: '#7a1fa2' },
       },
       services: {
         parcels: { description: join(courier, 'parcels.yaml'), urls: [parcels.url] },
@@ -249,32 +250,50 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     expect(audit.stdout).not.toContain(rest);
   });
 
-  test('its console has its name and says nothing of pets', { tags: ['chromium'] }, async () => {
-    await using browser = await startBrowser();
-    const { stdout } = await ops('console', '--as', 'Ada', '--json');
-    const { link } = JSON.parse(stdout) as { link: string };
-    const signIn = await browser.open(`${gateway.adminUrl}/console`);
-    await signIn.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(await signIn.page.title()).toBe('Sign in – Courier API gateway');
-    const { page, requests } = await browser.open(link);
-    await page.locator('console-app main#main').waitFor();
-    await page.getByRole('link', { name: 'Courier API gateway' }).waitFor();
-    await expect.poll(() => page.title()).toBe('Now – Courier API gateway');
-    for (const path of ['customers', 'plans', 'bans', 'addresses', 'audit', 'settings']) {
-      expectNoPets((await page.locator('body').textContent()) ?? '', page.url());
-      await page.locator(`nav a[href="/console/${path}"]`).click();
-      await page.waitForURL(`**/console/${path}`);
-      await page.locator('main h1').waitFor();
-    }
-    const own = [...new Set(requests)].filter((url) =>
-      /\/console$|\/assets\/[\w-]+\/(?:admin\/console\/browser|limits)\//.test(url),
-    );
-    expect(own.length).toBeGreaterThan(30);
-    for (const url of own) expectNoPets((await send(url)).text, url);
-    // A key that is pasted never gets into an address.
-    await page.locator('nav a[href="/console/keys"]').click();
-    await page.getByLabel('Search').fill(key);
-    await page.waitForURL('**/console/keys/key_*');
-    expect(requests.join()).not.toContain(key.slice(8));
-  });
+  test(
+    'its console has its name, its portal the title and color of the file, and neither says anything of pets',
+    { tags: ['chromium'] },
+    async () => {
+      await using browser = await startBrowser();
+      const { stdout } = await ops('console', '--as', 'Ada', '--json');
+      const { link } = JSON.parse(stdout) as { link: string };
+      const signIn = await browser.open(`${gateway.adminUrl}/console`);
+      await signIn.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      expect(await signIn.page.title()).toBe('Sign in – Courier API gateway');
+      const { page, requests } = await browser.open(link);
+      await page.locator('console-app main#main').waitFor();
+      await page.getByRole('link', { name: 'Courier API gateway' }).waitFor();
+      await expect.poll(() => page.title()).toBe('Now – Courier API gateway');
+      for (const path of ['customers', 'plans', 'bans', 'addresses', 'audit', 'settings']) {
+        expectNoPets((await page.locator('body').textContent()) ?? '', page.url());
+        await page.locator(`nav a[href="/console/${path}"]`).click();
+        await page.waitForURL(`**/console/${path}`);
+        await page.locator('main h1').waitFor();
+      }
+      const own = [...new Set(requests)].filter((url) =>
+        /\/console$|\/assets\/[\w-]+\/(?:admin\/console\/browser|limits)\//.test(url),
+      );
+      expect(own.length).toBeGreaterThan(30);
+      for (const url of own) expectNoPets((await send(url)).text, url);
+      await page.locator('nav a[href="/console/customers"]').click();
+      await page.getByRole('link', { name: 'Depot' }).first().click();
+      await page.getByRole('button', { name: 'Make a link to the portal' }).click();
+      const toPortal = await shownToCopy(page);
+      const { page: portal } = await browser.open(toPortal);
+      await portal.getByRole('heading', { name: 'Depot', exact: true }).waitFor();
+      expect(await portal.title()).toBe('Courier keys');
+      const header = 'portal-app > header';
+      expect(await portal.locator(header).textContent()).toContain('Courier keys');
+      const background = await portal.evaluate(
+        `getComputedStyle(document.querySelector('${header}')).backgroundColor`,
+      );
+      expect(background).toBe('rgb(122, 31, 162)');
+      expectNoPets((await portal.locator('body').textContent()) ?? '', 'the portal');
+      // A key that is pasted never gets into an address.
+      await page.locator('nav a[href="/console/keys"]').click();
+      await page.getByLabel('Search').fill(key);
+      await page.waitForURL('**/console/keys/key_*');
+      expect(requests.join()).not.toContain(key.slice(8));
+    },
+  );
 });
