@@ -152,10 +152,9 @@ async function findOfKeys({ redis, now }: SweepDependencies, customerId: Custome
       if (!expiresAt || ended || replaced || !(leftMs > 0 && leftMs <= expiringMs)) return created;
       const data = { customerId, keyId, keyName: record.name, expiresAt };
       const period = utcDate(dayNumberOf(atMs + leftMs));
-      return [
-        ...created,
+      return created.concat(
         foundEvent({ type: 'key.expiring', customerId, atMs, data, identity: [keyId, expiresAt], period }),
-      ];
+      );
     }),
   );
   return found.flat();
