@@ -37,6 +37,8 @@ export interface EventLeaderDependencies {
   delaysMs?: readonly number[];
 }
 
+type Task = 'lease' | 'tick' | 'sweep' | 'feed';
+
 /** Field of the leader that has not ended in an orderly way, in the state of events. */
 const leaderField = 'leader';
 const tickMs = 1000;
@@ -63,9 +65,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   /** Whether events may have been lost since the last sweep, and customers to look at because of that. */
   let [isLossPossible, customersLeft] = [false, 0];
   let gateways = new Set<string>();
-  let [asking, ticking] = [Promise.resolve(), Promise.resolve()];
-  let [isAsking, isTicking] = [false, false];
-  const background = new Set<string>();
+  const running = new Map<Task, Promise<void>>();
 
   /** How far this leader has read. */
   const cursors = new Map<'audit' | 'stream', string>();
@@ -217,13 +217,13 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     await Promise.all(target.webhooks().map((webhook) => feedUsage(context, webhook)));
   }
 
-  /** Runs a task beside the ticks, unless its last run has not ended. */
-  function inBackground(name: string, task: () => Promise<void>): void {
-    if (background.has(name)) return;
-    background.add(name);
-    void task()
+  /** Runs a task beside the others, unless its last run has not ended. */
+  function inBackground(name: Task, task: () => Promise<void>): void {
+    if (running.has(name)) return;
+    const run = task()
       .catch(logFailure)
-      .finally(() => background.delete(name));
+      .finally(() => running.delete(name));
+    running.set(name, run);
   }
 
   function logFailure(error: unknown): void {
@@ -250,38 +250,27 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     metrics.disabledWebhooks.set(disabled);
   }
 
+  /** Keeps the lease also while a tick is under way, which may take longer. */
+  async function keepLease(): Promise<void> {
+    const target = await lead();
+    if (target !== undefined) inBackground('tick', () => tick(target));
+  }
+
   const onDisconnected = () => {
     isLossPossible = true;
   };
   redis.on('close', onDisconnected);
-  /** Keeps the lease also while a tick is under way, which may take longer. */
-  async function keepLease(): Promise<void> {
-    const target = await lead();
-    if (target === undefined || isTicking) return;
-    isTicking = true;
-    ticking = tick(target)
-      .catch(logFailure)
-      .finally(() => {
-        isTicking = false;
-      });
-  }
-
   const timer = setInterval(() => {
-    if (isAsking || redis.status !== 'ready') return;
-    isAsking = true;
-    asking = keepLease()
-      .catch(logFailure)
-      .finally(() => {
-        isAsking = false;
-      });
+    if (redis.status === 'ready') inBackground('lease', keepLease);
   }, tickMs);
 
   return {
     async close() {
       clearInterval(timer);
       redis.off('close', onDisconnected);
-      await asking;
-      await ticking;
+      // The lease first: it begins a tick.
+      await running.get('lease');
+      await running.get('tick');
       if (isLeader()) {
         await redis.hdel(redisKeys.eventState, leaderField).catch(() => 0);
         await redis.del(redisKeys.eventLeader).catch(() => 0);
