@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
+import { haproxySettings } from './contenders/haproxy.ts';
 import { cores, startPinned } from './pinned-process.ts';
 
 /** A server behind the balancer, and the port on which it says whether it is ready; undefined for one that is not asked. */
@@ -35,15 +36,7 @@ export async function startBalancer(
   const file = join(directory, `balancer-${port}.cfg`);
   await writeFile(
     file,
-    `
-global
-  nbthread 1
-  maxconn 8192
-defaults
-  mode http
-  timeout connect 1s
-  timeout client 60s
-  timeout server 60s
+    `${haproxySettings}
 frontend clients
   bind 127.0.0.1:${port} backlog 4096${certificate === undefined ? '' : ` ssl crt ${certificate}`}
   default_backend gateways

@@ -1,12 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** HAProxy counts requests per key and minute in its own memory, without Redis. */
-export async function stickTable(directory: string, port: number, upstreamPort: number): Promise<string[]> {
-  const file = join(directory, `haproxy-${port}.cfg`);
-  await writeFile(
-    file,
-    `
+/** Settings of all HAProxies of the benchmarks. Settings of `defaults` may follow. */
+export const haproxySettings = `
 global
   nbthread 1
   maxconn 8192
@@ -14,7 +10,14 @@ defaults
   mode http
   timeout connect 1s
   timeout client 60s
-  timeout server 60s
+  timeout server 60s`;
+
+/** HAProxy counts requests per key and minute in its own memory, without Redis. */
+export async function stickTable(directory: string, port: number, upstreamPort: number): Promise<string[]> {
+  const file = join(directory, `haproxy-${port}.cfg`);
+  await writeFile(
+    file,
+    `${haproxySettings}
   http-reuse always
 frontend keys
   bind 127.0.0.1:${port} backlog 4096
