@@ -40,8 +40,8 @@ function describeError(error: unknown): string {
   if (message.includes('unsupported startup parameter')) {
     return 'DATABASE_URL leads to PgBouncer, where a migration is not safe: use the address of PostgreSQL itself';
   }
-  // The engine says that the server timed out.
-  if (!message.includes('advisory lock')) return message;
+  // The engine gives its lock up after ten seconds, and so does PostgreSQL: either may be first.
+  if (!/advisory lock|lock timeout/.test(message)) return message;
   return 'another migration is running; see npm run migrate -- --status, and run this again when it has ended';
 }
 

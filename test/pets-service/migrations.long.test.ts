@@ -1,13 +1,11 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { copyRelease } from '../support/kits/release-copy.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
-test(
-  'a migration that waits for another one for ten seconds names it as the reason',
-  { tags: ['postgresql'], timeout: 120_000 },
-  async () => {
+describe.concurrent('a migration that waits', { tags: ['postgresql'], timeout: 120_000 }, () => {
+  test('for another one for ten seconds names it as the reason', async ({ expect }) => {
     const url = await createDatabase();
     const client = new pg.Client(url);
     await client.connect();
@@ -19,13 +17,9 @@ test(
         'migrate: another migration is running; see npm run migrate -- --status, and run this again when it has ended\n',
     });
     await client.end();
-  },
-);
+  });
 
-test(
-  'a migration that waits for the lock of a table fails after ten seconds, and can run again',
-  { tags: ['postgresql'], timeout: 120_000 },
-  async () => {
+  test('for the lock of a table fails after ten seconds, and can run again', async ({ expect }) => {
     const name = '20991231000000_add_note';
     const url = await createDatabase();
     await using release = await copyRelease();
@@ -42,5 +36,5 @@ test(
     await client.end();
     await release.migrate(url, '--resolve', name, '--rolled-back');
     expect(await release.migrate(url)).toMatchObject({ code: 0, stdout: `applied ${name}\n` });
-  },
-);
+  });
+});
