@@ -49,6 +49,7 @@ export function thresholdEvents(
 export interface UseObserver {
   /** @param units what the request costs */
   allowed(caller: Caller, decision: { windows: WindowStates; nowMs: number }, units: number): void;
+  /** For each ban that this process meets. */
   banned(caller: Caller, ban: Ban): void;
 }
 
@@ -73,15 +74,18 @@ export function createUseObserver({
         for (const event of thresholdEvents(caller, shares, { window, use, units, nowMs })) publish(event);
       }
     },
-    banned({ id, customerId, name }, { nowMs, remainingMs }) {
+    banned({ id, customerId, name }, { nowMs, setEndMs }) {
+      // An operator's ban is an event by the audit log.
+      if (setEndMs === undefined) return;
       publish(
         foundEvent({
           type: 'ban.began',
           customerId,
           atMs: nowMs,
-          data: { customerId, keyId: id, keyName: name, endsAt: isoTime(nowMs + remainingMs), reason: null },
-          identity: [id, nowMs],
-          period: utcDate(dayNumberOf(nowMs)),
+          data: { customerId, keyId: id, keyName: name, endsAt: isoTime(setEndMs), reason: null },
+          identity: [id, setEndMs],
+          // A ban lasts up to 30 days, and a process that is started meets it again.
+          period: utcDate(dayNumberOf(setEndMs)).slice(0, 6),
         }),
       );
     },

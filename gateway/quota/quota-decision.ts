@@ -39,6 +39,8 @@ export interface Ban {
   isNew: boolean;
   /** Reason that an operator gave. */
   reason?: string | undefined;
+  /** End of a ban by a gateway as it was set, in Unix ms: the same in every reply. */
+  setEndMs?: number;
 }
 
 /** Units counted in a window, and milliseconds to its end. */

@@ -57,6 +57,7 @@ interface QuotaDependencies {
   /** Finds events in what Redis has decided. */
   useObserver: {
     allowed(caller: Caller, decision: Allowed, units: number): void;
+    /** Called by each process that meets a ban, since the one that led to it may have had no reply. */
     banned(caller: Caller, ban: Ban): void;
   };
 }
@@ -113,7 +114,6 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
       const trial = trialOf(caller, limits);
       const decision = await consumeQuota(batch, { caller, limits, cost, trial });
       if (decision.outcome === 'allowed') useObserver.allowed(caller, decision, cost.units);
-      else if (decision.outcome === 'banned' && decision.isNew) useObserver.banned(caller, decision);
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.customerId)) invalidValues.report(key, []);
       return decision;
@@ -135,7 +135,10 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     return gate.send(() => giveBackQuota(redis, charged));
   }
 
-  function onBanObserved({ id }: Caller, { remainingMs, nowMs }: Ban): void {
+  function onBanObserved(caller: Caller, ban: Ban): void {
+    const { id } = caller;
+    const { remainingMs, nowMs } = ban;
+    useObserver.banned(caller, ban);
     log.warn({ keyId: id, seconds: Math.ceil(remainingMs / 1000) }, 'API key is banned');
     // If this fails, the ban is in force all the same, and is only missing in `ops bans list`.
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});

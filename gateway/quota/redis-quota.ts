@@ -5,7 +5,7 @@ import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../
 import type { TrialLimits } from '../plans/trial.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { operatorsReason } from './ban-reason.ts';
+import { consecutiveBan, operatorsReason } from './ban-reason.ts';
 import type { QuotaBatch } from './quota-batch.ts';
 import {
   decisionOf,
@@ -87,7 +87,7 @@ function optionsArgument({ units, trialUnits }: QuotaCost, trial: TrialLimits | 
 /** The window by which a trial would have refused the request: the last element of the reply has its place in the list. */
 function trialWindow(reply: readonly number[], limits: Limits): WindowName | undefined {
   const counted = windows.filter(({ name }) => limits[name] !== undefined).length;
-  const place = reply[reply[0] === scriptOutcome.banned ? 5 : 3 + 2 * counted] ?? 0;
+  const place = reply[reply[0] === scriptOutcome.banned ? 6 : 3 + 2 * counted] ?? 0;
   return windows[place - 1]?.name;
 }
 
@@ -103,7 +103,8 @@ function parseReply(reply: readonly number[], limits: Limits, units: number): Qu
         strikesLeft: reply[2],
       });
     case scriptOutcome.banned: {
-      const [, , remainingMs = 0, isNew, value] = reply;
+      const [, , remainingMs = 0, isNew, value, setEndMs] = reply;
+      const byGateway = isNew === 1 || consecutiveBan(String(value)) !== undefined;
       return {
         outcome: 'banned',
         limits,
@@ -111,6 +112,7 @@ function parseReply(reply: readonly number[], limits: Limits, units: number): Qu
         nowMs,
         isNew: isNew === 1,
         reason: operatorsReason(String(value)),
+        ...(byGateway && setEndMs ? { setEndMs } : {}),
       };
     }
     case scriptOutcome.stale:

@@ -4,9 +4,10 @@ import { parseArgs } from 'node:util';
 import { chartOf } from './chart.ts';
 import { checkHistory } from './check-history.ts';
 import { embeddedFaults, startEmbeddedSystem } from './embedded-system.ts';
+import { makeSchedule } from './make-schedule.ts';
 import { describeViolations, summarize } from './report.ts';
 import { runOn } from './run-schedule.ts';
-import { describeSchedule, makeSchedule } from './schedule.ts';
+import { describeSchedule } from './schedule.ts';
 
 /*
  * npm run chaos: disturbs what `npm start` starts, on embedded stores, checks what clients saw, and draws it.

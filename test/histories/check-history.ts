@@ -1,4 +1,6 @@
 import type { History, Violation } from './history.ts';
+import { eventsAreDelivered, eventsInOrder, eventsRepeatedWithCause } from './promises/deliveries.ts';
+import { bansAreTold, changesAreEvents, eventsOnce, plansAreTold } from './promises/events.ts';
 import {
   banEndsWithRetryAfter,
   bannedIsRefused,
@@ -7,6 +9,7 @@ import {
   expiredIsRefused,
   liftedIsFree,
   revokedIsRefused,
+  suspendedIsRefused,
   validIsAccepted,
 } from './promises/keys.ts';
 import type { Find } from './promises/promise.ts';
@@ -29,6 +32,7 @@ import {
   onlyDocumented,
   outagesEnd,
 } from './promises/responses.ts';
+import { thresholdsAreTold } from './promises/thresholds.ts';
 import { useIsRecorded } from './promises/use.ts';
 import { createView } from './view.ts';
 
@@ -67,6 +71,7 @@ export const promises: readonly Promised[] = [
   { name: 'a share without Redis', clause: 'OPERATIONS.md, When something fails', find: shareWithoutRedis },
   { name: 'revoked is refused', clause: 'API.md, Error codes; ops/README.md', find: revokedIsRefused },
   { name: 'expired is refused', clause: 'API.md, Error codes', find: expiredIsRefused },
+  { name: 'suspended is refused', clause: 'API.md, Error codes; ops/README.md', find: suspendedIsRefused },
   { name: 'valid is accepted', clause: 'specification 5.2', find: validIsAccepted },
   {
     name: 'banned is refused',
@@ -91,6 +96,30 @@ export const promises: readonly Promised[] = [
     name: 'use is recorded',
     clause: 'API.md, Limits; OPERATIONS.md, When something fails',
     find: useIsRecorded,
+  },
+  { name: 'each event once', clause: 'events/README.md, How events are found', find: eventsOnce },
+  {
+    name: 'changes are events',
+    clause: 'events/README.md, How events are found: loses nothing',
+    find: changesAreEvents,
+  },
+  { name: 'plans are told', clause: 'events/RECEIVING.md, Types', find: plansAreTold },
+  { name: 'bans are told', clause: 'events/README.md, How events are found', find: bansAreTold },
+  {
+    name: 'thresholds are told',
+    clause: 'events/README.md, How events are found; events/RECEIVING.md, Types',
+    find: thresholdsAreTold,
+  },
+  {
+    name: 'events are delivered',
+    clause: 'events/README.md, How they are delivered',
+    find: eventsAreDelivered,
+  },
+  { name: 'events in order', clause: 'events/RECEIVING.md, In which order?', find: eventsInOrder },
+  {
+    name: 'events repeated with cause',
+    clause: 'events/README.md, How they are delivered',
+    find: eventsRepeatedWithCause,
   },
 ];
 

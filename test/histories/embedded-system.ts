@@ -4,9 +4,11 @@ import { startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
 import { createConnection } from './connection.ts';
+import { startEventReceiver } from './event-receiver.ts';
 import { createGatewayProcess } from './processes.ts';
 import type { FaultKind } from './schedule.ts';
-import { gatewayFaults, type System } from './system.ts';
+import { forgetSweep } from './stored-events.ts';
+import { gatewayFaults, receiverFaults, type System } from './system.ts';
 
 /** What embedded stores can suffer without losing what they have confirmed. */
 export const embeddedFaults: readonly FaultKind[] = [
@@ -16,12 +18,15 @@ export const embeddedFaults: readonly FaultKind[] = [
   'restart gateway',
   'pause upstream',
   'kill upstream',
+  'fail receiver',
+  'cut receiver',
 ];
 
 /** Starts what `npm start` does, on embedded stores: a gateway and the pets service. */
 export async function startEmbeddedSystem(): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await temporaryDirectory());
+  const receiver = stack.use(await startEventReceiver());
   const petsPort = await freePort();
   const startPets = () => startPetsService({ DATA_DIR: path, PETS_SERVICE_PORT: String(petsPort) });
   let pets = await startPets();
@@ -34,13 +39,16 @@ export async function startEmbeddedSystem(): Promise<System> {
   const disposables = stack.move();
   return {
     gateways,
+    receiver,
     redisUrl,
     forwarded: () => undefined,
-    async afterGateways() {
+    async afterGateways(connect) {
       for (const gateway of gateways) await gateway.start();
+      await forgetSweep(await connect());
     },
     faults: {
       ...gatewayFaults(gateways),
+      ...receiverFaults(receiver),
       'pause redis': async () => {
         const info = await (await connection.open()).info('server');
         const [, pid] = /^process_id:(\d+)/m.exec(info) ?? [];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { checkHistory } from './check-history.ts';
+import { makeSchedule } from './make-schedule.ts';
 import { describeViolations } from './report.ts';
 import { runSchedule } from './run-schedule.ts';
-import { makeSchedule } from './schedule.ts';
 
 /** More seeds: npm run histories. */
 const seeds = [3, 6, 25, 29];

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { checkHistory } from './check-history.ts';
-import type { History, Violation } from './history.ts';
 import { describeViolations, summarize } from './report.ts';
 import { runSchedule } from './run-schedule.ts';
-import { describeSchedule, makeSchedule, type Schedule } from './schedule.ts';
+import { runSeeds, type SeedResult } from './run-seeds.ts';
+import { describeSchedule, type Schedule } from './schedule.ts';
 import { shrink } from './shrink.ts';
 
 /*
@@ -13,33 +14,46 @@ import { shrink } from './shrink.ts';
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
-    seeds: { type: 'string', default: '1-5' },
+    seeds: { type: 'string', default: '5' },
+    shards: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '20' },
     tries: { type: 'string', default: '10' },
     /** Another copy of the sources. */
     sources: { type: 'string' },
   },
 });
-const lengthMs = Number(values.seconds) * 1000;
-const [first = 1, last = first] = (values.seed ?? values.seeds).split('-').map(Number);
+const { sources, seconds } = values;
+const seeds = values.seed ?? (values.seeds.includes('-') ? values.seeds : `1-${values.seeds}`);
+await using compiled = await temporaryDirectory();
+process.env['NODE_COMPILE_CACHE'] = compiled.path;
+const startedAt = performance.now();
+const failed: number[] = [];
+let count = 0;
 
-async function runAndCheck(schedule: Schedule): Promise<{ history: History; violations: Violation[] }> {
-  const history = await runSchedule(schedule, values.sources);
-  return { history, violations: checkHistory(history) };
-}
-
-for (let seed = first; seed <= last; seed += 1) {
-  const schedule = makeSchedule({ seed, lengthMs });
-  const { history, violations } = await runAndCheck(schedule);
+async function report({ seed, schedule, history, violations }: SeedResult): Promise<void> {
+  count += 1;
   console.log(`seed ${seed}: ${summarize(history, violations)}`);
-  if (violations.length === 0) continue;
+  if (violations.length === 0) return;
   process.exitCode = 1;
+  failed.push(seed);
   console.log(describeViolations(history, violations));
   const broken = new Set(violations.map(({ promise }) => promise));
   const fails = async (shorter: Schedule) =>
-    (await runAndCheck(shorter)).violations.some(({ promise }) => broken.has(promise));
+    checkHistory(await runSchedule(shorter, sources)).some(({ promise }) => broken.has(promise));
   const { schedule: shortest, tries } = await shrink(schedule, fails, Number(values.tries));
   console.log(`\nstill fails after ${tries} shorter runs:`);
   console.log(describeSchedule(shortest).join('\n'));
-  console.log(`\nagain: npm run histories -- --seed ${seed} --seconds ${values.seconds}\n`);
+  console.log(`\nagain: npm run histories -- --seed ${seed} --seconds ${seconds}\n`);
 }
+
+await runSeeds({
+  seeds,
+  shards: Number(values.shards),
+  lengthMs: Number(seconds) * 1000,
+  sources,
+  onResult: report,
+});
+const tookSeconds = Math.round((performance.now() - startedAt) / 1000);
+console.log(
+  `${count} schedules in ${tookSeconds} s, ${failed.length} with violations${failed.length > 0 ? `: ${failed.toSorted((one, other) => one - other).join(' ')}` : ''}`,
+);

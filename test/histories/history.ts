@@ -40,7 +40,7 @@ export interface OwnerLimits extends Partial<WindowLimits> {
   plan: string;
 }
 
-/** A change by an operator. `unknown`: its reply was lost, so it may have been made or not. */
+/** A change by an operator or a customer. `unknown`: its reply was lost, so it may have been made or not. */
 export type Change = Interval & { outcome: 'made' | 'unknown' } & (
     | { does: 'set limits'; owner: string; limits: OwnerLimits }
     | { does: 'set plan'; plan: string; limits: WindowLimits }
@@ -49,15 +49,43 @@ export type Change = Interval & { outcome: 'made' | 'unknown' } & (
     | { does: 'expire'; key: string; afterMs: number }
     | { does: 'ban'; key: string; forMs: number }
     | { does: 'lift'; key: string }
+    /** A key that was issued; undefined if nobody was told its id. */
+    | { does: 'create'; owner: string; key?: string | undefined }
+    | { does: 'suspend'; owner: string }
+    | { does: 'resume'; owner: string }
   );
 export type ChangeOf<Does extends Change['does']> = Extract<Change, { does: Does }>;
 
 export interface Fault extends Interval {
   kind: string;
   /** `link` is what connects a gateway with Redis. */
-  target: 'redis' | 'link' | 'gateway' | 'upstream';
+  target: 'redis' | 'link' | 'gateway' | 'upstream' | 'receiver';
   /** Undefined for what all gateways share. */
   gateway?: number | undefined;
+}
+
+/** An event as it was published. */
+export interface PublishedEvent {
+  id: string;
+  type: string;
+  owner: string;
+  atMs: number;
+  data: Readonly<Record<string, unknown>>;
+}
+
+/** An attempt to deliver an event, as its receiver sees it. */
+export interface Delivery extends Interval {
+  id: string;
+  body: string;
+  /** Of the response; 0 if the receiver closed the connection without one. */
+  status: number;
+}
+
+export interface EventHistory {
+  /** In the order in which they were published. */
+  published: readonly PublishedEvent[];
+  /** In the order of their arrival. */
+  deliveries: readonly Delivery[];
 }
 
 /** Time in which a gateway decided without Redis, by its own log. */
@@ -93,6 +121,8 @@ export interface History extends Interval {
   forwarded?: readonly string[] | undefined;
   /** Record of use of each owner after the gateways were stopped. Undefined if it was not read. */
   use?: Readonly<Record<string, Use>> | undefined;
+  /** Undefined if nobody received events. */
+  events?: EventHistory | undefined;
 }
 
 export interface Violation {
@@ -107,6 +137,9 @@ export const overlaps = (one: Interval, other: Interval): boolean =>
   one.startMs <= other.endMs && other.startMs <= one.endMs;
 export const isWithin = (inner: Interval, outer: Interval): boolean =>
   inner.startMs >= outer.startMs && inner.endMs <= outer.endMs;
+/** Whether it concerns what decides on requests. */
+export const disturbsDecisions = ({ target }: Fault): boolean =>
+  target !== 'upstream' && target !== 'receiver';
 export const isServed = ({ status }: RecordedRequest): boolean => status >= 200 && status < 300;
 /** In place of a code: the gateway's port was closed, so the request did not reach it. */
 export const notConnected = 'not_connected';

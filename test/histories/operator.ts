@@ -1,5 +1,6 @@
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { addBan, liftBan } from '../../gateway/operations/bans.ts';
+import { resumeCustomer, suspendCustomer } from '../../gateway/operations/customers.ts';
 import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
 import { setPlan } from '../../gateway/operations/plans.ts';
 import type { Session } from '../../gateway/operations/session.ts';
@@ -8,11 +9,13 @@ import { banPolicySetting } from '../../gateway/quota/ban-policy.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import type { Change, History, OwnerLimits, Use } from './history.ts';
+import type { Change, EventHistory, History, OwnerLimits, Use } from './history.ts';
+import { createPortalCustomers } from './portal-customer.ts';
 import type { PlannedChange, PlannedKey, Schedule } from './schedule.ts';
+import { readPublished, receiveEvents, untilDelivered } from './stored-events.ts';
 import { openMinute, ownerOf, readUse } from './stored-quota.ts';
 
-/** One operator, who does one thing after another, and what they have done. */
+/** One operator and the customers in the portal, who do one thing after another, and what they have done. */
 export interface Operator {
   changes: Change[];
   owners: Record<string, OwnerLimits>;
@@ -22,13 +25,28 @@ export interface Operator {
   /** Begins a change when those before are complete. */
   begin(change: PlannedChange): Promise<void>;
   use(): Promise<Record<string, Use>>;
+  /** All events, when they were delivered. */
+  published(): Promise<EventHistory['published']>;
 }
 
-/** Sets plans, policy and keys as a schedule begins. @param connect returns the present connection to Redis */
-export async function createOperator(
-  connect: () => Promise<RedisClient>,
-  schedule: Schedule,
-): Promise<Operator> {
+interface OperatorOptions {
+  /** Returns the present connection to Redis. */
+  connect: () => Promise<RedisClient>;
+  /** Of the gateways. */
+  urls: readonly string[];
+  /** Of the events of all customers. */
+  receiverUrl: string;
+  schedule: Schedule;
+}
+
+/** Sets plans, policy and keys as a schedule begins. */
+export async function createOperator({
+  connect,
+  urls,
+  receiverUrl,
+  schedule,
+}: OperatorOptions): Promise<Operator> {
+  const portal = createPortalCustomers(urls, connect);
   async function open() {
     const redis = await connect();
     const session: Session = { redis, audit: createAuditLog({ redis, who: 'histories' }), now: Date.now };
@@ -56,32 +74,40 @@ export async function createOperator(
       for (const key of issued) use[ownerOf(key)] ??= await readUse(session, key);
       return use;
     },
+    async published() {
+      const { redis } = (await open()).session;
+      await untilDelivered(redis, webhookId);
+      return readPublished(redis);
+    },
   };
   let turn: Promise<void> = Promise.resolve();
 
-  function hold(name: string, key: IssuedKey, limits: OwnerLimits): void {
+  function hold(name: string, key: IssuedKey, limits: OwnerLimits, startMs: number): void {
+    const endMs = Date.now() + 1;
+    const owner = ownerOf(key);
+    operator.changes.push({ does: 'create', owner, key: key.id, startMs, endMs, outcome: 'made' });
     issued.push(key);
     present.set(name, key);
     limitsOf.set(name, limits);
-    operator.owners[ownerOf(key)] ??= limits;
+    operator.owners[owner] ??= limits;
   }
 
   async function make(change: PlannedChange): Promise<void> {
     const { session, store } = await open();
     const startMs = Date.now();
-    /** What changed at the operation's end. @returns false if it was refused */
-    const during = async (operation: () => Promise<unknown>, ...made: ChangeMade[]): Promise<boolean> => {
+    /** What changed at the operation's end, unless it was refused. */
+    const during = async (operation: () => Promise<unknown>, ...made: ChangeMade[]) => {
       let outcome: Change['outcome'] = 'made';
       try {
         await operation();
       } catch (error) {
         // Such as lifting no ban, or changing a revoked key.
-        if (error instanceof InvalidOperation) return false;
+        if (error instanceof InvalidOperation) return 'refused';
         outcome = 'unknown';
       }
       const endMs = Date.now() + 1;
       for (const one of made) operator.changes.push({ ...one, startMs, endMs, outcome });
-      return outcome === 'made';
+      return outcome;
     };
     if (change.does === 'set plan') {
       const { does, plan, limits } = change;
@@ -90,16 +116,20 @@ export async function createOperator(
     }
     const key = operator.keyOf(change.key);
     const { id } = key;
+    const owner = ownerOf(key);
+    /** A key that takes the place of the present one of its name. */
+    const issueNext = async (operation: () => Promise<IssuedKey>, ...made: ChangeMade[]) => {
+      const limits = limitsOf.get(change.key) ?? { plan: '' };
+      const outcome = await during(async () => hold(change.key, await operation(), limits, startMs), ...made);
+      if (outcome === 'unknown')
+        operator.changes.push({ does: 'create', owner, startMs, endMs: Date.now() + 1, outcome });
+    };
     switch (change.does) {
       case 'set limits': {
         const { does, limits } = change;
         const { plan, minute = null, day = null } = limits;
-        const isMade = await during(() => store.change(id, { plan, minute, day }), {
-          does,
-          owner: ownerOf(key),
-          limits,
-        });
-        if (isMade) limitsOf.set(change.key, limits);
+        const outcome = await during(() => store.change(id, { plan, minute, day }), { does, owner, limits });
+        if (outcome === 'made') limitsOf.set(change.key, limits);
         return;
       }
       case 'revoke':
@@ -108,15 +138,32 @@ export async function createOperator(
       case 'rotate': {
         const rotate = async () => {
           const { key: text, record } = await store.rotate(id, change.graceMs);
-          hold(
-            change.key,
-            { key: text, id: record.id, customerId: record.customerId, keyHash: hashApiKey(text) },
-            limitsOf.get(change.key) ?? { plan: record.plan },
-          );
+          return { key: text, id: record.id, customerId: record.customerId, keyHash: hashApiKey(text) };
         };
-        await during(rotate, { does: 'expire', key: id, afterMs: change.graceMs });
+        await issueNext(rotate, { does: 'expire', key: id, afterMs: change.graceMs });
         return;
       }
+      case 'create in portal':
+        await issueNext(() => portal.issue(change.gateway, key, '', { name: change.key }));
+        return;
+      case 'rotate in portal': {
+        const body = { graceSeconds: change.graceMs / 1000 };
+        await issueNext(() => portal.issue(change.gateway, key, `/${id}/rotate`, body), {
+          does: 'expire',
+          key: id,
+          afterMs: change.graceMs,
+        });
+        return;
+      }
+      case 'revoke in portal':
+        await during(() => portal.change(change.gateway, key, `/${id}/revoke`), { does: 'revoke', key: id });
+        return;
+      case 'suspend':
+        await during(() => suspendCustomer(session, owner), { does: 'suspend', owner });
+        return;
+      case 'resume':
+        await during(() => resumeCustomer(session, owner), { does: 'resume', owner });
+        return;
       case 'ban':
         await during(() => addBan(session, id, change.forMs, 'by an operator'), {
           does: 'ban',
@@ -133,7 +180,12 @@ export async function createOperator(
   await setPlan(session, 'anonymous', { minute: 1_000_000 }, true);
   for (const [name, limits] of Object.entries(schedule.plans)) await setPlan(session, name, limits, true);
   await setSetting(session, banPolicySetting, schedule.policy);
-  for (const planned of schedule.keys) hold(planned.name, await issuePlanned(planned), limitsIn(planned));
+  const webhookId = await receiveEvents(session, receiverUrl);
+  for (const planned of schedule.keys) {
+    const startMs = Date.now();
+    hold(planned.name, await issuePlanned(planned), limitsIn(planned), startMs);
+  }
+  for (const key of present.values()) await portal.enter(ownerOf(key));
 
   async function issuePlanned({ name, plan, minute, day, opened }: PlannedKey): Promise<IssuedKey> {
     const key = await issue({ name, plan, ...(minute && { minute }), ...(day && { day }) });

@@ -5,136 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { planted, type Planted } from './planted-faults.ts';
 
 /*
  * npm run histories:planted: plants faults in a copy of the sources, one at a time, and tells in how many seeds the checker
  * finds each. It fails if one is found in none.
  */
 
-interface Planted {
-  name: string;
-  /** Needs a coincidence of milliseconds, so that some seeds may not find it: unit tests do. */
-  isRare?: boolean;
-  edits: readonly { file: string; before: string; after: string }[];
-}
-
-const scripts = 'gateway/redis/scripts';
-const edit = (file: string, before: string, after: string) => ({ file, before, after });
-
-const planted: readonly Planted[] = [
-  { name: 'nothing', edits: [] },
-  {
-    name: 'the script forgets the day limit',
-    edits: [
-      edit(
-        `${scripts}/windows.lua`,
-        'if limits[index] and used[index] + cost',
-        "if limits[index] and windows[index].name ~= 'day' and used[index] + cost",
-      ),
-    ],
-  },
-  {
-    name: 'a window allows one more than its limit',
-    edits: [
-      edit(`${scripts}/windows.lua`, 'used[index] + cost > limits[index]', 'used[index] > limits[index]'),
-    ],
-  },
-  {
-    name: 'a refused request uses the day',
-    edits: [
-      edit(
-        `${scripts}/consume.lua`,
-        '    return addWindows({ outcome.limited, now',
-        '    add(dayCounter(keyTag, today), cost)\n    return addWindows({ outcome.limited, now',
-      ),
-    ],
-  },
-  {
-    name: 'each request begins the minute again',
-    edits: [
-      edit(
-        `${scripts}/consume.lua`,
-        '        add(counterOf(window, keyTag), cost)\n',
-        "        add(counterOf(window, keyTag), cost)\n        redis.call('PEXPIRE', counterOf(window, keyTag), window.lengthMs)\n",
-      ),
-    ],
-  },
-  {
-    name: 'a cached key is believed for 2 s, whatever its rev',
-    edits: [
-      edit(`${scripts}/consume.lua`, "if rev ~= '-1' then", "if rev == '' then"),
-      edit('gateway/api-keys/api-key-cache.ts', 'const freshMs = 10_000;', 'const freshMs = 2000;'),
-    ],
-  },
-  {
-    name: 'a change of a key does not raise its rev',
-    edits: [
-      edit(
-        `${scripts}/change-record-1.lua`,
-        "string.format('%.0f', changed))",
-        "rev == '0' and string.format('%.0f', changed) or rev)",
-      ),
-    ],
-  },
-  {
-    name: 'strikes count from the first refusal on, without grace',
-    edits: [
-      edit(
-        `${scripts}/consume.lua`,
-        'if now - refusedSince <= policy.graceMs then',
-        'if now < refusedSince then',
-      ),
-    ],
-  },
-  {
-    name: 'a ban is remembered for 5 s',
-    edits: [edit('gateway/quota/ban-cache.ts', 'const freshMs = 1000;', 'const freshMs = 5000;')],
-  },
-  {
-    name: 'a ban is remembered from its reply on',
-    isRare: true,
-    edits: [
-      edit(
-        'gateway/quota/ban-cache.ts',
-        'if (ban.remainingMs <= cached.replyMs)',
-        'if (ban.remainingMs <= 0)',
-      ),
-    ],
-  },
-  {
-    name: 'Retry-After is rounded down',
-    edits: [
-      edit(
-        'gateway/quota/rate-limit-headers.ts',
-        'Math.max(1, wholeSeconds(waitMs))',
-        'Math.max(1, Math.floor(waitMs / 1000))',
-      ),
-    ],
-  },
-  {
-    name: 'each process has the whole limit without Redis',
-    edits: [edit('gateway/quota/local-quota.ts', 'Math.floor(limit / shares)', 'Math.floor(limit)')],
-  },
-  {
-    name: 'what is served without Redis is not reported',
-    edits: [
-      edit(
-        'gateway/quota/quota.ts',
-        "if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash, units);",
-        '',
-      ),
-    ],
-  },
-  {
-    name: 'late replies are not taken back',
-    isRare: true,
-    edits: [edit('gateway/quota/quota.ts', '    usageReports.takeBackServed(keyHash, nowMs, units);\n', '')],
-  },
-];
-
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1-4' },
+    shards: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '10' },
     only: { type: 'string', default: '' },
   },
@@ -172,6 +53,8 @@ function runHistories(): Promise<string> {
     'test/histories/histories.ts',
     '--seeds',
     values.seeds,
+    '--shards',
+    values.shards,
     '--seconds',
     values.seconds,
     '--tries',

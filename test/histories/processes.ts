@@ -1,4 +1,5 @@
 import { freePort } from '../support/http/free-port.ts';
+import { webhookSettings } from '../support/kits/events-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 import type { Life, Outage } from './history.ts';
@@ -35,8 +36,14 @@ export async function createGatewayProcess(
     url: `http://127.0.0.1:${port}`,
     async start() {
       const life: Life = { gateway, startMs: Date.now(), endMs: Infinity, killed: false };
-      const own = { GATEWAY_PORT: String(port), UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs) };
-      const service = await startGateway({ ...own, LOG_LEVEL: 'warn', ...env }, { directory });
+      const own = {
+        ...webhookSettings,
+        GATEWAY_PORT: String(port),
+        UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs),
+      };
+      const { NODE_COMPILE_CACHE } = process.env;
+      const compiled = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+      const service = await startGateway({ ...own, ...compiled, LOG_LEVEL: 'warn', ...env }, { directory });
       runs.push({ service, life });
       void service.exited.then(() => {
         life.endMs = Date.now() + 1;

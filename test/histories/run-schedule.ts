@@ -15,7 +15,13 @@ export async function runSchedule(schedule: Schedule, directory?: string): Promi
 /** Runs a schedule on a system, and stops its gateways in order. */
 export async function runOn(system: System, schedule: Schedule): Promise<History> {
   using connection = createConnection(() => system.redisUrl());
-  const operator = await createOperator(() => connection.open(), schedule);
+  const urls = system.gateways.map(({ url }) => url);
+  const operator = await createOperator({
+    connect: () => connection.open(),
+    urls,
+    receiverUrl: system.receiver.url,
+    schedule,
+  });
   const requests: RecordedRequest[] = [];
   const faults: Fault[] = [];
   const ending = new AbortController();
@@ -37,7 +43,7 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
 
   const clients = schedule.clients.map((client, index) =>
     runClient(client, {
-      urls: system.gateways.map(({ url }) => url),
+      urls,
       keyOf: (name) => operator.keyOf(name),
       seed: schedule.seed * 1000 + index,
       signal: ending.signal,
@@ -53,7 +59,8 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
   await waitUntilNormal(system);
   const endMs = Date.now();
   for (const gateway of system.gateways) await gateway.end('SIGTERM');
-  await system.afterGateways();
+  await system.afterGateways(() => connection.open());
+  const published = await operator.published();
   const { policy, plans } = schedule;
   const { owners, opened, changes } = operator;
   return {
@@ -69,5 +76,6 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
     ...observedIn(system),
     forwarded: system.forwarded(),
     use: await operator.use(),
+    events: { published, deliveries: system.receiver.deliveries },
   };
 }

@@ -1,13 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { startEvents } from '../../gateway/events/start-events.ts';
+import { createMetrics } from '../../gateway/observability/metrics.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
+import { localRules } from '../support/kits/events-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
+import { startEventReceiver, type EventReceiver } from './event-receiver.ts';
 import type { Fault, History } from './history.ts';
 import { createGatewayProcess, createUpstreamProcess, type GatewayProcess } from './processes.ts';
 import { targetOf, type FaultKind, type PlannedFault } from './schedule.ts';
+import { forgetSweep } from './stored-events.ts';
+
+const metrics = createMetrics({ droppedLogLines: () => 0 });
 
 /** Begins a fault. @returns a function that ends it */
 export type Disturb = (gateway: number) => (() => unknown) | Promise<() => unknown>;
@@ -18,9 +27,10 @@ export interface System extends AsyncDisposable {
   /** Address of Redis that no fault of a link concerns. An embedded one gets another at each start of its gateway. */
   redisUrl(): string | undefined;
   faults: Partial<Record<FaultKind, Disturb>>;
+  receiver: EventReceiver;
   forwarded(): string[] | undefined;
-  /** Makes Redis available after the gateways have ended. */
-  afterGateways(): Promise<void>;
+  /** Makes Redis available after the gateways have ended, and delivers what is left. @param connect connects to Redis */
+  afterGateways(connect: () => Promise<RedisClient>): Promise<void>;
 }
 
 /** What a gateway's process can suffer. */
@@ -44,11 +54,18 @@ export function gatewayFaults(gateways: readonly GatewayProcess[]): System['faul
   };
 }
 
+/** What a receiver of events can do wrong. */
+export const receiverFaults = (receiver: EventReceiver): System['faults'] => ({
+  'fail receiver': () => receiver.disturb('fail'),
+  'cut receiver': () => receiver.disturb('cut'),
+});
+
 /** Starts gateways on one Redis, each behind a relay of its own. @param directory another copy of the sources */
 export async function startSystem(count: number, directory?: string): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startRedisServer());
   const upstream = stack.use(await createUpstreamProcess());
+  const receiver = stack.use(await startEventReceiver());
   const deadPort = await freePort();
   const links = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -74,9 +91,22 @@ export async function startSystem(count: number, directory?: string): Promise<Sy
     gateways,
     redisUrl: () => redis.url,
     forwarded: () => upstream.forwarded(),
-    afterGateways: () => Promise.resolve(),
+    receiver,
+    async afterGateways(connect) {
+      await forgetSweep(await connect());
+      // A new leader looks for what was lost, and does not wait for its next attempt.
+      const events = startEvents({
+        redisUrl: redis.url,
+        webhookRules: localRules,
+        metrics,
+        log: pino({ level: 'silent' }),
+        now: Date.now,
+      });
+      disposables.defer(() => events.close());
+    },
     faults: {
       ...gatewayFaults(gateways),
+      ...receiverFaults(receiver),
       'pause redis': () => {
         redis.signal('SIGSTOP');
         return () => redis.signal('SIGCONT');

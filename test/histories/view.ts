@@ -1,4 +1,5 @@
 import {
+  disturbsDecisions,
   isWithin,
   overlaps,
   type Change,
@@ -51,10 +52,9 @@ export function createView(history: History): View {
     })),
     ...killed.map(({ gateway, endMs }) => ({ gateway, startMs: endMs - beforeOutageMs, endMs })),
   ];
-  const disturbances = [
-    ...history.faults.filter(({ target }) => target !== 'upstream'),
-    ...history.outages,
-  ].toSorted((one, other) => one.startMs - other.startMs);
+  const disturbances = [...history.faults.filter(disturbsDecisions), ...history.outages].toSorted(
+    (one, other) => one.startMs - other.startMs,
+  );
 
   const changes = <Does extends Change['does']>(does: Does) =>
     history.changes.filter((change): change is ChangeOf<Does> => change.does === does);

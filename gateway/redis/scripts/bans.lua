@@ -35,19 +35,20 @@ local function setBan(banKey, strikesKey, value, banMs, keepMs, retentionDays)
   end
 end
 
--- Returns ms to the end of a ban, its value, and whether a request at this time counts as going on during the ban. An
+-- Returns ms to the end of a ban, its value, whether a request at this time counts as going on during the ban, and the end of the
+-- last ban by a gateway as it was set: this one, unless an operator has set it. An
 -- expiry beyond the length of the ban means that Redis' clock was set back; none means that the ban was set by hand.
 local function readBan(banKey, strikesKey, expiresInMs, maxBanMs)
   local value = redis.pcall('GET', banKey)
-  local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs')
+  local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs', 'bannedUntil')
   if type(value) ~= 'string' then
     value = ''
   end
   local leftMs = expiresInMs == -1 and maxBanMs or expiresInMs
   local banMs = wholeNumber(last[2])
   if last[1] ~= value or banMs == 0 then
-    return leftMs, value, false
+    return leftMs, value, false, 0
   end
   leftMs = math.min(leftMs, banMs)
-  return leftMs, value, banMs - leftMs >= banUnderWayMs
+  return leftMs, value, banMs - leftMs >= banUnderWayMs, wholeNumber(last[3])
 end

@@ -31,7 +31,7 @@ Then for each request:
 Returns an array for each request, in their order. Outcomes are those of define-scripts.ts:
   {allowed or limited, now in Unix ms, further refused requests that lead to a ban or 0 while they are not counted, and for each
   window with a limit: units used, ms to its end}
-  {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
+  {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban, end of the last ban by a gateway}
   {stale}, or {invalidRecord, message}
 For a customer on trial an element is added to the reply of a request that was not made during a ban: the place of the window whose
 trial limit would have refused it, or 0.
@@ -61,14 +61,14 @@ end
 
 -- Returns the reply for a request during a ban.
 local function refuseBanned(banKey, strikesKey, expiresInMs, policy)
-  local leftMs, value, wentOn = readBan(banKey, strikesKey, expiresInMs, policy.maxBanMs)
+  local leftMs, value, wentOn, endMs = readBan(banKey, strikesKey, expiresInMs, policy.maxBanMs)
   if leftMs ~= expiresInMs then
     redis.call('PEXPIRE', banKey, wholeMs(leftMs))
   end
   if wentOn then
     redis.call('HSET', strikesKey, 'wentOn', 1)
   end
-  return { outcome.banned, now, leftMs, 0, value }
+  return { outcome.banned, now, leftMs, 0, value, endMs }
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
@@ -161,7 +161,7 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
         strikesKey, banKey, lastAllowedOf(customerTag, dayUsed), limits[1], leftMs[refusing], policy
       )
       if banMs then
-        return { outcome.banned, now, banMs, 1, '' }
+        return { outcome.banned, now, banMs, 1, '', now + banMs }
       end
     end
     return addWindows({ outcome.limited, now, strikesLeft }, limits, used, leftMs)

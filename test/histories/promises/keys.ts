@@ -43,12 +43,35 @@ export const expiredIsRefused: Find = (view) =>
       .map((request) => ({ message: `${key}: served after its end`, requests: [request] })),
   );
 
-/** A key that no operator has ended is valid. */
+/** All keys of a suspended customer are refused, from the confirmation on until somebody ends the suspension. */
+export const suspendedIsRefused: Find = (view) =>
+  view.changes('suspend').flatMap(({ owner, outcome, startMs, endMs }) => {
+    const resumed = view.changes('resume').filter((one) => one.owner === owner && one.endMs > startMs);
+    const untilMs = Math.min(Infinity, ...resumed.map((one) => one.startMs));
+    return (view.byOwner.get(owner) ?? [])
+      .filter((request) => outcome === 'made' && request.startMs > endMs && request.endMs < untilMs)
+      .filter((request) => isServed(request) && !view.mayBeLocal(request))
+      .map((request) => ({ message: `${owner}: served while it was suspended`, requests: [request] }));
+  });
+
+/** Whether the owner of a key may be suspended, as far as any gateway knows. */
+function mayBeSuspended(view: View, { owner, gateway, startMs, endMs }: RecordedRequest): boolean {
+  return view.changes('suspend').some((suspend) => {
+    const resumed = view
+      .changes('resume')
+      .filter((one) => one.owner === owner && one.outcome === 'made' && one.startMs > suspend.startMs);
+    const untilMs = Math.min(Infinity, ...resumed.map((one) => view.calmAfter(gateway, one.endMs)));
+    return suspend.owner === owner && suspend.startMs <= endMs && startMs <= untilMs;
+  });
+}
+
+/** A key that nobody has ended is valid, and accepted if its customer is not suspended. */
 export const validIsAccepted: Find = (view) => {
   const ends = [...view.changes('revoke'), ...view.changes('expire')];
   return view.history.requests
     .filter(({ status }) => status === 401)
     .filter((request) => {
+      if (request.code === 'account_suspended') return !mayBeSuspended(view, request);
       const possible = ends.filter(({ key, startMs }) => key === request.key && startMs <= request.endMs);
       return possible.length === 0 || !isRevocation(request);
     })
@@ -106,8 +129,8 @@ function strikesNeeded(view: View, { owner, endMs }: RecordedRequest): number {
 /** A remembered ban seems to end later by the time that the reply took. */
 const sameEndMs = 500;
 
-/** The first response of each ban of a key by gateways. Bans are told apart by their ends. */
-function firstOfBans(view: View, key: string): RecordedRequest[] {
+/** The first response of each ban of a key by gateways, and when the ban ends. Bans are told apart by their ends. */
+export function bansOf(view: View, key: string): { first: RecordedRequest; end: Interval }[] {
   const bans: { first: RecordedRequest; end: Interval }[] = [];
   for (const request of requestsOf(view, key)) {
     if (!isBanned(request) || mayBeBannedByOperator(view, request)) continue;
@@ -115,13 +138,13 @@ function firstOfBans(view: View, key: string): RecordedRequest[] {
     end.endMs += sameEndMs;
     if (!bans.some((ban) => overlaps(ban.end, end))) bans.push({ first: request, end });
   }
-  return bans.map(({ first }) => first);
+  return bans;
 }
 
 /** No key is banned for fewer strikes than the policy says, or for requests within the grace period. */
 export const bansAreEarned: Find = (view) =>
   Array.from(view.byKey.keys()).flatMap((key) => {
-    const bans = firstOfBans(view, key);
+    const bans = bansOf(view, key).map(({ first }) => first);
     return bans.flatMap((first, index) => {
       const refused = strikesBetween(view, key, bans[index - 1]?.startMs ?? -Infinity, first.endMs);
       // After a ban, the refusal that began the grace period may be from before it.

@@ -1,11 +1,11 @@
-import { isServed, isUnchecked, overlaps, type RecordedRequest } from '../history.ts';
+import { disturbsDecisions, isServed, isUnchecked, overlaps, type RecordedRequest } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import type { View } from '../view.ts';
 import type { Find } from './promise.ts';
 
 /** What clients of these histories may get, of API.md's table. */
 const documented: Readonly<Record<number, readonly string[]>> = {
-  401: ['revoked_api_key', 'expired_api_key', 'unknown_api_key'],
+  401: ['revoked_api_key', 'expired_api_key', 'unknown_api_key', 'account_suspended'],
   404: ['not_found', 'pet_not_found'],
   413: ['payload_too_large'],
   429: ['rate_limit_exceeded', 'api_key_banned'],
@@ -22,7 +22,7 @@ export const onlyDocumented: Find = ({ history }) =>
     .filter(({ status, code }) => documented[status]?.includes(code ?? '') !== true)
     .map((request) => ({ message: `undocumented response ${describe(request)}`, requests: [request] }));
 
-/** What a process decides alone has the time of Redis as it was read over a link that may be slow. */
+/** What a process decides alone, or remembers, has the time of Redis as it was read over a link that may be slow. */
 const readClockMs = 500;
 
 /** X-RateLimit shows the window of RateLimit with the least left, or on a 429 the one that refused it. */
@@ -50,7 +50,7 @@ function disagreement(request: RecordedRequest, clockMs: number): string | undef
       (named === undefined ? window.remaining === least : name === named) &&
       window.limit === limit &&
       window.remaining === remaining &&
-      isEnd(request, window.resetSeconds, reset, name === 'ip' ? readClockMs : clockMs),
+      isEnd(request, window.resetSeconds, reset, /^(ip|ban)$/.test(name) ? readClockMs : clockMs),
   );
   if (shown === undefined) return 'X-RateLimit and RateLimit disagree';
   if (request.status !== 429) return undefined;
@@ -131,8 +131,7 @@ const backMs = 10_000;
 export const outagesEnd: Find = ({ history }) =>
   history.outages.flatMap(({ gateway, startMs, endMs }) => {
     const disturbing = history.faults.filter(
-      (fault) =>
-        fault.target !== 'upstream' && (fault.gateway ?? gateway) === gateway && fault.startMs <= endMs,
+      (fault) => disturbsDecisions(fault) && (fault.gateway ?? gateway) === gateway && fault.startMs <= endMs,
     );
     const calmMs = Math.max(startMs, ...disturbing.map((fault) => fault.endMs));
     return endMs > calmMs + backMs

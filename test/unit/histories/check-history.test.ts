@@ -1,147 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { defaultBanPolicy } from '../../../gateway/quota/ban-policy.ts';
-import { checkHistory, promises } from '../../histories/check-history.ts';
-import type { Change, History, RecordedRequest } from '../../histories/history.ts';
+import { promises } from '../../histories/check-history.ts';
+import {
+  banned,
+  broken,
+  change,
+  fault,
+  history,
+  minuteEndMs,
+  outage,
+  refused,
+  refusedForKey,
+  request,
+  startMs,
+  three,
+} from './made-history.ts';
 
 /*
  * Hand-written histories: for each promise one that keeps it, at its very edge, and one that does not.
  */
-
-const startMs = Date.UTC(2026, 10, 20, 12);
-const minuteEndMs = startMs + 40_000;
-const dayEndMs = Date.UTC(2026, 10, 21);
-const limits = { minute: 3, day: 50 };
-
-let sent = 0;
-
-interface Made extends Partial<RecordedRequest> {
-  /** Seconds since the start. */
-  at: number;
-  /** Seconds. */
-  took?: number;
-  /** Used of the minute and the day, this request included. */
-  used?: number;
-  usedOfDay?: number;
-  minuteLimit?: number;
-  minuteEndsAt?: number;
-}
-
-const secondsTo = (ms: number, fromMs: number) => Math.ceil((ms - fromMs) / 1000);
-
-/** A response of a key `k`, decided in the middle of its interval. */
-function request(made: Made): RecordedRequest {
-  const { at, took = 0.01, used = 1, usedOfDay = used, minuteLimit = limits.minute, ...rest } = made;
-  const { minuteEndsAt = minuteEndMs, ...own } = rest;
-  const decidedMs = startMs + (at + took / 2) * 1000;
-  const remaining = Math.max(0, minuteLimit - used);
-  const [minute, day] = [secondsTo(minuteEndsAt, decidedMs), secondsTo(dayEndMs, decidedMs)];
-  sent += 1;
-  return {
-    id: `r${sent}`,
-    client: 'c',
-    owner: 'k',
-    key: 'k',
-    gateway: 0,
-    method: 'GET',
-    startMs: startMs + at * 1000,
-    endMs: startMs + (at + took) * 1000,
-    status: 200,
-    headers: {
-      'x-ratelimit-limit': String(minuteLimit),
-      'x-ratelimit-remaining': String(remaining),
-      'x-ratelimit-reset': String(Math.ceil(minuteEndsAt / 1000)),
-      'ratelimit-policy': `"minute";q=${minuteLimit};w=60, "day";q=${limits.day};w=86400`,
-      ratelimit: `"minute";r=${remaining};t=${minute}, "day";r=${limits.day - usedOfDay};t=${day}`,
-    },
-    ...own,
-  };
-}
-
-/** A 429 of the minute, with `used` requests of it. */
-function refused(made: Made): RecordedRequest {
-  const shown = request({ used: limits.minute, usedOfDay: limits.minute, ...made });
-  const [, seconds = ''] = /t=(\d+)/.exec(shown.headers['ratelimit'] ?? '') ?? [];
-  const headers = { ...shown.headers, 'x-ratelimit-window': 'minute', 'retry-after': seconds };
-  return { ...shown, status: 429, code: 'rate_limit_exceeded', headers };
-}
-
-/** A 429 of a ban that ends some seconds after the start. */
-function banned({ endsAt, ...made }: Made & { endsAt: number }): RecordedRequest {
-  const shown = request(made);
-  const endMs = startMs + endsAt * 1000;
-  const seconds = String(secondsTo(endMs, (shown.startMs + shown.endMs) / 2));
-  return {
-    ...shown,
-    status: 429,
-    code: 'api_key_banned',
-    headers: {
-      ...shown.headers,
-      'x-ratelimit-remaining': '0',
-      'x-ratelimit-reset': String(Math.ceil(endMs / 1000)),
-      'x-ratelimit-window': 'ban',
-      ratelimit: `"ban";r=0;t=${seconds}`,
-      'retry-after': seconds,
-    },
-  };
-}
-
-function refusedForKey(made: Made, code = 'revoked_api_key'): RecordedRequest {
-  const shown = request(made);
-  const ratelimit = '"ip";r=2;t=30';
-  const address = { 'ratelimit-policy': '"ip";q=3;w=60', ratelimit };
-  const reset = String(Math.ceil((shown.startMs + 30_000) / 1000));
-  return {
-    ...shown,
-    status: code === 'service_unavailable' ? 503 : 401,
-    code,
-    headers: { ...shown.headers, ...address, 'x-ratelimit-remaining': '2', 'x-ratelimit-reset': reset },
-  };
-}
-
-const seconds = (from: number, to: number) => ({
-  startMs: startMs + from * 1000,
-  endMs: startMs + to * 1000,
-});
-
-/** A change that was made from one time to another. */
-type Described = Change extends infer One
-  ? One extends Change
-    ? Omit<One, 'startMs' | 'endMs' | 'outcome'>
-    : never
-  : never;
-function change(from: number, to: number, made: Described, outcome: Change['outcome'] = 'made'): Change {
-  return { ...made, ...seconds(from, to), outcome };
-}
-
-function history(requests: RecordedRequest[], more: Partial<History> = {}): History {
-  return {
-    ...seconds(0, 120),
-    policy: { ...defaultBanPolicy, graceSeconds: 0, strikes: 3, strikesPerLimit: 0 },
-    plans: { free: limits },
-    owners: { k: { plan: 'free' } },
-    opened: [],
-    requests,
-    changes: [],
-    faults: [],
-    outages: [],
-    lives: [{ gateway: 0, startMs: startMs - 5000, endMs: startMs + 200_000, killed: false }],
-    ...more,
-  };
-}
-
-/** Names of the promises that a history breaks. */
-function broken(requests: RecordedRequest[], more: Partial<History> = {}): string[] {
-  return [...new Set(checkHistory(history(requests, more)).map(({ promise }) => promise))];
-}
-
-const fault = (kind: string, target: 'redis' | 'gateway' | 'upstream', from: number, to: number) => ({
-  kind,
-  target,
-  gateway: target === 'gateway' ? 0 : undefined,
-  ...seconds(from, to),
-});
-const outage = (from: number, to: number) => ({ gateway: 0, ...seconds(from, to) });
-const three = () => [1, 2, 3].map((used) => request({ at: used, used }));
 
 describe('quotas', () => {
   test('a window that is used up and then refuses keeps all promises', () => {
@@ -279,6 +155,19 @@ describe('keys', () => {
     ]);
   });
 
+  test('keys of a suspended customer are refused, and only these', () => {
+    const suspend = change(1, 1.1, { does: 'suspend', owner: 'k' });
+    const resume = change(3, 3.1, { does: 'resume', owner: 'k' });
+    const suspended = (at: number) => refusedForKey({ at }, 'account_suspended');
+    expect(
+      broken([request({ at: 1.05 }), suspended(1.2), suspended(3.05)], { changes: [suspend, resume] }),
+    ).toEqual([]);
+    expect(broken([request({ at: 1.2 })], { changes: [suspend, resume] })).toEqual(['suspended is refused']);
+    expect(broken([request({ at: 1.2 })], { changes: [{ ...suspend, outcome: 'unknown' }] })).toEqual([]);
+    expect(broken([suspended(3.2)], { changes: [suspend, resume] })).toEqual(['valid is accepted']);
+    expect(broken([suspended(0.5)], { changes: [suspend] })).toEqual(['valid is accepted']);
+  });
+
   test('a ban by an operator holds to its end or until it is lifted', () => {
     const ban = change(1, 1.1, { does: 'ban', key: 'k', forMs: 5000 });
     const lift = change(3, 3.1, { does: 'lift', key: 'k' });
@@ -374,8 +263,10 @@ describe('record of use', () => {
 
   test('may have twice what was in flight when a connection was lost, and lacks what a killed process had', () => {
     const begins = { outages: [outage(3.1, 6)], faults: [fault('restart redis', 'redis', 3, 5.9)] };
-    const stall = { ...begins, faults: [fault('pause redis', 'redis', 3, 5.9)] };
-    expect(broken(three(), { ...stall, ...use(4, 0) })).toEqual(['use is recorded']);
+    const stall = (to: number) => ({ ...begins, faults: [fault('pause redis', 'redis', 3, to)] });
+    expect(broken(three(), { ...stall(4.5), ...use(4, 0) })).toEqual(['use is recorded']);
+    // Gateways give up a connection after two seconds without a reply.
+    expect(broken(three(), { ...stall(5.9), ...use(4, 0) })).toEqual([]);
     expect(broken(three(), { ...begins, ...use(4, 0) })).toEqual([]);
     expect(broken(three(), { ...begins, ...use(6, 0) })).toEqual(['use is recorded']);
     const killed = [{ gateway: 0, startMs: startMs - 5000, endMs: startMs + 5500, killed: true }];
@@ -387,6 +278,9 @@ describe('record of use', () => {
 test('every promise names its clause', () => {
   expect(new Set(promises.map(({ name }) => name)).size).toBe(promises.length);
   expect(
-    promises.filter(({ clause }) => !/specification|API\.md|OPERATIONS\.md|ops\/README\.md/.test(clause)),
+    promises.filter(
+      ({ clause }) =>
+        !/specification|API\.md|OPERATIONS\.md|(ops|events)\/README\.md|RECEIVING\.md/.test(clause),
+    ),
   ).toEqual([]);
 });

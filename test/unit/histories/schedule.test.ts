@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { makeSchedule } from '../../histories/make-schedule.ts';
 import { outagesIn } from '../../histories/processes.ts';
-import { makeSchedule, targetOf, type Schedule } from '../../histories/schedule.ts';
+import { targetOf, type Schedule } from '../../histories/schedule.ts';
 import { shrink } from '../../histories/shrink.ts';
 
 const seeds = Array.from({ length: 200 }, (_, seed) => seed);
@@ -37,8 +38,8 @@ describe('a schedule', () => {
     const all = seeds.map((seed) => makeSchedule({ seed, lengthMs }));
     const among = (list: (schedule: Schedule) => string[]) => new Set(all.flatMap(list)).size;
     expect(among(({ clients }) => clients.map(({ manner }) => manner))).toBe(4);
-    expect(among(({ changes }) => changes.map(({ does }) => does))).toBe(6);
-    expect(among(({ faults }) => faults.map(({ kind }) => kind))).toBe(10);
+    expect(among(({ changes }) => changes.map(({ does }) => does))).toBe(11);
+    expect(among(({ faults }) => faults.map(({ kind }) => kind))).toBe(12);
   });
 });
 

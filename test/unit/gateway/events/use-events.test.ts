@@ -4,6 +4,7 @@ import type { Caller } from '../../../../gateway/api-keys/api-key-cache.ts';
 import { eventTypes, type FoundEvent } from '../../../../gateway/events/event-types.ts';
 import { createUseObserver } from '../../../../gateway/events/use-events.ts';
 import { parseThresholds, unitsAt } from '../../../../gateway/limits/thresholds.ts';
+import type { Ban } from '../../../../gateway/quota/quota-decision.ts';
 
 const nowMs = Date.UTC(2026, 10, 26, 7);
 
@@ -17,6 +18,15 @@ function observe(thresholds: readonly number[]) {
   const minute = { limit: 5, remaining: 0, resetMs: 1000 };
   return {
     found,
+    ban: (atMs: number, ban: Partial<Ban>) =>
+      observer.banned(caller, {
+        outcome: 'banned',
+        limits: { minute: 5, day: 50 },
+        nowMs: atMs,
+        remainingMs: 60_000,
+        isNew: false,
+        ...ban,
+      }),
     use: (limit: number, used: number, units = 1, atMs = nowMs) =>
       observer.allowed(
         caller,
@@ -61,6 +71,22 @@ test('the same threshold has the same id in the same window only, and the event 
   expect(new Set([first?.id, nextDay?.id, full?.id]).size).toBe(3);
   expect(first).toMatchObject({ type: 'quota.threshold', period: '20261126', customerId: 'cus_1' });
   expect(eventTypes['quota.threshold'].data.strict().safeParse(first?.data).error).toBeUndefined();
+});
+
+test('processes that meet a ban by a gateway find the same event, and of one by an operator none', () => {
+  const { found, ban } = observe([]);
+  const setEndMs = nowMs + 60_000;
+  ban(nowMs, { isNew: true, setEndMs });
+  ban(nowMs + 900, { setEndMs });
+  ban(nowMs + 70_000, { setEndMs: setEndMs + 120_000 });
+  ban(nowMs, { reason: 'by an operator' });
+  const [first, again, next, ...others] = found;
+  expect(others).toEqual([]);
+  expect(again?.id).toBe(first?.id);
+  expect(again?.period).toBe(first?.period);
+  expect(next?.id).not.toBe(first?.id);
+  expect(first).toMatchObject({ type: 'ban.began', data: { endsAt: new Date(setEndMs).toISOString() } });
+  expect(eventTypes['ban.began'].data.strict().safeParse(first?.data).error).toBeUndefined();
 });
 
 test.each([

@@ -1,0 +1,181 @@
+/** A fault of the software, as changes of its sources. */
+export interface Planted {
+  name: string;
+  /** Needs a coincidence of milliseconds, so that some seeds may not find it: unit tests do. */
+  isRare?: boolean;
+  edits: readonly { file: string; before: string; after: string }[];
+}
+
+const scripts = 'gateway/redis/scripts';
+const edit = (file: string, before: string, after: string) => ({ file, before, after });
+
+export const planted: readonly Planted[] = [
+  { name: 'nothing', edits: [] },
+  {
+    name: 'the script forgets the day limit',
+    edits: [
+      edit(
+        `${scripts}/windows.lua`,
+        'if limits[index] and used[index] + cost',
+        "if limits[index] and windows[index].name ~= 'day' and used[index] + cost",
+      ),
+    ],
+  },
+  {
+    name: 'a window allows one more than its limit',
+    edits: [
+      edit(`${scripts}/windows.lua`, 'used[index] + cost > limits[index]', 'used[index] > limits[index]'),
+    ],
+  },
+  {
+    name: 'a refused request uses the day',
+    edits: [
+      edit(
+        `${scripts}/consume.lua`,
+        '    return addWindows({ outcome.limited, now',
+        '    add(dayCounter(keyTag, today), cost)\n    return addWindows({ outcome.limited, now',
+      ),
+    ],
+  },
+  {
+    name: 'each request begins the minute again',
+    edits: [
+      edit(
+        `${scripts}/consume.lua`,
+        '        add(counterOf(window, keyTag), cost)\n',
+        "        add(counterOf(window, keyTag), cost)\n        redis.call('PEXPIRE', counterOf(window, keyTag), window.lengthMs)\n",
+      ),
+    ],
+  },
+  {
+    name: 'a cached key is believed for 2 s, whatever its rev',
+    edits: [
+      edit(`${scripts}/consume.lua`, "if rev ~= '-1' then", "if rev == '' then"),
+      edit('gateway/api-keys/api-key-cache.ts', 'const freshMs = 10_000;', 'const freshMs = 2000;'),
+    ],
+  },
+  {
+    name: 'a change of a key does not raise its rev',
+    edits: [
+      edit(
+        `${scripts}/change-record-1.lua`,
+        "string.format('%.0f', changed))",
+        "rev == '0' and string.format('%.0f', changed) or rev)",
+      ),
+    ],
+  },
+  {
+    name: 'strikes count from the first refusal on, without grace',
+    edits: [
+      edit(
+        `${scripts}/consume.lua`,
+        'if now - refusedSince <= policy.graceMs then',
+        'if now < refusedSince then',
+      ),
+    ],
+  },
+  {
+    name: 'a ban is remembered for 5 s',
+    edits: [edit('gateway/quota/ban-cache.ts', 'const freshMs = 1000;', 'const freshMs = 5000;')],
+  },
+  {
+    name: 'a ban is remembered from its reply on',
+    isRare: true,
+    edits: [
+      edit(
+        'gateway/quota/ban-cache.ts',
+        'if (ban.remainingMs <= cached.replyMs)',
+        'if (ban.remainingMs <= 0)',
+      ),
+    ],
+  },
+  {
+    name: 'Retry-After is rounded down',
+    edits: [
+      edit(
+        'gateway/quota/rate-limit-headers.ts',
+        'Math.max(1, wholeSeconds(waitMs))',
+        'Math.max(1, Math.floor(waitMs / 1000))',
+      ),
+    ],
+  },
+  {
+    name: 'each process has the whole limit without Redis',
+    edits: [edit('gateway/quota/local-quota.ts', 'Math.floor(limit / shares)', 'Math.floor(limit)')],
+  },
+  {
+    name: 'what is served without Redis is not reported',
+    edits: [
+      edit(
+        'gateway/quota/quota.ts',
+        "if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash, units);",
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'late replies are not taken back',
+    isRare: true,
+    edits: [edit('gateway/quota/quota.ts', '    usageReports.takeBackServed(keyHash, nowMs, units);\n', '')],
+  },
+  {
+    name: 'the id of a threshold says how much was used',
+    edits: [
+      edit(
+        'gateway/events/use-events.ts',
+        'identity: [window, period, threshold],',
+        'identity: [window, period, threshold, used],',
+      ),
+    ],
+  },
+  {
+    name: 'the request that reaches a threshold does not tell',
+    edits: [
+      edit(
+        'gateway/events/use-events.ts',
+        'crosses(used, units, unitsAt(share, limit)))) continue;',
+        'crosses(used, units, unitsAt(share, limit))) || nowMs > 0) continue;',
+      ),
+    ],
+  },
+  {
+    name: 'only the request that leads to a ban tells of it',
+    isRare: true,
+    edits: [
+      edit(
+        'gateway/quota/quota.ts',
+        'useObserver.banned(caller, ban);',
+        'if (ban.isNew) useObserver.banned(caller, ban);',
+      ),
+    ],
+  },
+  {
+    name: 'an event that failed is given up',
+    edits: [edit('gateway/events/deliveries.ts', "number > delaysMs.length ? 'dead' : 'failed'", "'dead'")],
+  },
+  {
+    name: 'events of a customer do not wait for each other',
+    edits: [
+      edit(
+        'gateway/events/deliveries.ts',
+        'const lane = receiver.lanes.get(customerId);',
+        'const lane = receiver.lanes.get(streamId);',
+      ),
+      edit(
+        'gateway/events/deliveries.ts',
+        'receiver.lanes.set(customerId, added);',
+        'receiver.lanes.set(streamId, added);',
+      ),
+    ],
+  },
+  {
+    name: 'a new leader begins with the newest change',
+    edits: [
+      edit(
+        'gateway/events/event-leader.ts',
+        "(await redis.hget(redisKeys.eventState, name)) ?? ''",
+        "(name === 'audit' ? '' : await redis.hget(redisKeys.eventState, name)) ?? ''",
+      ),
+    ],
+  },
+];
