@@ -36,7 +36,7 @@ import { serveDocs } from './journey/serve-docs.ts';
 import { servePortal } from './journey/serve-portal.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import { traceRequest } from './journey/trace-request.ts';
-import { underPath } from './journey/under-path.ts';
+import { outsidePath, underPath } from './journey/under-path.ts';
 import { showKnownSeries } from './known-series.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
@@ -211,9 +211,7 @@ function createJourney(
       recordAccess({ services, logRequest, metrics, failures }),
       ...allowOrigins({ corsOrigins, api, publicAddress }),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
-      serveDescription(api, publicAddress),
-      serveDocs(docs, api),
-      servePortal(portal),
+      outsidePath(basePaths, serveDescription(api, publicAddress), serveDocs(docs, api), servePortal(portal)),
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),

@@ -41,6 +41,7 @@ export function createLiveSettings({ redis, log, metrics, now, redisNow }: LiveS
   const thresholds = createPlanThresholds({ hashes, invalidValues });
   const settings = [plans, banPolicy, usagePolicy];
   return {
+    hashes,
     plans,
     banPolicy,
     usagePolicy,

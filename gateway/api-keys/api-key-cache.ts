@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
-import { createHashReader } from '../redis/hash-reader.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { isCustomerId, quotaKeys, redisKeys, type KeyPlace, type QuotaKeys } from '../redis/redis-keys.ts';
@@ -46,6 +46,7 @@ export interface ApiKeyCache {
 
 interface ApiKeyCacheDependencies {
   redis: RedisClient;
+  hashes: Pick<HashReader, 'readTogether'>;
   gate: RedisGate;
   invalidValues: InvalidValues;
   /** The plan of each record that is read is loaded before its limits are needed. */
@@ -71,8 +72,7 @@ interface FoundKey {
 }
 
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
-  const { redis, gate, invalidValues, plans, lostKeys, now } = dependencies;
-  const hashes = createHashReader(redis);
+  const { redis, hashes, gate, invalidValues, plans, lostKeys, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
@@ -33,8 +34,15 @@ interface EnforceQuotaDependencies {
   metrics: Metrics;
 }
 
-/** One error for all requests that a gateway's own ban refuses, of which there may be very many. */
+/** One error for all requests that a ban refuses, of which there may be very many: by the reason of an operator's ban. */
 const keyBanned = new GatewayError('api_key_banned');
+const bannedByOperator = new LRUCache<string, GatewayError>({
+  max: 100,
+  memoMethod: (reason) =>
+    new GatewayError('api_key_banned', {
+      message: `An operator has banned this API key: ${reason}. Wait for Retry-After.`,
+    }),
+});
 
 /** What a request asks of its key if there is no such operation, or it is the gateway's own. */
 const noAccess: OperationAccess = { scopes: [], cost: costOfOne };
@@ -55,7 +63,8 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
 
   return async function enforceQuota(req, res, next) {
     let caller = callerOf(res.locals);
-    let decision = await quota.decide(caller, costFor(caller, res));
+    let cost = costFor(caller, res);
+    let decision = await quota.decide(caller, cost);
     if (decision.outcome === 'stale') {
       const current = await withRereadRecord(apiKeys, caller, (current) => decideOnCurrent(current, res));
       if (current.outcome === 'refused') {
@@ -64,8 +73,9 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       }
       ({ caller, result: decision } = current);
       res.locals.caller = caller;
+      cost = costFor(caller, res);
     }
-    const { units } = costFor(caller, res);
+    const { units } = cost;
     const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, units) : undefined;
     if (decision.outcome === 'limited' && tooSmall !== undefined) {
       setDecision(res, 'limited');
@@ -89,7 +99,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     if (decision.outcome === 'allowed' && isConditional(req)) {
       const allowed = decision;
       res.locals.giveBack = async () => {
-        const current = await quota.giveBack(caller, costFor(caller, res), allowed);
+        const current = await quota.giveBack(caller, cost, allowed);
         if (current === undefined) return;
         res.locals.headers.setAll(rateLimitHeaders(current));
         if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -units, -1);
@@ -104,7 +114,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       case 'limited':
         return next(refused(decision, units));
       case 'banned':
-        return next(decision.reason === undefined ? keyBanned : bannedByOperator(decision.reason));
+        return next(decision.reason === undefined ? keyBanned : bannedByOperator.memo(decision.reason));
     }
   };
 }
@@ -170,12 +180,6 @@ function costExceedsLimit(units: number, limit: string): GatewayError {
 
 function limitInWords(states: WindowStates, name: WindowName): string {
   return `${states[name]?.limit} requests ${windowOf(name).each}`;
-}
-
-function bannedByOperator(reason: string): GatewayError {
-  return new GatewayError('api_key_banned', {
-    message: `An operator has banned this API key: ${reason}. Wait for Retry-After.`,
-  });
 }
 
 function banWarning({ strikesLeft }: Limited): string {

@@ -5,7 +5,6 @@ import { createEncodeText, type Encoding } from '../http/encoded-text.ts';
 import { sendJson } from '../http/send-response.ts';
 import { assertWellFormed } from '../http/well-formed-request.ts';
 import { sendEncodedText } from './send-encoded-text.ts';
-import { isUnder } from './under-path.ts';
 
 /** More than there are pages and files. */
 const maxEncodedTexts = 64;
@@ -14,17 +13,13 @@ const maxEncodedTexts = 64;
  * Responds to GET under /docs, and to GET / with a redirect for browsers and an index for programs. Needs no key and
  * costs no quota: everything is in memory, and compressed once.
  */
-export function serveDocs(
-  docs: Docs,
-  { basePath, basePaths }: Pick<ApiDescription, 'basePath' | 'basePaths'>,
-): RequestHandler {
+export function serveDocs(docs: Docs, { basePath }: Pick<ApiDescription, 'basePath'>): RequestHandler {
   const encodeText = createEncodeText(maxEncodedTexts);
   const index = JSON.stringify({ documentation: '/docs', description: '/openapi.json', api: basePath });
 
   return function serveDocs(req, res, next) {
     const { path, method } = req;
-    // Nearly all requests are for the API.
-    if (isUnder(basePaths, path) || (method !== 'GET' && method !== 'HEAD')) return next();
+    if (method !== 'GET' && method !== 'HEAD') return next();
     if (path === '/') return sendIndex(req, res);
     if (path.endsWith('/') && docs.find(path.slice(0, -1)) !== undefined) {
       begin(req, res);

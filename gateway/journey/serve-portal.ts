@@ -10,7 +10,6 @@ const paths = ['/portal'];
 export function servePortal(portal: Portal): RequestHandler {
   return function servePortal(req, res, next) {
     const { method, path } = req;
-    // Nearly all requests are for the API.
     if (!isUnder(paths, path) || method === 'OPTIONS') return next();
     const { route, headers } = res.locals;
     if (route === undefined || !route.allow.includes(method)) return next();

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
 import { replyError } from './redis-errors.ts';
@@ -22,7 +23,8 @@ export function createHashReader(redis: RedisClient): HashReader {
 
   function createBatch() {
     const keys: string[] = [];
-    const replies = Promise.resolve().then(() => {
+    // Not in a microtask: each request of a turn has its own.
+    const replies = setImmediate().then(() => {
       batch = undefined;
       return redis.readHashes(keys.length, ...keys);
     });

@@ -137,9 +137,9 @@ test('gateway/README.md names every folder of the gateway, and no other', () => 
 
 test('gateway/README.md lists every step of the journey in its order', () => {
   const steps = Array.from(
-    (/\.all\(\n(.+?)\n {4}\);/s.exec(read('gateway/app.ts'))?.[1] ?? '').matchAll(
-      /^ {6}(?:\.\.\.|underPath\(basePaths, )?(\w+)\(/gm,
-    ),
+    (/\.all\(\n(.+?)\n {4}\);/s.exec(read('gateway/app.ts'))?.[1] ?? '')
+      .replaceAll(/\b(?:under|outside)Path\(basePaths, /g, '')
+      .matchAll(/(?:^ {6}(?:\.\.\.)?|\), )(\w+)\(/gm),
     ([, name = '']) => name,
   );
   expect(steps).toContain('enforceQuota');

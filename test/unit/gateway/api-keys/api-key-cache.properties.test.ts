@@ -41,12 +41,13 @@ let scenarios = 0;
 const cache = createApiKeyCache({
   redis: {
     get: (key: string) => Promise.resolve(`cus_${key.slice(-18)}`),
-    readHashes() {
-      scenario.reads += 1;
-      const fields = Object.entries(scenario.record).flat();
-      return Promise.resolve([fields, fields]);
-    },
   } as unknown as RedisClient,
+  hashes: {
+    readTogether() {
+      scenario.reads += 1;
+      return Promise.resolve([scenario.record, scenario.record]);
+    },
+  },
   gate: {
     get open() {
       return scenario.open;

@@ -18,10 +18,8 @@ let reports: [key: string, issues: readonly string[]][];
 const cache = () =>
   createApiKeyCache({
     // Each of the two records has all fields, of which it takes its own.
-    redis: {
-      get: () => Promise.resolve('cus_1'),
-      readHashes: () => Promise.resolve(Array.from({ length: 2 }, () => Object.entries(record).flat())),
-    } as unknown as RedisClient,
+    redis: { get: () => Promise.resolve('cus_1') } as unknown as RedisClient,
+    hashes: { readTogether: () => Promise.resolve([record, record]) },
     gate: {
       get open() {
         return open;
