@@ -12,14 +12,15 @@ interface GuideSettings extends KeySettings {
 }
 
 /**
- * The guide as Markdown. To one of the API's own, sections are added for the error codes that it leaves out: the `Link`
- * header of each error leads to its code.
+ * The guide as Markdown. To one of the API's own, sections are added for the error codes that it leaves out, below a heading
+ * of their own unless it ends with its section Errors: the `Link` header of each error leads to its code.
  */
 export function guideMarkdown(document: ApiDocument, settings: GuideSettings): string {
   const generic = fillIn(document, settings);
   const [intro = '', ...sections] = generic.split(/^(?=### )/m);
   const guide = settings.guide ?? intro;
-  const known = new Set(renderMarkdown(guide).headings.map(({ id }) => id));
+  const { headings } = renderMarkdown(guide);
+  const known = new Set(headings.map(({ id }) => id));
   const added = [...sections, ...codesOf(document).map(sectionOfCode)].filter((section) => {
     const [, code = ''] = /^### `(\w+)`/.exec(section) ?? [];
     const isNew = !known.has(code);
@@ -27,7 +28,8 @@ export function guideMarkdown(document: ApiDocument, settings: GuideSettings): s
     return isNew;
   });
   if (added.length === 0) return guide;
-  const heading = settings.guide === undefined ? '' : '## Other errors\n\n';
+  const isOfErrors = headings.findLast(({ level }) => level === 2)?.id === 'errors';
+  const heading = isOfErrors ? '' : '## Other errors\n\n';
   return `${guide.trimEnd()}\n\n${heading}${added.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 

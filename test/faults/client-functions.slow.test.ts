@@ -18,6 +18,7 @@ const creates = 60;
 const clients = [
   {
     language: 'ts',
+    document: 'docs/guide.md',
     status: 'sold',
     tags: [],
     command: process.execPath,
@@ -42,6 +43,7 @@ try {
   },
   {
     language: 'python',
+    document: 'CLIENTS.md',
     status: 'pending',
     tags: ['python-requests'],
     command: pythonPath ?? '',
@@ -80,7 +82,7 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
   async function run(url: string, key: string, count: number): Promise<string> {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, client.file);
-    await writeFile(file, (await codeBlock('docs/guide.md', client.language, client.part)) + client.main);
+    await writeFile(file, (await codeBlock(client.document, client.language, client.part)) + client.main);
     const child = spawn(client.command, [file, url, key, String(count)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
