@@ -35,10 +35,11 @@ const sharedModules = [
     'notice.ts',
     'page-state.ts',
     'polled-element.ts',
+    'scopes-field.ts',
     'table.ts',
-    'used-meter.ts',
     'webhook-dialog.ts',
     'webhook-list.ts',
+    'window-meter.ts',
   ].map((name) => ofConsole(`elements/${name}`)),
   ...['console.css', 'styles/customers.css', 'styles/forms.css', 'icon.svg'].map(ofConsole),
   ...[

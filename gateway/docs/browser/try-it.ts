@@ -1,7 +1,5 @@
 import { currentKey } from './api-key.ts';
-import { apiRequest, errorLink } from './api-request.ts';
-import { element } from './elements.ts';
-import { formatJson } from './format-json.ts';
+import { apiRequest, describeResponse } from './api-request.ts';
 
 /** Shows the forms that send requests. */
 export function connectTryIt() {
@@ -51,17 +49,7 @@ async function show(response: Response | string, status: Element, result: Elemen
     status.textContent = response;
     return;
   }
-  const text = await response.text();
-  status.replaceChildren(element('strong', {}, `${response.status} ${response.statusText}`));
-  if (!response.ok) status.append(' ', errorLink(text));
-  const headers = Array.from(response.headers, ([name, value]) => `${name}: ${value}\n`).join('');
-  result.append(
-    element('pre', { 'data-body': '' }, element('code', {}, formatJson(text))),
-    element(
-      'details',
-      {},
-      element('summary', {}, 'Headers of the response'),
-      element('pre', {}, element('code', {}, headers)),
-    ),
-  );
+  const described = await describeResponse(response);
+  status.replaceChildren(...described.status);
+  result.append(...described.details);
 }

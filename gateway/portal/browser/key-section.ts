@@ -1,8 +1,11 @@
 import '../../admin/console/browser/elements/copy-field.ts';
 import { html, nothing } from 'lit';
-import { LightElement } from '../../admin/console/browser/elements/light-element.ts';
-import { failureText } from '../../admin/console/browser/elements/page-state.ts';
-import { table } from '../../admin/console/browser/elements/table.ts';
+import { ActingElement } from '../../admin/console/browser/elements/acting-element.ts';
+import { checkbox, field, graceField } from '../../admin/console/browser/elements/fields.ts';
+import { inlineFailure, warningList } from '../../admin/console/browser/elements/page-state.ts';
+import { expiryDateField } from '../../admin/console/browser/elements/scopes-field.ts';
+import { listTable } from '../../admin/console/browser/elements/table.ts';
+import { formTexts, type FormTexts } from '../../admin/console/browser/form-text.ts';
 import { formatRelative } from '../../admin/console/browser/format.ts';
 import { url } from '../../admin/console/browser/url.ts';
 import { keepKey } from '../../docs/browser/api-key.ts';
@@ -18,98 +21,62 @@ const states: Record<Key['state'], [label: string, tone: string]> = {
   unusable: ['Does not work', 'bad'],
 };
 
-const graces: [seconds: number, label: string][] = [
-  [0, 'ends now'],
-  [3600, 'works for another hour'],
-  [86_400, 'works for another day'],
-  [7 * 86_400, 'works for another week'],
-  [30 * 86_400, 'works for another 30 days'],
-];
-const defaultGrace = 86_400;
-
 type Form = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: Key };
 
 /** API keys, and what can be done with them. */
-class KeySection extends LightElement {
-  static override properties = {
-    keys: { attribute: false },
-    isActive: { attribute: false },
-    form: { state: true },
-    isBusy: { state: true },
-    failure: { state: true },
-    issued: { state: true },
-    done: { state: true },
-    showsEnded: { state: true },
-  };
-
+class KeySection extends ActingElement {
   keys: Key[] = [];
   /** Whether anything can be changed. */
   isActive = true;
   /** The form that is open. */
   form: Form | undefined;
-  isBusy = false;
-  failure: unknown;
   /** A key that is shown this once. */
   issued: NewKey | undefined;
   done = '';
   showsEnded = false;
   /** Button that has opened the form, which gets the focus back. */
-  opener: Element | null = null;
+  #opener: Element | null = null;
 
   async openForm(form: Form) {
-    this.opener = document.activeElement;
+    this.#opener = document.activeElement;
     this.form = form;
     this.failure = undefined;
     this.done = '';
-    await this.updateComplete;
-    const field = this.querySelector('.key-form input, .key-form select, .key-form button');
-    if (field instanceof HTMLElement) field.focus();
+    await this.focusOn('.key-form input, .key-form select, .key-form button');
   }
 
   closeForm() {
     this.form = undefined;
-    if (this.opener instanceof HTMLElement && this.opener.isConnected) this.opener.focus();
+    if (this.#opener instanceof HTMLElement && this.#opener.isConnected) this.#opener.focus();
     else this.querySelector('h2')?.focus();
   }
 
-  async submit(event: SubmitEvent) {
-    event.preventDefault();
-    const { target } = event;
-    const { form } = this;
-    if (!(target instanceof HTMLFormElement) || form === undefined || this.isBusy) return;
-    const fields = new FormData(target);
-    this.isBusy = true;
-    this.failure = undefined;
-    try {
-      await this.change(form, fields);
-      this.form = undefined;
-      this.dispatchEvent(new CustomEvent('changed'));
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.isBusy = false;
-    }
-    if (this.failure === undefined) await this.focusResult();
-  }
-
-  async focusResult() {
+  async focusOn(selector: string) {
     await this.updateComplete;
-    const shown = this.querySelector(this.issued === undefined ? 'h2' : '.new-key h3');
-    if (shown instanceof HTMLElement) shown.focus();
+    this.querySelector<HTMLElement>(selector)?.focus();
   }
 
-  async change(form: Form, fields: FormData) {
+  async submit(event: SubmitEvent) {
+    const texts = formTexts(event);
+    const { form } = this;
+    if (form === undefined || !(await this.act(() => this.change(form, texts)))) return;
+    this.form = undefined;
+    this.dispatchEvent(new CustomEvent('changed'));
+    await this.focusOn(this.issued === undefined ? 'h2' : '.new-key h3');
+  }
+
+  async change(form: Form, texts: FormTexts) {
     switch (form.kind) {
       case 'create':
         this.issued = await api.post<NewKey>('/keys', {
-          name: fields.get('name'),
-          expiresAt: fields.get('expires') || null,
-          scopes: fields.get('all') === null ? fields.getAll('scope') : null,
+          name: texts('name'),
+          expiresAt: texts('expires') || null,
+          scopes: texts('all') === '' ? knownScopes().filter((scope) => texts(fieldOf(scope)) !== '') : null,
         });
         return;
       case 'rotate':
         this.issued = await api.post<NewKey>(url`/keys/${form.key.id}/rotate`, {
-          graceSeconds: Number(fields.get('grace')),
+          graceSeconds: Number(texts('grace')),
         });
         return;
       case 'revoke':
@@ -160,49 +127,29 @@ class KeySection extends LightElement {
   }
 
   renderTable(keys: Key[]) {
-    return table({
-      label: 'API keys',
-      region: 'wide',
-      headings: ['Name', 'Key', 'State', 'Last used', 'Scopes', 'Expires', 'Actions'],
-      rows: keys.map((key) => {
-        const [label, tone] = states[key.state];
-        return html`<tr>
-          <th scope="row">${key.name === '' ? key.id : key.name}</th>
-          <td><code>${key.hint === '' ? key.id : key.hint}</code></td>
-          <td>
-            <span class="tag ${tone}">${label}</span>
-            ${key.bannedUntil === null ? nothing : html`until ${formatRelative(key.bannedUntil)}`}
-          </td>
-          <td>${key.lastUsedAt === null ? 'never' : formatRelative(key.lastUsedAt)}</td>
-          <td>${key.scopes === null ? 'all' : key.scopes.join(' ')}</td>
-          <td>${key.expiresAt === null ? 'never' : formatRelative(key.expiresAt)}</td>
-          <td>${this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing}</td>
-        </tr>`;
-      }),
-    });
+    return listTable('API keys', keys, [
+      ['Name', ({ id, name }) => name || id],
+      ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
+      ['State', stateCell],
+      ['Last used', ({ lastUsedAt }) => relativeOrNever(lastUsedAt)],
+      ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
+      ['Expires', ({ expiresAt }) => relativeOrNever(expiresAt)],
+      ['Actions', (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing)],
+    ]);
   }
 
   renderActions(key: Key) {
-    const isReplaced = key.replacedBy !== null;
-    return html`<div class="actions">
-      ${
-        isReplaced || key.state === 'unusable'
-          ? nothing
-          : html`<button
-              type="button"
-              aria-label=${`Rotate ${key.name}`}
-              @click=${() => this.openForm({ kind: 'rotate', key })}
-            >
-              Rotate…
-            </button>`
-      }
-      <button
+    const open = (kind: 'rotate' | 'revoke', text: string) =>
+      html`<button
         type="button"
-        aria-label=${`Revoke ${key.name}`}
-        @click=${() => this.openForm({ kind: 'revoke', key })}
+        aria-label=${`${text} ${key.name}`}
+        @click=${() => this.openForm({ kind, key })}
       >
-        Revoke…
-      </button>
+        ${text}…
+      </button>`;
+    return html`<div class="actions">
+      ${key.replacedBy !== null || key.state === 'unusable' ? nothing : open('rotate', 'Rotate')}
+      ${open('revoke', 'Revoke')}
     </div>`;
   }
 
@@ -211,15 +158,12 @@ class KeySection extends LightElement {
     return html`<section class="panel key-form" aria-label=${heading}>
       <h3>${heading}</h3>
       <form class="stack" @submit=${this.submit}>
-        ${fields}
-        <p class="failure-text" role="alert">
-          ${this.failure === undefined ? nothing : failureText(this.failure)}
-        </p>
+        ${fields} ${inlineFailure(this.failure)}
         <div class="actions">
-          <button class=${form.kind === 'revoke' ? 'wa-danger' : 'wa-brand'} ?disabled=${this.isBusy}>
-            ${this.isBusy ? 'Working…' : action}
+          <button class=${form.kind === 'revoke' ? 'wa-danger' : 'wa-brand'} ?disabled=${this.busy}>
+            ${this.busy ? 'Working…' : action}
           </button>
-          <button type="button" ?disabled=${this.isBusy} @click=${this.closeForm}>Cancel</button>
+          <button type="button" ?disabled=${this.busy} @click=${this.closeForm}>Cancel</button>
         </div>
       </form>
     </section>`;
@@ -230,7 +174,7 @@ class KeySection extends LightElement {
       <h3 tabindex="-1">The new API key of ${issued.name}</h3>
       <p><strong>It is not shown again.</strong> Copy it, and store it where your program finds it.</p>
       <copy-field label="New API key" .text=${issued.key}></copy-field>
-      ${issued.warnings.map((warning) => html`<p class="warnings">${warning}</p>`)}
+      ${warningList(issued.warnings)}
       <div class="actions">
         <button type="button" class="wa-brand" @click=${this.forget}>I have stored it</button>
         <button type="button" @click=${() => this.useForRequests(issued)}>Try a request with it</button>
@@ -241,6 +185,14 @@ class KeySection extends LightElement {
 
 const hasEnded = ({ state }: Key) => state === 'revoked' || state === 'expired';
 
+const relativeOrNever = (iso: string | null) => (iso === null ? 'never' : formatRelative(iso));
+
+function stateCell({ state, bannedUntil }: Key) {
+  const [label, tone] = states[state];
+  return html`<span class="tag ${tone}">${label}</span>
+    ${bannedUntil === null ? nothing : html`until ${formatRelative(bannedUntil)}`}`;
+}
+
 function formOf(form: Form) {
   switch (form.kind) {
     case 'create':
@@ -250,15 +202,7 @@ function formOf(form: Form) {
         heading: `Rotate ${form.key.name}`,
         action: 'Create the new key',
         fields: html`<p>A new key takes over the name, scopes and expiry.</p>
-          <label
-            >The old key
-            <select name="grace">
-              ${graces.map(
-                ([seconds, label]) =>
-                  html`<option value=${seconds} ?selected=${seconds === defaultGrace}>${label}</option>`,
-              )}
-            </select></label
-          >`,
+          ${graceField()}`,
       };
     case 'revoke':
       return {
@@ -269,25 +213,23 @@ function formOf(form: Form) {
   }
 }
 
+const knownScopes = () => session.current?.scopes ?? [];
+/** Name of the box of a scope. */
+const fieldOf = (scope: string) => `scope ${scope}`;
+
 function createFields() {
-  const { scopes = [] } = session.current ?? {};
-  return html`<label>Name <input name="name" required maxlength="100" autocomplete="off" /></label>
-    <label>Expires at the beginning of (UTC) <input name="expires" type="date" /></label>
-    ${
-      scopes.length === 0
-        ? html`<input type="hidden" name="all" value="on" />`
-        : html`<fieldset>
-            <legend>What it may do</legend>
-            <label class="check"><input type="checkbox" name="all" checked /> Everything</label>
-            <p class="quiet">Without that, only:</p>
-            ${scopes.map(
-              (scope) =>
-                html`<label class="check"
-                  ><input type="checkbox" name="scope" value=${scope} /> ${scope}</label
-                >`,
-            )}
-          </fieldset>`
-    }`;
+  const scopes = knownScopes();
+  return html`${field('Name', 'name', { required: true })} ${expiryDateField()}
+  ${
+    scopes.length === 0
+      ? html`<input type="hidden" name="all" value="on" />`
+      : html`<fieldset>
+          <legend>What it may do</legend>
+          ${checkbox('Everything', 'all', { checked: true })}
+          <p class="quiet">Without that, only:</p>
+          ${scopes.map((scope) => checkbox(scope, fieldOf(scope)))}
+        </fieldset>`
+  }`;
 }
 
 customElements.define('key-section', KeySection);

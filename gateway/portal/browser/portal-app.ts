@@ -1,53 +1,41 @@
-import './failure-list.ts';
 import './key-section.ts';
 import './try-request.ts';
 import './threshold-form.ts';
-import './usage-section.ts';
 import './webhook-section.ts';
 import '../../admin/console/browser/elements/notice.ts';
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../admin/console/browser/api-failure.ts';
-import { LightElement } from '../../admin/console/browser/elements/light-element.ts';
-import { failureText } from '../../admin/console/browser/elements/page-state.ts';
+import { ActingElement } from '../../admin/console/browser/elements/acting-element.ts';
+import { failureText, inlineFailure, loadFailure } from '../../admin/console/browser/elements/page-state.ts';
 import { takeLinkCode } from '../../admin/console/browser/link-code.ts';
+import { Refresher } from '../../admin/console/browser/refresher.ts';
 import { api, session } from './api.ts';
+import { failureList } from './failure-list.ts';
 import { supportUrl, title } from './page-settings.ts';
 import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
+import { usageSection } from './usage-section.ts';
 
 const refreshMs = 10_000;
 
 /** The whole page. Reads all that it shows again and again while it is visible. */
-class PortalApp extends LightElement {
-  static override properties = {
-    isIn: { state: true },
-    message: { state: true },
-    failure: { state: true },
-    customer: { state: true },
-    usage: { state: true },
-    keys: { state: true },
-    failures: { state: true },
-    hasOpened: { state: true },
-  };
-
+class PortalApp extends ActingElement {
   isIn = false;
   /** Why nobody is signed in. */
   message = '';
-  /** Why the last reading failed. */
-  failure: unknown;
-  customer: Customer | undefined;
-  usage: Usage | undefined;
-  keys: Key[] | undefined;
-  failures: Failures | undefined;
+  content: Awaited<ReturnType<typeof readContent>> | undefined;
   hasOpened = false;
-  timer: ReturnType<typeof setTimeout> | undefined;
+  readonly refresher = new Refresher(
+    this,
+    async () => {
+      if (this.isIn) this.content = await readContent();
+    },
+    () => refreshMs,
+  );
 
   override connectedCallback() {
     super.connectedCallback();
     session.whenOver(() => this.leave(ended));
     addEventListener('hashchange', () => void this.open());
-    document.addEventListener('visibilitychange', () => {
-      if (document.visibilityState === 'visible' && this.isIn) void this.read();
-    });
     void this.open();
   }
 
@@ -58,7 +46,7 @@ class PortalApp extends LightElement {
     try {
       await session.begin(code);
       this.isIn = true;
-      await this.read();
+      this.reload();
     } catch (error) {
       const isRefused = error instanceof ApiFailure && error.code === 'no_session';
       this.leave(isRefused ? welcome : failureText(error));
@@ -68,36 +56,20 @@ class PortalApp extends LightElement {
   }
 
   leave(message: string) {
-    clearTimeout(this.timer);
     this.isIn = false;
     this.message = message;
-    for (const name of ['customer', 'usage', 'keys', 'failures'] as const) this[name] = undefined;
+    this.content = undefined;
   }
 
-  async signOut() {
-    try {
+  signOut() {
+    void this.act(async () => {
       await session.end();
       this.leave('You have left the portal.');
-    } catch (error) {
-      this.failure = error;
-    }
+    });
   }
 
-  async read() {
-    clearTimeout(this.timer);
-    try {
-      [this.customer, this.usage, this.failures, this.keys] = await Promise.all([
-        api.get<Customer>('/customer'),
-        api.get<Usage>('/usage?days=30'),
-        api.get<Failures>('/failures'),
-        readKeys(),
-      ]);
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
-    if (this.isIn && document.visibilityState === 'visible')
-      this.timer = setTimeout(() => void this.read(), refreshMs);
+  reload() {
+    void this.refresher.now();
   }
 
   override render() {
@@ -122,19 +94,13 @@ class PortalApp extends LightElement {
   }
 
   renderPage() {
-    const { customer, usage, keys, failures, failure } = this;
-    const problem =
-      failure === undefined
-        ? nothing
-        : html`<div class="panel failure" role="alert">
-            <p>${failureText(failure)}</p>
-            <button type="button" @click=${this.read}>Try again</button>
-          </div>`;
-    if (customer === undefined || usage === undefined || keys === undefined || failures === undefined)
-      return failure === undefined ? html`<p role="status">Loading…</p>` : problem;
+    const { content, refresher } = this;
+    if (content === undefined) return refresher.placeholder();
+    const { customer, usage, keys, failures } = content;
     const isActive = customer.state === 'active';
     return html`<h1>${customer.name}</h1>
-      ${problem}
+      ${inlineFailure(this.failure)}
+      ${refresher.failure === undefined ? nothing : loadFailure(refresher.failure, () => this.reload())}
       ${
         isActive
           ? nothing
@@ -143,11 +109,11 @@ class PortalApp extends LightElement {
               ${supportUrl === '' ? nothing : html`<a href=${supportUrl}>Support</a>`}
             </p>`
       }
-      <usage-section .customer=${customer} .usage=${usage} .keys=${keys}></usage-section>
-      <key-section .keys=${keys} .isActive=${isActive} @changed=${this.read}></key-section>
-      <failure-list .failures=${failures.items} .keys=${keys}></failure-list>
+      ${usageSection(customer, usage, keys)}
+      <key-section .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
+      ${failureList(failures, keys)}
       <webhook-section .canChange=${isActive}></webhook-section>
-      <threshold-form .customer=${customer} @changed=${this.read}></threshold-form>
+      <threshold-form .customer=${customer} @changed=${this.reload}></threshold-form>
       <try-request></try-request>
       <footer><a href="/docs">Documentation of the API</a></footer>`;
   }
@@ -156,6 +122,16 @@ class PortalApp extends LightElement {
 const welcome =
   'This page shows your API keys and what you use. Open it from where you bought the API: it has a link that lets you in.';
 const ended = 'Your session has ended. Open the portal again from where you came.';
+
+async function readContent() {
+  const [customer, usage, { items: failures }, keys] = await Promise.all([
+    api.get<Customer>('/customer'),
+    api.get<Usage>('/usage?days=30'),
+    api.get<Failures>('/failures'),
+    readKeys(),
+  ]);
+  return { customer, usage, failures, keys };
+}
 
 /** All keys, newest first. */
 async function readKeys(): Promise<Key[]> {

@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
-import { formatNumber, formatRelative, formatTime } from './format.ts';
+import { formatRelative, formatTime } from './format.ts';
 import type { NextRequest } from './responses.ts';
 import { router } from './router.ts';
 import { url } from './url.ts';
@@ -64,10 +64,6 @@ export const hintOf = ({ id, hint }: { id: string; hint: string }) =>
   html`<code>${hint === '' ? id : hint}</code>`;
 
 export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
-
-/** @param window such as "59 of 60 used" */
-export const usedOf = ({ used, limit }: { used: number; limit: number | null }) =>
-  limit === null ? `${formatNumber(used)} used` : `${formatNumber(used)} of ${formatNumber(limit)} used`;
 
 /** What a request gets, with times in the viewer's zone. */
 export function describeNext(next: NextRequest) {

@@ -120,6 +120,21 @@ export const lengthField = (options: { autofocus?: boolean } = {}) =>
     options,
   );
 
+/** For how long a key still works when it is replaced. */
+export const graceField = (options: { autofocus?: boolean } = {}) =>
+  choice(
+    'The old key',
+    'grace',
+    [
+      [0, 'Ends now'],
+      [3600, 'Works for another hour'],
+      [86_400, 'Works for another day'],
+      [7 * 86_400, 'Works for another week'],
+      [30 * 86_400, 'Works for another 30 days'],
+    ],
+    { value: '86400', ...options },
+  );
+
 /** Asks whether unusual limits are meant. @param doubts empty if nothing is unusual */
 export const meantBox = (doubts: string, options: Parameters<typeof checkbox>[2] = { required: true }) =>
   doubts === '' ? nothing : checkbox(`${doubts} I mean that.`, 'confirmed', options);

@@ -1,9 +1,10 @@
 import { html, nothing } from 'lit';
 import { windows as allWindows, isWindowName, windowOf } from '../../../../limits/windows.ts';
-import { formatDuration, formatRelative, formatTime } from '../format.ts';
-import { planLink, stateTag, usedOf } from '../key.ts';
+import { formatDuration, formatRelative, formatTime, sentence } from '../format.ts';
+import { planLink, stateTag } from '../key.ts';
 import type { BanView, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
+import { usedOf } from './window-meter.ts';
 
 /**
  * What the next request of a key gets, in words, and the actions that help if it is refused.
@@ -117,5 +118,3 @@ function describeBan({ reason, since, until, who }: BanView) {
   return html`${since === null ? 'Set by hand in Redis' : html`Since ${formatTime(since)} ${by}`},
   ${until === '' ? 'without an end' : html`until ${formatTime(until)}`}. Reason: ${reason}`;
 }
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

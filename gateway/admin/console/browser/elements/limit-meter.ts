@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit';
-import { currentTitle, windowNames, type WindowName } from '../../../../limits/windows.ts';
-import { formatDuration, formatNumber, formatTime } from '../format.ts';
-import { planLink, usedOf } from '../key.ts';
+import { windowNames, type WindowName } from '../../../../limits/windows.ts';
+import { formatNumber, formatTime } from '../format.ts';
+import { planLink } from '../key.ts';
 import type { CustomerDetail, LimitInForce } from '../responses.ts';
-import { usedMeter } from './used-meter.ts';
+import { windowMeter } from './window-meter.ts';
 
 type Metered = Pick<CustomerDetail, 'plan' | 'temporary' | 'now' | 'windows' | 'limits'>;
 
@@ -12,20 +12,10 @@ export const limitMeters = (metered: Metered) =>
   html`<div class="panels">${windowNames.map((name) => limitMeter(name, metered))}</div>`;
 
 function limitMeter(name: WindowName, metered: Metered) {
-  const [window, source] = [metered.windows[name], metered.limits[name]];
-  if (window === undefined || source === undefined) return nothing;
-  const { remaining, resetsAt } = window;
-  return html`<section class="panel limit-meter">
-    <h3>${currentTitle(name)}</h3>
-    <p class="figure">${usedOf(window)}</p>
-    ${usedMeter(window, `${currentTitle(name)}: ${usedOf(window)}`)}
-    <p class="quiet">
-      ${remaining === null ? 'The limit is not known.' : `${formatNumber(remaining)} left.`} Resets in
-      ${formatDuration((Date.parse(resetsAt) - Date.parse(metered.now)) / 1000)}, at
-      ${formatTime(resetsAt, { dateStyle: 'time' })}.
-    </p>
-    <p class="quiet">${describeSource(source, metered)}</p>
-  </section>`;
+  const source = metered.limits[name];
+  if (source === undefined) return nothing;
+  const note = html`<p class="quiet">${describeSource(source, metered)}</p>`;
+  return windowMeter(name, metered.windows[name], metered.now, note);
 }
 
 function describeSource({ from, plan: limit }: LimitInForce, { plan, temporary }: Metered) {

@@ -3,17 +3,8 @@ import { api } from '../api.ts';
 import type { FormTexts } from '../form-text.ts';
 import type { IssuedKey } from '../responses.ts';
 import { url } from '../url.ts';
-import { choice } from './fields.ts';
+import { graceField } from './fields.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
-
-const graces: [seconds: number, label: string][] = [
-  [0, 'Ends now'],
-  [3600, 'Works for another hour'],
-  [86_400, 'Works for another day'],
-  [7 * 86_400, 'Works for another week'],
-  [30 * 86_400, 'Works for another 30 days'],
-];
-const defaultGrace = '86400';
 
 /** Issues a key that replaces another one. */
 export class RotateDialog extends NewKeyDialog {
@@ -30,7 +21,7 @@ export class RotateDialog extends NewKeyDialog {
         A new key takes over the name, scopes and expiry. Plan, limits and what is used of them are the
         customer's.
       </p>
-      ${choice('The old key', 'grace', graces, { value: defaultGrace, autofocus: true })}`;
+      ${graceField({ autofocus: true })}`;
   }
 }
 
