@@ -39,7 +39,7 @@ const codeRecord = z.object({
   session: z.string(),
   name: z.string(),
   role: z.enum(consoleRoles),
-  grantedBy: z.string().nullable().default(null),
+  grantedBy: z.string(),
   expiresAtMs: z.number(),
 });
 

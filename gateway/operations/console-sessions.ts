@@ -15,23 +15,22 @@ export type ConsoleRole = (typeof consoleRoles)[number];
 export const consoleSessionId = /^console_[\da-f]{12}$/;
 
 /** A person who is signed in to the console. */
-export interface ConsoleSession {
-  /** For the list of sessions and the audit log; it gives no access. */
-  id: string;
-  name: string;
-  role: ConsoleRole;
-  /** Who has made the link; null if a gateway of an earlier version began the session. */
-  grantedBy: string | null;
-  /** ISO 8601 in UTC. */
-  createdAt: string;
-  /** ISO 8601 in UTC. */
-  expiresAt: string;
-}
+export const consoleSessionSchema = z.object({
+  id: z.string().describe('For lists and the audit log; it gives no access'),
+  name: z.string(),
+  role: z.enum(consoleRoles),
+  grantedBy: z.string().describe('Who has made the link'),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
 
-export interface ListedConsoleSession extends ConsoleSession {
-  /** ISO 8601 in UTC, to the minute; null if it was not used since it began. */
-  lastSeenAt: string | null;
-}
+export type ConsoleSession = z.infer<typeof consoleSessionSchema>;
+
+export const listedConsoleSessionSchema = consoleSessionSchema.extend({
+  lastSeenAt: z.iso.datetime().nullable().describe('To the minute; null if it was not used since it began'),
+});
+
+export type ListedConsoleSession = z.infer<typeof listedConsoleSessionSchema>;
 
 export interface BegunSession {
   /** Secret of the browser. It is not stored, only its hash is. */
@@ -66,22 +65,13 @@ const tokenPattern = /^[\w-]{43}$/;
 /** Twelve hours: a working day. */
 export const sessionMs = 12 * 3_600_000;
 
-const sessionRecord = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(consoleRoles),
-  grantedBy: z.string().nullable().default(null),
-  createdAt: z.iso.datetime(),
-  expiresAt: z.iso.datetime(),
-});
-
 /** Sessions of the console. A record is written once and then only deleted, so that nothing revives one that was ended. */
 export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSessions {
   const { consoleSessions: sessionsKey, consoleSeen: seenKey } = redisKeys;
 
   /** @returns undefined for a record that is invalid or has expired */
   function parseRecord(text: string | null): ConsoleSession | undefined {
-    const session = sessionRecord.safeParse(parseJson(text ?? '')).data;
+    const session = consoleSessionSchema.safeParse(parseJson(text ?? '')).data;
     return session !== undefined && Date.parse(session.expiresAt) > now() ? session : undefined;
   }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { SomeLimits } from '../limits/limits.ts';
 import { readKeyUse } from '../quota/key-use.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import type { KeyPlace } from '../redis/redis-keys.ts';
-import { keyStates, keyView, keyViewSchema } from './key-view.ts';
+import { keyStates, keyView, keyViewSchema, type KeyView } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
 import type { Session } from './session.ts';
@@ -20,7 +22,27 @@ export const keyRowSchema = keyViewSchema
 
 export type KeyRow = z.infer<typeof keyRowSchema>;
 
-/** Creates a reader of rows that reads each plan once. Each row costs two Redis commands. */
+/** Use of a key now, and what lists say of it. Costs two Redis commands. @param limits those that are known */
+export async function readKeyNow(
+  redis: RedisClient,
+  place: KeyPlace,
+  { state }: KeyView,
+  limits: SomeLimits = {},
+) {
+  const [{ windows, banMs, nowMs }, use] = await Promise.all([
+    readKeyWindows(redis, place, limits),
+    readKeyUse(redis, place),
+  ]);
+  const isBanned = banMs > 0;
+  const shown = {
+    state: state === 'valid' && isBanned ? ('banned' as const) : state,
+    bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
+    lastUsedAt: use?.addresses[0]?.to ?? null,
+  };
+  return { windows, use, shown };
+}
+
+/** Creates a reader of rows that reads each plan once. */
 export function createKeyRows(
   session: Session,
 ): (key: StoredApiKey, place: KeyPlace | undefined) => Promise<KeyRow> {
@@ -30,19 +52,8 @@ export function createKeyRows(
     if (key.outcome === 'invalid' || place === undefined) {
       return { ...view, usedToday: 0, dayLimit: null, bannedUntil: null, lastUsedAt: null };
     }
-    const limits = await limitsOf(key.record);
-    const [{ windows, banMs, nowMs }, use] = await Promise.all([
-      readKeyWindows(session.redis, place, knownLimitsIn(limits)),
-      readKeyUse(session.redis, place),
-    ]);
-    const isBanned = banMs > 0;
-    return {
-      ...view,
-      state: view.state === 'valid' && isBanned ? 'banned' : view.state,
-      usedToday: windows.day.used,
-      dayLimit: windows.day.limit,
-      bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
-      lastUsedAt: use?.addresses[0]?.to ?? null,
-    };
+    const limits = knownLimitsIn(await limitsOf(key.record));
+    const { windows, shown } = await readKeyNow(session.redis, place, view, limits);
+    return { ...view, ...shown, usedToday: windows.day.used, dayLimit: windows.day.limit };
   };
 }

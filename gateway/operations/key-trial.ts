@@ -1,7 +1,6 @@
 import type { CustomerLimits } from '../api-keys/customer-record.ts';
-import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { completeLimits, limitsIn, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { limitedAt } from '../limits/temporary-limits.ts';
-import { byWindow } from '../limits/windows.ts';
 import { enterprisePlan } from '../plans/plan-settings.ts';
 import {
   parseTrial,
@@ -16,8 +15,8 @@ import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { showLimited, updateLimits, type Limited } from './limited.ts';
+import { readStoredLimits } from './limits-in-force.ts';
 import { newTrial, noTrial, validTrial } from './plan-trial.ts';
-import { readPlanLimits } from './plans.ts';
 import type { Session } from './session.ts';
 
 /** A customer, or a key of one, with the limits in force and those on trial. */
@@ -59,14 +58,13 @@ export async function showTrial(
   id: string,
 ): Promise<KeyOnTrial> {
   const { place, record } = await showLimited(redis, id);
-  const [texts, own, ofPlan] = await Promise.all([
-    readPlanLimits(redis, record.plan),
+  const [stored, own, ofPlan] = await Promise.all([
+    readStoredLimits({ redis, now }, record),
     readTrial(redis, redisKeys.customer(record.customerId)),
     record.plan === enterprisePlan ? undefined : readTrial(redis, redisKeys.plan(record.plan)),
   ]);
-  const limited = limitedAt(record, now());
-  const limits = completeLimits(byWindow((name) => limited[name] ?? parseLimit(texts[name])));
-  const trial = limits && trialLimitsOf(limited, ofPlan?.trial, limits);
+  const limits = completeLimits(stored);
+  const trial = limits && trialLimitsOf(limitedAt(record, now()), ofPlan?.trial, limits);
   return {
     place,
     record,

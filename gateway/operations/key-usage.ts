@@ -1,12 +1,11 @@
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { parseLimit } from '../limits/limits.ts';
-import { byWindow } from '../limits/windows.ts';
-import { banPolicySetting, strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
+import { strikesToBan } from '../limits/ban-policy-fields.ts';
+import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows, type WindowViews } from './key-windows.ts';
 import { showLimited } from './limited.ts';
-import { readPlanLimits } from './plans.ts';
+import { readStoredLimits } from './limits-in-force.ts';
 import type { Session } from './session.ts';
 import { showSetting } from './settings.ts';
 
@@ -41,9 +40,8 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
     policy,
     async read(id) {
       const { place, record } = await showLimited(redis, id);
-      const texts = await readPlanLimits(redis, record.plan);
       // Gateways use their last valid limit in place of an invalid one.
-      const limits = byWindow((name) => record[name] ?? parseLimit(texts[name]));
+      const limits = await readStoredLimits(session, record);
       const [{ windows, strikes }, ban] = await Promise.all([
         readKeyWindows(redis, place, limits, policy),
         findBan(session, place),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { issueOf, parseLimit, type SomeLimits } from '../limits/limits.ts';
-import { temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
+import { limitedAt, temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import {
   byWindow,
@@ -77,6 +77,16 @@ export function createLimitsReader({
     });
     return { ...forRequired(unknownLimit), ...limits };
   };
+}
+
+/** Limits in force as Redis has them: one of the plan that is invalid is absent. */
+export async function readStoredLimits(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  key: LimitedKey,
+): Promise<SomeLimits> {
+  const texts = await readPlanLimits(redis, key.plan);
+  const limited = limitedAt(key, now());
+  return byWindow((name) => limited[name] ?? parseLimit(texts[name]));
 }
 
 const unknownLimit: LimitInForce = { limit: null, from: null, plan: null };

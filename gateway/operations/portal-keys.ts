@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { readKeyUse } from '../quota/key-use.ts';
-import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
-import { placeOf, placesOf } from './api-key-index.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { placeOf } from './api-key-index.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
-import { keyRowSchema } from './key-rows.ts';
+import { keyRowSchema, readKeyNow } from './key-rows.ts';
 import { keyView } from './key-view.ts';
-import { readKeyWindows } from './key-windows.ts';
 import type { Session } from './session.ts';
-import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { readKeysOf, readStoredKey, type KeyOfCustomer } from './stored-keys.ts';
 
 /** A key as its customer sees it. */
 export const portalKeySchema = keyRowSchema
@@ -53,7 +51,7 @@ export async function findOwnKey(
   { redis }: Pick<Session, 'redis'>,
   customer: CustomerId,
   id: string,
-): Promise<{ id: string; place: KeyPlace; key: StoredApiKey }> {
+): Promise<KeyOfCustomer> {
   const place = await placeOf(redis, id);
   const key = place?.customerId === customer ? (await readStoredKey(redis, id, place))?.key : undefined;
   if (place === undefined || key === undefined) throw new UnknownKey(id);
@@ -62,34 +60,14 @@ export async function findOwnKey(
 
 export async function readPortalKey(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
-  { id, place, key }: { id: string; place: KeyPlace; key: StoredApiKey },
+  { id, place, key }: KeyOfCustomer,
 ): Promise<PortalKey> {
-  const [{ banMs, nowMs }, use] = await Promise.all([
-    readKeyWindows(redis, place, {}),
-    readKeyUse(redis, place),
-  ]);
-  const { hint, scopes, createdAt, expiresAt, revokedAt, replaces, replacedBy, ...view } = keyView(
-    key,
-    now(),
-  );
-  const isBanned = banMs > 0;
-  return {
-    id,
-    // The name says what is wrong in a record, which is for operators.
-    name: key.outcome === 'invalid' ? '' : view.name,
-    hint,
-    scopes,
-    createdAt,
-    expiresAt,
-    revokedAt,
-    replaces,
-    replacedBy,
-    state: view.state === 'valid' && isBanned ? 'banned' : view.state,
-    bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
-    lastUsedAt: use?.addresses[0]?.to ?? null,
-    served: use?.served ?? 0,
-    refused: use?.refused ?? 0,
-  };
+  const view = keyView(key, now());
+  const { use, shown } = await readKeyNow(redis, place, view);
+  // The name says what is wrong in a record, which is for operators.
+  const name = key.outcome === 'invalid' ? '' : view.name;
+  const counts = { served: use?.served ?? 0, refused: use?.refused ?? 0 };
+  return portalKeySchema.parse({ ...view, ...shown, ...counts, id, name });
 }
 
 /** One page of the keys of a customer, also those that have ended. */
@@ -101,7 +79,7 @@ export async function readPortalKeys(
   const ids = await readKeyIds(session, customer);
   const rest = ids.filter((id) => id > after);
   const page = rest.slice(0, pageSize);
-  const keys = await readStored(session, customer, page);
+  const keys = await readKeysOf(session.redis, customer, page);
   return {
     items: await Promise.all(keys.map((key) => readPortalKey(session, key))),
     next: rest.length > page.length ? (page.at(-1) ?? null) : null,
@@ -117,7 +95,7 @@ export async function assertRoomForKey(
   const ids = await readKeyIds(session, customer);
   // Without reading them: an operator may have made any number.
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
-  const keys = await readStored(session, customer, ids);
+  const keys = await readKeysOf(session.redis, customer, ids);
   if (keys.length >= maxKept) throw new InvalidOperation(tooManyKept);
   const working = keys.filter(({ key }) =>
     ['valid', 'suspended'].includes(keyView(key, session.now()).state),
@@ -134,17 +112,3 @@ const tooManyKept =
 
 const readKeyIds = async ({ redis }: Pick<Session, 'redis'>, customer: CustomerId) =>
   (await redis.smembers(redisKeys.customerKeys(customer))).toSorted();
-
-/** Those that have a record. */
-async function readStored({ redis }: Pick<Session, 'redis'>, customer: CustomerId, ids: readonly string[]) {
-  const places = await placesOf(redis, ids);
-  const found = await Promise.all(
-    ids.map(async (id, index) => {
-      const place = places[index];
-      if (place?.customerId !== customer) return [];
-      const key = (await readStoredKey(redis, id, place))?.key;
-      return key === undefined ? [] : [{ id, place, key }];
-    }),
-  );
-  return found.flat();
-}

@@ -4,8 +4,8 @@ import { notHash, readApiKey } from '../api-keys/read-api-key.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { indexSizes, isListed, placeOf, placeOfHash } from './api-key-index.ts';
+import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
+import { indexSizes, isListed, placeOf, placeOfHash, placesOf } from './api-key-index.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
@@ -65,6 +65,31 @@ export async function readStoredKey(
   const where = ofKey.length > 0 ? keyAt : customerAt;
   const key: StoredApiKey = { outcome: 'invalid', id, issues, revoked, where };
   return { rev: ofKey.includes(notHash) ? '' : rev, key };
+}
+
+/** A key of a customer, with its record. */
+export interface KeyOfCustomer {
+  id: string;
+  place: KeyPlace;
+  key: StoredApiKey;
+}
+
+/** The keys of a customer that have a record. @param ids of the set of its keys, which has those of deleted ones, too */
+export async function readKeysOf(
+  redis: RedisClient,
+  customer: CustomerId,
+  ids: readonly string[],
+): Promise<KeyOfCustomer[]> {
+  const places = await placesOf(redis, ids);
+  const found = await Promise.all(
+    ids.map(async (id, index) => {
+      const place = places[index];
+      if (place?.customerId !== customer) return [];
+      const key = (await readStoredKey(redis, id, place))?.key;
+      return key === undefined ? [] : [{ id, place, key }];
+    }),
+  );
+  return found.flat();
 }
 
 /** Reads the record of an API key by its hash. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../gateway/operations/console-sessions.ts';
+import { createUsageReader } from '../../gateway/operations/key-usage.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectDescribed } from '../support/checks/operators-contract.ts';
@@ -375,6 +376,9 @@ describe('the API of keys', () => {
     expect((await patch({ until })).status).toBe(400);
     expect((await patch({ day: 9 })).status).toBe(400);
     expect((await patch({ day: 9, until })).body.temporary).toEqual({ minute: null, day: 9, until });
+    const { redis } = kit;
+    const { read } = await createUsageReader({ redis, audit: createAuditLog({ redis, who }), now: Date.now });
+    expect(await read(id)).toMatchObject({ minute: { limit: 60 }, day: { limit: 9 } });
     const { body: edited } = await api('GET', `/keys/${id}`);
     const kept = await api('PATCH', `/keys/${id}`, { rev: edited.rev, name: 'Other' });
     expect(kept.body).toMatchObject({ name: 'Other', temporary: { day: 9 } });

@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import {
-  consoleRoles,
   consoleSessionId,
   createConsoleSessions,
+  listedConsoleSessionSchema,
   type ConsoleSession,
 } from '../../operations/console-sessions.ts';
 import { sessionOf } from '../access/caller.ts';
@@ -11,20 +11,8 @@ import { ApiError } from './api-error.ts';
 import { changed, listOf } from './results.ts';
 import { route } from './route.ts';
 
-export const listedSessionSchema = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    role: z.enum(consoleRoles),
-    grantedBy: z
-      .string()
-      .nullable()
-      .describe('Who has made the link; null if a gateway of an earlier version began the session'),
-    createdAt: z.iso.datetime(),
-    lastSeenAt: z.iso.datetime().nullable().describe('To the minute; null if it was not used since it began'),
-    expiresAt: z.iso.datetime(),
-    own: z.boolean().describe('Whether it is the session of this request'),
-  })
+export const listedSessionSchema = listedConsoleSessionSchema
+  .extend({ own: z.boolean().describe('Whether it is the session of this request') })
   .meta({ id: 'ListedSession' });
 
 const endedSessions = changed(

@@ -51,7 +51,7 @@ class PageSessions extends PolledElement<ListedSession[]> {
       ['Role', ({ role }) => role],
       ['Since', ({ createdAt }) => formatRelative(createdAt)],
       ['Last seen', ({ lastSeenAt }) => relativeOr(lastSeenAt, quiet('not used yet'))],
-      ['Granted by', ({ grantedBy }) => grantedBy ?? quiet('unknown')],
+      ['Granted by', ({ grantedBy }) => grantedBy],
       ['Expires', ({ expiresAt }) => formatRelative(expiresAt)],
       [html`<span class="wa-visually-hidden">Action</span>`, (listed) => this.action(listed)],
     ])}
