@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
-import { limitText } from '../limits/limits.ts';
+import { byText, type CustomerTexts } from '../limits/customer-texts.ts';
+import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
 import { formatThresholds, parseThresholds, thresholdsIssue, type Thresholds } from '../limits/thresholds.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
@@ -20,15 +21,10 @@ export interface CustomerLimits extends OwnLimits {
  * Record of a customer in Redis, in the hash gw:customer:{<customer id>}. Times are ISO 8601 in UTC. Its own limits, in place
  * of the plan's, are in the fields `minute`, `day` and so on; those that end by themselves in the fields of formatTemporary.
  */
-export interface CustomerRecord extends CustomerLimits {
+export interface CustomerRecord extends CustomerLimits, CustomerTexts {
   id: CustomerId;
   name: string;
   createdAt: string;
-  /** Whom to ask, such as an address for mail. */
-  contact?: string | undefined;
-  notes?: string | undefined;
-  /** What the billing system calls the customer. */
-  reference?: string | undefined;
   /** Since when all of its keys are refused. */
   suspendedAt?: string | undefined;
   /** Raised with every change of the customer or of one of its keys: see consume.lua. */
@@ -37,13 +33,16 @@ export interface CustomerRecord extends CustomerLimits {
 
 export const nonEmptyString = z.string({ error: 'is missing' }).min(1, 'is missing');
 
+const limitText = z
+  .string()
+  .refine((text) => parseLimit(text) !== undefined, { error: limitIssue })
+  .transform(Number);
+
 const recordSchema = z.object({
   name: z.string().default(''),
   plan: nonEmptyString,
   createdAt: z.string().default(''),
-  contact: z.string().optional(),
-  notes: z.string().optional(),
-  reference: z.string().optional(),
+  ...byText(() => z.string().optional()),
   /** Any text counts: a customer that somebody meant to suspend stays suspended. */
   suspendedAt: z.string().min(1).optional(),
   ...forAll(() => limitText.optional()),
@@ -102,6 +101,7 @@ export function formatCustomerLimits(limits: CustomerLimits): Record<string, str
 
 /** The same for the whole record, without `rev`, which change-record.lua sets. */
 export function formatCustomerRecord(record: CustomerRecord): Record<string, string> {
-  const { id, name, createdAt, contact = '', notes = '', reference = '', suspendedAt = '' } = record;
-  return { id, name, createdAt, contact, notes, reference, suspendedAt, ...formatCustomerLimits(record) };
+  const { id, name, createdAt, suspendedAt = '' } = record;
+  const texts = byText((text) => record[text] ?? '');
+  return { id, name, createdAt, ...texts, suspendedAt, ...formatCustomerLimits(record) };
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   byRequiredWindow,
   byWindow,
@@ -23,15 +22,9 @@ export const maxLimit = 1_000_000_000;
 
 export const limitIssue = `is not a whole number from 1 to ${maxLimit}`;
 
-/** A limit as text, from Redis or the command line: a whole number from 1 to {@link maxLimit}. */
-export const limitText = z
-  .string({ error: 'is missing' })
-  .refine((text) => /^[1-9]\d{0,9}$/.test(text) && Number(text) <= maxLimit, { error: limitIssue })
-  .transform(Number);
-
-/** @returns undefined if the text is not a valid limit */
+/** A limit as text, from Redis, the command line or a form: a whole number from 1 to {@link maxLimit}, or else undefined. */
 export function parseLimit(text: string | null | undefined): number | undefined {
-  return limitText.safeParse(text).data;
+  return /^[1-9]\d{0,9}$/.test(text ?? '') && Number(text) <= maxLimit ? Number(text) : undefined;
 }
 
 /** What is wrong with the text of a limit; undefined for a valid one, and for one that need not be there. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { tellLeader } from '../events/delivery-store.ts';
+import { byText, customerTexts, type CustomerTexts } from '../limits/customer-texts.ts';
 import type { SomeLimits } from '../limits/limits.ts';
 import type { Thresholds } from '../limits/thresholds.ts';
 import { dayMs } from '../limits/utc-day.ts';
@@ -29,7 +30,7 @@ import {
   storedCustomerPages,
   updateCustomer,
 } from './stored-customers.ts';
-import { maxAttempts, readStoredKey, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
+import { maxAttempts, readKeysOf, tooManyChanges } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
 const textOrNull = z.string().nullable();
@@ -50,9 +51,7 @@ export const customerViewSchema = z
       ),
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,
-    contact: textOrNull,
-    notes: textOrNull,
-    reference: textOrNull.describe('What the billing system calls it'),
+    ...byText((name) => textOrNull.describe(customerTexts[name].meaning)),
     createdAt: z.string(),
     keys: z.int().describe('Keys that it has, also revoked and expired ones'),
     rev: z.int().describe('Raised by every change of the customer or of one of its keys'),
@@ -76,20 +75,13 @@ export const customerDetailSchema = customerViewSchema
 
 export type CustomerDetail = z.infer<typeof customerDetailSchema>;
 
-/** What people write about a customer. */
-export interface CustomerTexts {
-  contact?: string | null | undefined;
-  notes?: string | null | undefined;
-  reference?: string | null | undefined;
-}
-
-export interface NewCustomer extends SomeLimits, CustomerTexts {
+export interface NewCustomer extends SomeLimits, CustomerTexts<string | null> {
   name: string;
   plan: string;
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface CustomerChange extends CustomerTexts, LimitedChange {
+export interface CustomerChange extends CustomerTexts<string | null>, LimitedChange {
   thresholds?: Thresholds | null | undefined;
 }
 
@@ -97,17 +89,10 @@ export interface CustomerChange extends CustomerTexts, LimitedChange {
  * Makes a customer without a key.
  * @throws InvalidOperation for an unknown plan, or Enterprise without both limits
  */
-export async function createCustomer(
-  session: Session,
-  { contact, notes, reference, ...wanted }: NewCustomer,
-): Promise<CustomerView> {
+export async function createCustomer(session: Session, wanted: NewCustomer): Promise<CustomerView> {
   const { redis, audit, now } = session;
   await assertPermitted(redis, wanted);
-  const texts = {
-    contact: contact ?? undefined,
-    notes: notes ?? undefined,
-    reference: reference ?? undefined,
-  };
+  const texts = byText((name) => wanted[name] ?? undefined);
   const record = newCustomer({ ...wanted, ...texts }, now());
   await listPlan(redis, record);
   await addCustomerToIndex(session, record);
@@ -134,9 +119,7 @@ export async function changeCustomer(
     const edited: CustomerRecord = {
       ...before,
       ...changedLimited(before, change, now()),
-      contact: changed(before.contact, change.contact),
-      notes: changed(before.notes, change.notes),
-      reference: changed(before.reference, change.reference),
+      ...byText((name) => changed(before[name], change[name])),
       thresholds: changed(before.thresholds, change.thresholds),
     };
     await assertPermitted(redis, edited);
@@ -361,15 +344,8 @@ const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompar
 /** The keys of a customer that have a record, and whether all of its ids lead to one. */
 async function readKeys({ redis }: Session, id: CustomerId) {
   const ids = await redis.smembers(redisKeys.customerKeys(id));
-  const places = await placesOf(redis, ids);
-  const keys = await Promise.all(
-    ids.map(async (keyId, index) => {
-      const place = places[index];
-      const key: StoredApiKey | undefined = place && (await readStoredKey(redis, keyId, place))?.key;
-      return place && key ? [{ id: keyId, place, key }] : [];
-    }),
-  );
-  return { keys: keys.flat(), isComplete: keys.every((found) => found.length > 0) };
+  const keys = await readKeysOf(redis, id, ids);
+  return { keys, isComplete: keys.length === ids.length };
 }
 
 async function view(session: Session, record: CustomerRecord): Promise<CustomerView> {
@@ -380,7 +356,7 @@ async function view(session: Session, record: CustomerRecord): Promise<CustomerV
 }
 
 function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerView {
-  const { id, name, plan, suspendedAt, contact, notes, reference, createdAt, rev } = record;
+  const { id, name, plan, suspendedAt, createdAt, rev } = record;
   return {
     id,
     name,
@@ -390,9 +366,7 @@ function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerVi
     thresholds: record.thresholds === undefined ? null : [...record.thresholds],
     state: suspendedAt === undefined ? 'active' : 'suspended',
     suspendedAt: suspendedAt ?? null,
-    contact: contact ?? null,
-    notes: notes ?? null,
-    reference: reference ?? null,
+    ...byText((text) => record[text] ?? null),
     createdAt,
     keys,
     rev,

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { strikesToBan } from '../limits/ban-policy-fields.ts';
 import { withLimits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
-import { banPolicySetting, strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse, readRefusedUse, refusedUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { isListed, placeOf } from './api-key-index.ts';

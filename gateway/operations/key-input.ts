@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { scopePattern } from '../limits/access.ts';
+import { byText, customerTexts } from '../limits/customer-texts.ts';
 import { maxLimit, type SomeLimits } from '../limits/limits.ts';
 import { maxThresholds, thresholdsIssue, validThresholds } from '../limits/thresholds.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
@@ -89,18 +90,14 @@ function hasLimit(limits: SomeLimits): boolean {
   return windowNames.some((name) => limits[name] !== undefined);
 }
 
-const customerTexts = {
-  contact: nameInput.nullish().describe('Whom to ask'),
-  notes: nameInput.nullish().describe('What colleagues should know'),
-  reference: nameInput.nullish().describe('What the billing system calls the customer'),
-};
+const textInputs = byText((name) => nameInput.nullish().describe(customerTexts[name].meaning));
 
 /** A customer to make. Null stands for no own limit and no text. */
 export const newCustomerInput = z.strictObject({
   name: nameInput,
   plan: planInput,
   ...ownLimits,
-  ...customerTexts,
+  ...textInputs,
 });
 
 /** A further key of a customer. */
@@ -156,7 +153,7 @@ export const customerChangeInput = z.strictObject({
   ...ownLimits,
   temporary: temporaryInput,
   thresholds: thresholdsInput.nullish().describe('Null for those of the plan'),
-  ...customerTexts,
+  ...textInputs,
 });
 
 /** Plan and limits of which the effect is asked. */

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { BanPolicy, banPolicyBounds } from '../quota/ban-policy.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { Fields, Setting, WholeSetting } from '../redis/define-setting.ts';
@@ -102,8 +101,6 @@ export const settingStateSchema = <Value extends z.ZodType>(value: Value) =>
   });
 
 export type SettingState<T> = z.infer<ReturnType<typeof settingStateSchema<z.ZodType<T>>>>;
-/** With the smallest and largest value of each number. */
-export type BanPolicyState = SettingState<BanPolicy> & { bounds: typeof banPolicyBounds };
 
 /** Reads a setting that may have been edited by hand into anything. */
 export async function readSettingState<Value extends object>(

@@ -6,6 +6,7 @@ import {
   type ParsedCustomer,
 } from '../api-keys/customer-record.ts';
 import { notHash } from '../api-keys/read-api-key.ts';
+import { textsIn, type CustomerTexts } from '../limits/customer-texts.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -27,12 +28,12 @@ export class UnknownCustomer extends UnknownId {
 
 /** The record of a customer that is made now. */
 export function newCustomer(
-  wanted: SomeLimits & Pick<CustomerRecord, 'name' | 'plan' | 'contact' | 'notes' | 'reference'>,
+  wanted: SomeLimits & CustomerTexts & Pick<CustomerRecord, 'name' | 'plan'>,
   nowMs: number,
 ): CustomerRecord {
-  const { name, plan, contact, notes, reference } = wanted;
+  const { name, plan } = wanted;
   const [id, createdAt] = [`cus_${randomBytes(9).toString('hex')}`, new Date(nowMs).toISOString()] as const;
-  return { id, name, plan, createdAt, ...limitsIn(wanted), contact, notes, reference, rev: 0 };
+  return { id, name, plan, createdAt, ...limitsIn(wanted), ...textsIn(wanted), rev: 0 };
 }
 
 /** Reads a customer, also one that was edited by hand. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { expiryText, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { CustomerLimits, CustomerRecord } from '../api-keys/customer-record.ts';
 import { describeIssues } from '../config/describe-issues.ts';
+import { byText, textsIn, type CustomerText } from '../limits/customer-texts.ts';
 import { limitsIn, maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
@@ -13,7 +14,7 @@ import type { ListedApiKey } from './keys.ts';
 export interface TransferredCustomer
   extends CustomerLimits, Pick<ApiKeyRecord, 'customerId' | 'suspendedAt' | 'rev'> {
   /** What the record of a key does not have of its customer. */
-  customer: Pick<CustomerRecord, 'name' | 'createdAt' | 'contact' | 'notes' | 'reference'>;
+  customer: Pick<CustomerRecord, 'name' | 'createdAt' | CustomerText>;
 }
 
 /** A key in an export. It contains the hash of the key and not the key, so nobody can use it as a credential. */
@@ -31,7 +32,7 @@ export function exportLine({
   return JSON.stringify({
     sha256: keyHash,
     ...record,
-    customer: textsOf(customer),
+    customer: describe(customer),
   } satisfies TransferredKey);
 }
 
@@ -40,7 +41,7 @@ export function customerLine(record: CustomerRecord): string {
   const { id: customerId, plan, temporary, trial, thresholds, suspendedAt, rev } = record;
   return JSON.stringify({
     customerId,
-    customer: textsOf(record),
+    customer: describe(record),
     plan,
     ...limitsIn(record),
     temporary,
@@ -51,9 +52,11 @@ export function customerLine(record: CustomerRecord): string {
   } satisfies TransferredCustomer);
 }
 
-function textsOf({ name, createdAt, contact, notes, reference }: CustomerRecord) {
-  return { name, createdAt, contact, notes, reference };
-}
+const describe = ({ name, createdAt, ...record }: CustomerRecord) => ({
+  name,
+  createdAt,
+  ...textsIn(record),
+});
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
 const timedLimits = <Time extends z.ZodRawShape>(time: Time) =>
@@ -68,9 +71,7 @@ const customerId = z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 lett
 const customer = z.strictObject({
   name: z.string(),
   createdAt: z.string(),
-  contact: z.string().optional(),
-  notes: z.string().optional(),
-  reference: z.string().optional(),
+  ...byText(() => z.string().optional()),
 });
 
 /** As permissive as a record in Redis but for the id: whatever has a valid one can be exported and imported. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { portalLink, publicOrigin } from '../config/console-url.ts';
+import { byText, customerTexts, textNames, textsIn, type CustomerTexts } from '../limits/customer-texts.ts';
 import { formatThresholds, type Thresholds } from '../limits/thresholds.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import {
@@ -81,9 +82,7 @@ const customerLayout: ListLayout<CustomerView> = {
       ...windowNames,
       'state',
       'suspendedAt',
-      'contact',
-      'notes',
-      'reference',
+      ...textNames,
       'createdAt',
       'keys',
       'rev',
@@ -155,20 +154,12 @@ function showCommand(): Command {
     });
 }
 
-interface TextOptions {
-  contact?: string;
-  notes?: string;
-  reference?: string;
-}
-
 function addTextOptions(command: Command): Command {
-  return command
-    .option('--contact <text>', 'whom to ask, such as an address for mail', nameArgument)
-    .option('--notes <text>', 'what colleagues should know', nameArgument)
-    .option('--reference <text>', 'what the billing system calls the customer', nameArgument);
+  for (const name of textNames) command.option(`--${name} <text>`, customerTexts[name].meaning, nameArgument);
+  return command;
 }
 
-interface CreateOptions extends ChangeOptions, TextOptions, ByWindow<number> {
+interface CreateOptions extends ChangeOptions, CustomerTexts, ByWindow<number> {
   plan?: string;
   name?: string;
 }
@@ -184,20 +175,18 @@ function createCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (options: CreateOptions, command: Command) => {
-      const { contact, notes, reference, as, json } = options;
+      const { as, json } = options;
       const wanted = {
         plan: required(options.plan, '--plan <plan>', command),
         name: required(options.name, '--name <name>', command),
-        contact,
-        notes,
-        reference,
+        ...textsIn(options),
         ...givenLimits(options),
       };
       printChanged(await withChanges(as, (session) => createCustomer(session, wanted)), json);
     });
 }
 
-interface SetOptions extends ChangeOptions, TextOptions, ByWindow<number | NoLimit> {
+interface SetOptions extends ChangeOptions, CustomerTexts, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   until?: Date | 'now';
@@ -228,8 +217,8 @@ function setCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, contact, notes, reference, until, thresholds, as, json } = options;
-      const texts = { contact: orNone(contact), notes: orNone(notes), reference: orNone(reference) };
+      const { plan, name, until, thresholds, as, json } = options;
+      const texts = byText((text) => orNone(options[text]));
       const given = [plan, name, until, thresholds, ...Object.values(texts)].some(
         (value) => value !== undefined,
       );

@@ -1,26 +1,21 @@
 import { z } from 'zod';
+import { banPolicyFields, type BanPolicyField } from '../limits/ban-policy-fields.ts';
 import { defineSetting, mapping, missingOr, trueOrFalse, wholeNumber } from '../redis/define-setting.ts';
 import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { usageSetting } from './usage-policy.ts';
 
-const monthSeconds = 30 * 86_400;
-
-/** Smallest and largest value of each number of the policy. */
-export const banPolicyBounds = {
-  graceSeconds: { min: 0, max: 3600 },
-  strikes: { min: 1, max: 1_000_000 },
-  strikesPerLimit: { min: 0, max: 1000 },
-  windowSeconds: { min: 1, max: 3600 },
-  banSeconds: { min: 1, max: monthSeconds },
-  maxBanSeconds: { min: 1, max: monthSeconds },
-  resetSeconds: { min: 1, max: monthSeconds },
-} as const;
-
-const { strikesPerLimit } = banPolicyBounds;
+const { strikesPerLimit } = banPolicyFields;
 const strikesPerLimitError = missingOr(
   `is not a number from ${strikesPerLimit.min} to ${strikesPerLimit.max} with up to three decimals`,
 );
+
+/** Smallest and largest value of each number of the policy. */
+export const banPolicyBounds = Object.fromEntries(
+  Object.entries(banPolicyFields).map(([name, { min, max }]) => [name, { min, max }]),
+);
+
+const whole = (field: BanPolicyField) => wholeNumber(banPolicyFields[field], banPolicyFields[field].meaning);
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
@@ -40,40 +35,19 @@ export const banPolicySetting = defineSetting({
     .strictObject(
       {
         enabled: trueOrFalse('false switches new bans off'),
-        graceSeconds: wholeNumber(
-          banPolicyBounds.graceSeconds,
-          'seconds after the first refusal in which none is a strike',
-        ),
-        strikes: wholeNumber(
-          banPolicyBounds.strikes,
-          'strikes (refused requests after the grace period) that lead to a ban',
-        ),
+        graceSeconds: whole('graceSeconds'),
+        strikes: whole('strikes'),
         // Lua and JavaScript calculate exactly enough with three decimals.
         strikesPerLimit: z
           .number({ error: strikesPerLimitError })
           .min(strikesPerLimit.min, { error: strikesPerLimitError })
           .max(strikesPerLimit.max, { error: strikesPerLimitError })
           .refine((value) => /^\d+(\.\d{1,3})?$/.test(String(value)), { error: strikesPerLimitError })
-          .meta({
-            description:
-              "strikes for each request of the minute limit of the key's customer, if that is more",
-          }),
-        windowSeconds: wholeNumber(
-          banPolicyBounds.windowSeconds,
-          'seconds within which the strikes lead to a ban',
-        ),
-        banSeconds: wholeNumber(
-          banPolicyBounds.banSeconds,
-          'seconds of the first ban; doubles if the key goes on during it',
-        ),
-        maxBanSeconds: wholeNumber(
-          banPolicyBounds.maxBanSeconds,
-          'seconds of the longest ban; at least banSeconds',
-        ),
-        resetSeconds: wholeNumber(
-          banPolicyBounds.resetSeconds,
-          'seconds without a ban after which the next one is a first one',
-        ),
+          .meta({ description: strikesPerLimit.meaning }),
+        windowSeconds: whole('windowSeconds'),
+        banSeconds: whole('banSeconds'),
+        maxBanSeconds: whole('maxBanSeconds'),
+        resetSeconds: whole('resetSeconds'),
       },
       mapping('the fields of the ban policy'),
     )
@@ -97,11 +71,6 @@ export const banPolicySetting = defineSetting({
 export type BanPolicy = z.output<typeof banPolicySetting.values>;
 export type LiveBanPolicy = LiveSetting<BanPolicy>;
 export const defaultBanPolicy: Readonly<BanPolicy> = banPolicySetting.defaults;
-
-/** @returns the strikes that lead to a ban of a key with this minute limit */
-export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimit: number): number {
-  return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
-}
 
 /** Formats both policies as consume.lua expects them. */
 export function formatPolicies(

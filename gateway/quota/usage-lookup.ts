@@ -1,11 +1,12 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import { strikesToBan } from '../limits/ban-policy-fields.ts';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { strikesToBan, type LiveBanPolicy } from './ban-policy.ts';
+import type { LiveBanPolicy } from './ban-policy.ts';
 import { knownLimits } from './known-limits.ts';
 import { lookupLimitHeaders } from './rate-limit-headers.ts';
 import { readRefusals, type Refusals } from './refusals.ts';

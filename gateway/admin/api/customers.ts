@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { portalLink } from '../../config/console-url.ts';
+import { byText } from '../../limits/customer-texts.ts';
 import { knownIn } from '../../limits/limits.ts';
 import {
   changeCustomer,
@@ -80,8 +81,9 @@ export const customersRoutes = [
     responds: 'The customer',
     result: changed(customerViewSchema).meta({ id: 'NewCustomer' }),
     status: 201,
-    handle: async ({ req, input: { name, plan, contact, notes, reference, ...limits } }, api) => {
-      const wanted = { name, plan, contact, notes, reference, ...knownIn(limits) };
+    handle: async ({ req, input }, api) => {
+      const { name, plan } = input;
+      const wanted = { name, plan, ...byText((text) => input[text]), ...knownIn(input) };
       return withWarnings(await api.change(req, (session) => createCustomer(session, wanted)));
     },
   }),

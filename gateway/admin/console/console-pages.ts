@@ -13,7 +13,9 @@ export function consolePages(settings: PageSettings): Router {
   } = createBrowserModules({
     path: '/console/assets',
     folders: ['admin/console/browser'],
-    modules: ['limits/windows.ts', 'limits/utc-day.ts'],
+    modules: ['ban-policy-fields.ts', 'customer-texts.ts', 'limits.ts', 'utc-day.ts', 'windows.ts'].map(
+      (name) => `limits/${name}`,
+    ),
   });
   const styles = readdirSync(new URL('browser/styles/', import.meta.url)).filter((name) =>
     name.endsWith('.css'),

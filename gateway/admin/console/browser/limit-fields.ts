@@ -1,16 +1,7 @@
-import {
-  byWindow,
-  doubtfulWindows,
-  forAll,
-  windows,
-  type ByWindow,
-  type WindowName,
-} from '../../../limits/windows.ts';
+import { completeLimits, equalLimits, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
+import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 import { field } from './elements/fields.ts';
 import type { FormTexts } from './form-text.ts';
-
-/** As ../../../limits/limits.ts has it. */
-const maxLimit = 1_000_000_000;
 
 /** What is in the field of each window; empty for no limit. */
 export type LimitTexts = Record<WindowName, string>;
@@ -20,21 +11,18 @@ export const limitTexts = (limits: ByWindow<number | null>): LimitTexts =>
 
 /** @returns null for an empty field, and for what is no limit, which a form does not send */
 export const typedLimits = (texts: LimitTexts): Record<WindowName, number | null> =>
-  forAll((name) => toLimit(texts[name]));
+  forAll((name) => parseLimit(texts[name]) ?? null);
 
 export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
-  forAll((name) => toLimit(form(name)));
-
-/** Limits without those of windows that have none. */
-export const withoutNulls = (limits: ByWindow<number | null>): Partial<Record<WindowName, number>> =>
-  byWindow((name) => limits[name] ?? undefined);
+  forAll((name) => parseLimit(form(name)) ?? null);
 
 /** Whether there is a limit for each window that needs one. */
 export const isComplete = (limits: ByWindow<number | null>): boolean =>
-  windows.every(({ name, required }) => !required || (limits[name] ?? null) !== null);
+  completeLimits(knownIn(limits)) !== undefined;
 
+/** Whether they are the same, with null for a limit that is not there. */
 export const isSameLimits = (one: ByWindow<number | null>, other: ByWindow<number | null>): boolean =>
-  windows.every(({ name }) => (one[name] ?? null) === (other[name] ?? null));
+  equalLimits(knownIn(one), knownIn(other));
 
 /** What is unusual about limits; empty if nothing is. */
 export const doubtText = (limits: ByWindow<number | null>): string =>
@@ -67,7 +55,3 @@ export const limitFields = ({ label, required, values, placeholder }: LimitField
       value: values?.[name] ?? '',
     }),
   );
-
-function toLimit(text: string) {
-  return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= maxLimit ? Number(text) : null;
-}

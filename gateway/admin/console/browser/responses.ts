@@ -31,7 +31,7 @@ export type { WindowView } from '../../../operations/key-windows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
 export type { NextRequest } from '../../../operations/next-request.ts';
 export type { Refusals } from '../../../quota/refusals.ts';
-export type { BanPolicyState, SettingState } from '../../../operations/settings.ts';
+export type { SettingState } from '../../../operations/settings.ts';
 export type { ListedApiToken as ApiToken } from '../../../operations/api-tokens.ts';
 export type { Traffic, TrafficPoint } from '../../../operations/traffic.ts';
 export type { DayUsage } from '../../../quota/usage-days.ts';

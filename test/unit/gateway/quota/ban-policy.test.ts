@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  banPolicyBounds,
-  banPolicySetting,
-  defaultBanPolicy,
-  strikesToBan,
-} from '../../../../gateway/quota/ban-policy.ts';
+import { strikesToBan } from '../../../../gateway/limits/ban-policy-fields.ts';
+import { banPolicyBounds, banPolicySetting, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 
 test('a key is banned after the strikes of the policy, or more if its minute limit asks for more', () => {
   const strikes = (minuteLimit: number) =>

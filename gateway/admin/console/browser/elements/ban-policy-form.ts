@@ -1,15 +1,23 @@
 import { html } from 'lit';
+import { banPolicyFields, type BanPolicyField } from '../../../../limits/ban-policy-fields.ts';
 import { api } from '../api.ts';
-import { formatDuration, formatNumber } from '../format.ts';
-import { policyFields, policySentences } from '../policy-text.ts';
-import type { BanPolicy, BanPolicyState, Changed, KeyPlan, Page } from '../responses.ts';
+import { formatDuration, formatNumber, sentence } from '../format.ts';
+import { policySentences } from '../policy-text.ts';
+import type { BanPolicy, Changed, KeyPlan, Page, SettingState } from '../responses.ts';
 import { ask } from './confirm-dialog.ts';
 import { checkbox, field } from './fields.ts';
 import { notify } from './notice.ts';
 import { numberWithin, SettingForm, type TypedSetting } from './setting-form.ts';
 
+type State = SettingState<BanPolicy>;
+
+const isField = (name: string): name is BanPolicyField => Object.hasOwn(banPolicyFields, name);
+const policyFields = Object.keys(banPolicyFields)
+  .filter(isField)
+  .map((name) => Object.assign({ name }, banPolicyFields[name]));
+
 /** The ban policy: all of its fields, and what they mean. */
-class BanPolicyForm extends SettingForm<BanPolicy, BanPolicyState> {
+class BanPolicyForm extends SettingForm<BanPolicy, State> {
   override readonly path = '/api/settings/ban-policy';
   override readonly wide = true;
   plans: KeyPlan[] = [];
@@ -25,7 +33,7 @@ class BanPolicyForm extends SettingForm<BanPolicy, BanPolicyState> {
       .join(', ');
   }
 
-  valuesOf({ stored, enforced, defaults }: BanPolicyState) {
+  valuesOf({ stored, enforced, defaults }: State) {
     const policy = stored ?? enforced[0]?.value ?? defaults;
     const numbers = policyFields.map(({ name }) => [name, String(policy[name])]);
     return { ...Object.fromEntries(numbers), enabled: policy.enabled ? 'on' : '' };
@@ -35,13 +43,13 @@ class BanPolicyForm extends SettingForm<BanPolicy, BanPolicyState> {
     return super.canSave || this.subject?.stored === null;
   }
 
-  async save({ defaults, stored }: BanPolicyState, typed: TypedSetting) {
+  async save({ defaults, stored }: State, typed: TypedSetting) {
     const body = { policy: policyOf(defaults, typed), expected: stored };
     const changed = await api.put<Changed>(this.path, body);
     return ['The ban policy was saved. In force within a second.', changed] as const;
   }
 
-  askToReset({ defaults }: BanPolicyState) {
+  askToReset({ defaults }: State) {
     ask(this, {
       heading: 'Reset the ban policy?',
       action: 'Reset',
@@ -69,11 +77,11 @@ class BanPolicyForm extends SettingForm<BanPolicy, BanPolicyState> {
     </button>`;
   }
 
-  fields({ bounds, defaults }: BanPolicyState, typed: TypedSetting) {
-    const isValid = policyFields.every(({ name }) => numberWithin(typed[name], bounds[name]) !== undefined);
+  fields({ defaults }: State, typed: TypedSetting) {
+    const isValid = policyFields.every((bounds) => numberWithin(typed[bounds.name], bounds) !== undefined);
     return html`${checkbox('Ban keys that go on after 429', 'enabled', { checked: typed['enabled'] === 'on' })}
       <div class="fields policy">
-        ${policyFields.map(({ name, label, meaning }) => {
+        ${policyFields.map(({ name, label, meaning, min, max }) => {
           const value = typed[name] ?? '';
           const duration =
             name.endsWith('Seconds') && Number(value) >= 60 ? ` (${formatDuration(Number(value))})` : '';
@@ -81,12 +89,15 @@ class BanPolicyForm extends SettingForm<BanPolicy, BanPolicyState> {
             ${field(`${label}${duration}`, name, {
               type: 'number',
               required: true,
-              ...bounds[name],
+              min,
+              max,
               step: name === 'strikesPerLimit' ? '0.001' : '1',
               describedBy: `about-${name}`,
               value,
             })}
-            <p class="hint" id=${`about-${name}`}>${meaning} Default ${formatNumber(defaults[name])}.</p>
+            <p class="hint" id=${`about-${name}`}>
+              ${sentence(meaning)} Default ${formatNumber(defaults[name])}.
+            </p>
           </div>`;
         })}
       </div>

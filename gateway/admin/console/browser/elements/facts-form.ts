@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { byText, customerTexts, textNames } from '../../../../limits/customer-texts.ts';
 import { api } from '../api.ts';
 import { apiPath } from '../key.ts';
 import { isoTime, localTime } from '../local-time.ts';
@@ -73,26 +74,18 @@ export class KeyFactsForm extends FactsForm<KeyDetail> {
 
 customElements.define('key-facts-form', KeyFactsForm);
 
-const labels = {
-  name: 'Name',
-  contact: 'Contact',
-  reference: 'Reference of the billing system',
-  notes: 'Notes',
-};
-
 /** What people write about a customer. */
 class CustomerFactsForm extends FactsForm<CustomerDetail> {
   override readonly saveLabel = 'Save the customer';
   override readonly done = 'The customer is changed';
 
-  valuesOf({ name, contact, reference, notes }: CustomerDetail) {
-    return { name, contact: contact ?? '', reference: reference ?? '', notes: notes ?? '' };
+  valuesOf({ name, ...customer }: CustomerDetail) {
+    return { name, ...byText((text) => customer[text] ?? '') };
   }
 
   factFields(values: Record<string, string>) {
-    return Object.entries(labels).map(([name, label]) =>
-      field(label, name, { required: name === 'name', value: values[name] ?? '' }),
-    );
+    return html`${field('Name', 'name', { required: true, value: values['name'] })}
+    ${textNames.map((name) => field(customerTexts[name].label, name, { value: values[name] }))}`;
   }
 }
 

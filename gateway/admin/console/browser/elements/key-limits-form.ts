@@ -1,9 +1,10 @@
 import { html, nothing } from 'lit';
+import { knownIn } from '../../../../limits/limits.ts';
 import { byWindow, windows, type WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
 import { apiPath, describeNext } from '../key.ts';
-import { limitFields, limitTexts, typedLimits, withoutNulls, type LimitTexts } from '../limit-fields.ts';
+import { limitFields, limitTexts, typedLimits, type LimitTexts } from '../limit-fields.ts';
 import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../responses.ts';
 import { choice, field } from './fields.ts';
 import { LimitsForm } from './limits-form.ts';
@@ -39,13 +40,13 @@ export class KeyLimitsForm extends LimitsForm<Subject, Values, KeyEffect> {
   }
 
   async try({ id }: Subject, typed: Values) {
-    const limits = withoutNulls(typedLimits(typed));
+    const limits = knownIn(typedLimits(typed));
     const key = await api.put<ChangedKey>(`${apiPath(id)}/trial`, limits);
     return ['The trial runs: requests are counted, and none is refused for it', key] as const;
   }
 
   get canTry() {
-    return this.typed !== undefined && Object.keys(withoutNulls(typedLimits(this.typed))).length > 0;
+    return this.typed !== undefined && Object.keys(knownIn(typedLimits(this.typed))).length > 0;
   }
 
   limitFields(key: Subject, values: Values) {

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import type { Limits } from '../../../../limits/limits.ts';
+import { knownIn, type Limits } from '../../../../limits/limits.ts';
 import { byWindow, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import {
@@ -9,7 +9,6 @@ import {
   limitFields,
   limitTexts,
   typedLimits,
-  withoutNulls,
   type LimitTexts,
 } from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
@@ -56,7 +55,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   }
 
   readEffect({ name }: Plan, typed: LimitTexts) {
-    return api.post<PlanEffect>(url`/api/plans/${name}/effect`, withoutNulls(typedLimits(typed)));
+    return api.post<PlanEffect>(url`/api/plans/${name}/effect`, knownIn(typedLimits(typed)));
   }
 
   override isCounting({ counting, past }: PlanEffect) {
@@ -80,7 +79,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   async try(plan: Plan) {
     const stored = this.subject ?? plan;
     const { name, trial } = stored;
-    const wanted = withoutNulls(this.wanted ?? stored);
+    const wanted = knownIn(this.wanted ?? stored);
     const body = {
       ...byWindow((window) => (wanted[window] === stored[window] ? undefined : wanted[window])),
       expected: { since: trial?.since ?? null },
@@ -97,7 +96,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     const { wanted, subject } = this;
     if (wanted === undefined || subject === undefined || !isComplete(subject)) return false;
     // A trial cannot take a limit away.
-    return !isSameLimits({ ...subject, ...withoutNulls(wanted) }, subject);
+    return !isSameLimits({ ...subject, ...knownIn(wanted) }, subject);
   }
 
   get doubts() {

@@ -1,4 +1,5 @@
 import { html } from 'lit';
+import { knownIn } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { ask } from '../elements/confirm-dialog.ts';
@@ -10,7 +11,7 @@ import { numeric, table } from '../elements/table.ts';
 import { pageHead } from '../elements/viewer-note.ts';
 import { formatNumber } from '../format.ts';
 import { planLink } from '../key.ts';
-import { doubtText, formLimits, limitFields, withoutNulls } from '../limit-fields.ts';
+import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import type { Changed, Plan, Plans } from '../responses.ts';
 import { router } from '../router.ts';
@@ -108,7 +109,7 @@ const askForPlan = (host: LightElement) =>
     },
     run: async (form) => {
       const name = form('name');
-      const body = { ...withoutNulls(formLimits(form)), confirmed: form('confirmed') !== '' };
+      const body = { ...knownIn(formLimits(form)), confirmed: form('confirmed') !== '' };
       const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, body);
       notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
       router.navigate(url`/console/plans/${name}`);
