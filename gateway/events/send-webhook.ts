@@ -6,12 +6,10 @@ import {
   createCheckedLookup,
   ForbiddenAddress,
   redirectOf,
-  rulesOfCustomers,
   webhookUrlIssue,
-  type AddressRules,
   type WebhookRules,
 } from './webhook-address.ts';
-import type { Webhook, WebhookSecrets } from './webhook-record.ts';
+import type { WebhookSecrets } from './webhook-record.ts';
 import { signatureHeaders } from './webhook-signature.ts';
 
 /** How an attempt went. */
@@ -26,11 +24,7 @@ export interface Attempt {
 
 export interface WebhookSender {
   /** Sends an event once. Never rejects. @param secrets undefined if they were lost */
-  send(
-    webhook: Pick<Webhook, 'url' | 'owner'>,
-    event: GatewayEvent,
-    secrets: WebhookSecrets | undefined,
-  ): Promise<Attempt>;
+  send(url: string, event: GatewayEvent, secrets: WebhookSecrets | undefined): Promise<Attempt>;
   close(): Promise<void>;
 }
 
@@ -40,16 +34,6 @@ const timeoutMs = 15_000;
 const maxRedirects = 3;
 /** Of a response, which nobody reads. */
 const maxResponseBytes = 16_384;
-
-/** Connections that follow the rules of an owner. */
-const createRoute = (rules: AddressRules) => ({
-  rules,
-  dispatcher: new Agent({
-    connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(rules) },
-    // A receiver that is no HTTP server must not take memory.
-    maxHeaderSize: 16_384,
-  }),
-});
 
 interface WebhookSenderOptions {
   rules: WebhookRules;
@@ -63,17 +47,15 @@ export function createWebhookSender({
   now,
   attemptMs = timeoutMs,
 }: WebhookSenderOptions): WebhookSender {
-  // A customer must not get a connection that an operator's webhook has opened.
-  const routes = { operators: createRoute(rules), customers: createRoute(rulesOfCustomers(rules)) };
+  const agent = new Agent({
+    connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(rules) },
+    // A receiver that is no HTTP server must not take memory.
+    maxHeaderSize: 16_384,
+  });
   const userAgent = `gateway/${readVersion()}`;
 
   /** Follows redirects with the same body and signature, if that is allowed. @returns how the last response fails, if it does */
-  async function attempt(
-    webhookUrl: string,
-    route: ReturnType<typeof createRoute>,
-    event: GatewayEvent,
-    secrets: WebhookSecrets,
-  ) {
+  async function attempt(webhookUrl: string, event: GatewayEvent, secrets: WebhookSecrets) {
     const body = JSON.stringify({ type: event.type, timestamp: event.at, data: event.data });
     const signal = AbortSignal.timeout(attemptMs);
     const headers = {
@@ -83,17 +65,11 @@ export function createWebhookSender({
     };
     let url = webhookUrl;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await request(url, {
-        method: 'POST',
-        headers,
-        body,
-        dispatcher: route.dispatcher,
-        signal,
-      });
+      const response = await request(url, { method: 'POST', headers, body, dispatcher: agent, signal });
       // The status is all that matters; what follows is read so that the connection can be used again.
       await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
       const { statusCode: status } = response;
-      const redirect = redirectOf(url, { status, location: response.headers['location'] }, route.rules);
+      const redirect = redirectOf(url, { status, location: response.headers['location'] }, rules);
       if (redirect === undefined) {
         return { status, error: status >= 200 && status < 300 ? null : `status ${status}` };
       }
@@ -104,27 +80,24 @@ export function createWebhookSender({
   }
 
   return {
-    async send({ url, owner }, event, secrets) {
+    async send(url, event, secrets) {
       const startedAt = performance.now();
       const result = (fields: Omit<Attempt, 'ms'>): Attempt => ({
         ...fields,
         ms: Math.round(performance.now() - startedAt),
       });
       const failed = (error: string) => result({ delivered: false, status: null, error });
-      const route = owner === 'operators' ? routes.operators : routes.customers;
-      const issue = webhookUrlIssue(url, route.rules);
+      const issue = webhookUrlIssue(url, rules);
       if (issue !== undefined) return failed(`the address ${issue}`);
       if (secrets === undefined) return failed('the secret is lost: rotate it');
       try {
-        const { status, error } = await attempt(url, route, event, secrets);
+        const { status, error } = await attempt(url, event, secrets);
         return result({ delivered: error === null, status, error });
       } catch (error) {
         return failed(describe(error, attemptMs));
       }
     },
-    async close() {
-      await Promise.all(Object.values(routes).map(({ dispatcher }) => dispatcher.destroy()));
-    },
+    close: () => agent.destroy(),
   };
 }
 

@@ -72,11 +72,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   };
 }
 
-/**
- * The Redis key without what identifies one customer or API key: its hash tag and what follows, or its hash. Of keys that share
- * a hash tag, as gw:{events}:…, the tag.
- */
+/** The Redis key without what identifies one customer or API key: its hash tag and what follows, or its hash. */
 function labelOf(key: string): string {
-  if (key.startsWith('gw:key-customer:')) return 'gw:key';
-  return key.replace(/^(gw:\{\w+\}|[^{]*(?=:\{)).*$/, '$1');
+  return key.startsWith('gw:key-customer:') ? 'gw:key' : key.replace(/:\{.*$/, '');
 }

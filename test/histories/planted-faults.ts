@@ -33,7 +33,7 @@ export const planted: readonly Planted[] = [
       edit(
         `${scripts}/consume.lua`,
         '    return addWindows({ outcome.limited, now',
-        '    add(dayCounter(keyTag, today), cost)\n    return addWindows({ outcome.limited, now',
+        '    add(dayCounter(customerTag, today), cost)\n    return addWindows({ outcome.limited, now',
       ),
     ],
   },
@@ -42,8 +42,8 @@ export const planted: readonly Planted[] = [
     edits: [
       edit(
         `${scripts}/consume.lua`,
-        '        add(counterOf(window, keyTag), cost)\n',
-        "        add(counterOf(window, keyTag), cost)\n        redis.call('PEXPIRE', counterOf(window, keyTag), window.lengthMs)\n",
+        '        add(counterOf(window, customerTag), cost)\n',
+        "        add(counterOf(window, customerTag), cost)\n        redis.call('PEXPIRE', counterOf(window, customerTag), window.lengthMs)\n",
       ),
     ],
   },
@@ -58,9 +58,9 @@ export const planted: readonly Planted[] = [
     name: 'a change of a key does not raise its rev',
     edits: [
       edit(
-        `${scripts}/change-record-1.lua`,
-        "string.format('%.0f', changed))",
-        "rev == '0' and string.format('%.0f', changed) or rev)",
+        `${scripts}/change-record.lua`,
+        "'rev', string.format('%.0f', changed))",
+        "'rev', redis.call('HGET', customer, 'rev') or string.format('%.0f', changed))",
       ),
     ],
   },
@@ -105,18 +105,14 @@ export const planted: readonly Planted[] = [
   },
   {
     name: 'what is served without Redis is not reported',
-    edits: [
-      edit(
-        'gateway/quota/quota.ts',
-        "if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash, units);",
-        '',
-      ),
-    ],
+    edits: [edit('gateway/quota/quota.ts', 'usageReports.addServed(caller.customerId, units);', '')],
   },
   {
     name: 'late replies are not taken back',
     isRare: true,
-    edits: [edit('gateway/quota/quota.ts', '    usageReports.takeBackServed(keyHash, nowMs, units);\n', '')],
+    edits: [
+      edit('gateway/quota/quota.ts', '    usageReports.takeBackServed(customerId, nowMs, units);\n', ''),
+    ],
   },
   {
     name: 'the id of a threshold says how much was used',
