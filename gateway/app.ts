@@ -152,7 +152,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   }
 
   function serve(described: DescribedApi, upstreams: readonly ServiceUpstream[]): void {
-    showKnownSeries(metrics, described.api);
+    if (described.api !== current?.described.api) showKnownSeries(metrics, described.api);
     current = { described, app: createJourney(parts, described, upstreams) };
   }
 

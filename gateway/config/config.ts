@@ -68,7 +68,12 @@ export interface Config {
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
-  webhookRules: { allowHttp: boolean; allowedNetworks: string[]; followRedirects: boolean };
+  webhookRules: {
+    allowHttp: boolean;
+    allowedNetworks: string[];
+    customerNetworks: string[];
+    followRedirects: boolean;
+  };
   demo: boolean;
   /** Undefined: no traces are exported. */
   tracing: TracingSettings | undefined;
@@ -130,6 +135,7 @@ const schema = z.object({
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   WEBHOOK_ALLOW_HTTP: boolean.default(false),
   WEBHOOK_ALLOWED_NETWORKS: networkList,
+  WEBHOOK_CUSTOMER_NETWORKS: networkList,
   WEBHOOK_FOLLOW_REDIRECTS: boolean.default(false),
   DEMO: boolean.default(false),
   ...tracingVariables,
@@ -189,6 +195,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     webhookRules: {
       allowHttp: values.WEBHOOK_ALLOW_HTTP,
       allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
+      customerNetworks: values.WEBHOOK_CUSTOMER_NETWORKS,
       followRedirects: values.WEBHOOK_FOLLOW_REDIRECTS,
     },
     demo: values.DEMO,

@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
@@ -63,12 +64,34 @@ const derivations: { [Action in AuditAction]?: (entry: Entry) => Derived | undef
 const recorded = z.record(z.string(), z.unknown()).catch({});
 
 /** In a cluster, an entry may be followed for so long by one that says that its change was not made. */
-export const settledMs = 5000;
+const settledMs = 5000;
 
 type StreamItem = [id: string, fields: string[]];
 
-/** Entries of the audit log after one, oldest first. */
-export function readAuditAfter(redis: RedisClient, id: string, count: number): Promise<StreamItem[]> {
+/**
+ * Events that follow from the entries of the audit log after one, oldest first.
+ * @returns also the id of the last entry that was read; undefined if there is none
+ */
+export async function readAuditEvents(
+  redis: RedisClient,
+  after: string,
+  count: number,
+  nowMs: number,
+): Promise<{ events: FoundEvent[]; last: string | undefined }> {
+  const items = await readAuditAfter(redis, after, count);
+  const isCluster = redis instanceof Cluster;
+  const notMade = await readRefuted(redis, items, isCluster ? count : Infinity);
+  const settledBefore = isCluster ? nowMs - settledMs : Infinity;
+  const settled = items.filter((item) => entryMs(item) <= settledBefore);
+  const events: FoundEvent[] = [];
+  for (const item of settled) {
+    const event = await auditEvent(redis, item, notMade);
+    if (event !== undefined) events.push(event);
+  }
+  return { events, last: settled.at(-1)?.[0] };
+}
+
+function readAuditAfter(redis: RedisClient, id: string, count: number): Promise<StreamItem[]> {
   return redis.xrange(redisKeys.audit, `(${id}`, '+', 'COUNT', count);
 }
 
@@ -76,7 +99,7 @@ export function readAuditAfter(redis: RedisClient, id: string, count: number): P
  * The event that follows from an entry of the audit log, whose id is derived from that of the entry.
  * @param notMade ids of entries whose change was not made
  */
-export async function auditEvent(
+async function auditEvent(
   redis: RedisClient,
   [id, list]: StreamItem,
   notMade: ReadonlySet<string>,
@@ -126,7 +149,7 @@ async function customerOf(redis: RedisClient, keyId: string, { customerId }: Rec
  * seconds after it.
  * @param fullPage length of a page after which there may be others
  */
-export async function readRefuted(
+async function readRefuted(
   redis: RedisClient,
   items: readonly StreamItem[],
   fullPage: number,

@@ -150,7 +150,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
   }
 
   async function attempt(webhook: Webhook, event: GatewayEvent, number: number): Promise<DeliveryEntry> {
-    const sent = await sender.send(webhook.url, event, await readSecrets(redis, webhook));
+    const sent = await sender.send(webhook, event, await readSecrets(redis, webhook));
     return entryOf(event, sent, number);
   }
 

@@ -38,11 +38,11 @@ type StreamItem = [id: string, fields: string[]];
 
 /** @returns undefined for one that was added by hand, or by a later version */
 export function parseEvent([streamId, list]: StreamItem): StreamedEvent | undefined {
-  const { id = '', type = '', customer = '', at = '', data = '', webhook } = fieldsOf(list);
+  const { id = '', type = '', customer = '', at = '', data = '', webhook, for: owner } = fieldsOf(list);
   const content = parseJson(data);
   if (!isEventType(type) || typeof content !== 'object' || content === null) return undefined;
   const customerId = isCustomerId(customer) ? customer : undefined;
-  return { streamId, id, type, customerId, at, data: content, ...(webhook === undefined ? {} : { webhook }) };
+  return { streamId, id, type, customerId, at, data: content, webhook, forOperators: owner === 'operators' };
 }
 
 /** Events after one, oldest first. */

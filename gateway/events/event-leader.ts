@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createLogThrottle } from '#runtime/log-throttle.ts';
-import { Cluster } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
-import { auditEvent, readAuditAfter, readRefuted, settledMs } from './audit-events.ts';
+import { readAuditEvents } from './audit-events.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
 import {
   enqueue,
@@ -18,9 +17,10 @@ import {
 } from './delivery-store.ts';
 import { publishEvent } from './event-publisher.ts';
 import type { FoundEvent } from './event-types.ts';
+import { createLossWatch } from './loss-watch.ts';
 import type { PlanThresholds } from './plan-thresholds.ts';
 import type { WebhookSender } from './send-webhook.ts';
-import { maxCustomers, sweep } from './sweep.ts';
+import { sweep } from './sweep.ts';
 import { feedUsage } from './usage-feed.ts';
 import { isFor, readWebhooks } from './webhook-record.ts';
 
@@ -39,8 +39,6 @@ export interface EventLeaderDependencies {
 
 type Task = 'lease' | 'tick' | 'sweep' | 'feed';
 
-/** Field of the leader that has not ended in an orderly way, in the state of events. */
-const leaderField = 'leader';
 const tickMs = 1000;
 /** After a leader was killed, another one delivers after this time. */
 const leaseMs = 10_000;
@@ -57,14 +55,12 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   const { redis, plans, thresholds, sender, metrics, log, now } = dependencies;
   const id = randomUUID();
   const isLogDue = createLogThrottle();
+  const losses = createLossWatch(redis);
   let deliveries: Deliveries | undefined;
   let leaseEndsMs = 0;
   let [sweepDueMs, feedDueMs] = [0, 0];
   /** The last change of webhooks when they were read. */
   let loadedChange: string | null | undefined;
-  /** Whether events may have been lost since the last sweep, and customers to look at because of that. */
-  let [isLossPossible, customersLeft] = [false, 0];
-  let gateways = new Set<string>();
   const running = new Map<Task, Promise<void>>();
 
   /** How far this leader has read. */
@@ -86,9 +82,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
       deliveries = createDeliveries(dependencies);
       loadedChange = undefined;
       sweepDueMs = 0;
-      const last = await redis.hget(redisKeys.eventState, leaderField);
-      await redis.hset(redisKeys.eventState, leaderField, id);
-      if (last !== null && last !== id) isLossPossible = true;
+      await losses.begin(id);
       log.debug('this process delivers events to webhooks');
     }
     return deliveries;
@@ -143,17 +137,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   }
 
   async function followAudit(): Promise<void> {
-    const cursor = await cursorOf('audit');
-    const items = await readAuditAfter(redis, cursor, pageSize);
-    const isCluster = redis instanceof Cluster;
-    const refuted = await readRefuted(redis, items, isCluster ? pageSize : Infinity);
-    const settledBefore = isCluster ? now() - settledMs : Infinity;
-    const settled = items.filter(([entry]) => Number(entry.split('-')[0]) <= settledBefore);
-    for (const item of settled) {
-      const event = await auditEvent(redis, item, refuted);
-      if (event !== undefined) await publish(event);
-    }
-    const last = settled.at(-1)?.[0];
+    const { events, last } = await readAuditEvents(redis, await cursorOf('audit'), pageSize, now());
+    for (const event of events) await publish(event);
     if (last === undefined) return;
     await redis.hset(redisKeys.eventState, 'audit', last);
     cursors.set('audit', last);
@@ -190,21 +175,8 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     }
   }
 
-  /** A gateway that is not announced any more was killed, or had no Redis. */
-  async function watchGateways(): Promise<void> {
-    const announced = new Set(await redis.zrange(redisKeys.instances, '0', '-1'));
-    if (!gateways.isSubsetOf(announced)) isLossPossible = true;
-    gateways = announced;
-  }
-
   async function sweepAll(): Promise<void> {
-    if (isLossPossible) {
-      isLossPossible = false;
-      // Twice: what was served during an outage is added some seconds after it. A round ends with a sweep of fewer.
-      customersLeft = 2 * ((await redis.zcard(redisKeys.customers)) + maxCustomers);
-    }
-    const isFast = customersLeft > 0;
-    customersLeft -= maxCustomers;
+    const isFast = await losses.beginSweep();
     await Promise.all([dependencies.syncClock(), plans.refresh(), thresholds.refresh()]);
     for await (const events of sweep({ redis, plans, thresholds, now }, isFast)) {
       if (!isLeader()) return;
@@ -233,7 +205,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   async function tick(target: Deliveries): Promise<void> {
     await followAudit();
     await dispatch(target);
-    await watchGateways();
+    await losses.look();
     if (performance.now() >= sweepDueMs) {
       sweepDueMs = performance.now() + sweepMs;
       // Some were edited by hand, or lost with Redis.
@@ -256,10 +228,6 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
     if (target !== undefined) inBackground('tick', () => tick(target));
   }
 
-  const onDisconnected = () => {
-    isLossPossible = true;
-  };
-  redis.on('close', onDisconnected);
   const timer = setInterval(() => {
     if (redis.status === 'ready') inBackground('lease', keepLease);
   }, tickMs);
@@ -267,12 +235,12 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   return {
     async close() {
       clearInterval(timer);
-      redis.off('close', onDisconnected);
+      losses.close();
       // The lease first: it begins a tick.
       await running.get('lease');
       await running.get('tick');
       if (isLeader()) {
-        await redis.hdel(redisKeys.eventState, leaderField).catch(() => 0);
+        await losses.end().catch(() => 0);
         await redis.del(redisKeys.eventLeader).catch(() => 0);
       }
       resign();

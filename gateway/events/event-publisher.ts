@@ -24,7 +24,7 @@ const repeatMs = (period: string) => (period.length === 8 ? 3 : 40) * dayMs;
 
 /** @returns whether it was not published before @throws Error if Redis does not confirm it */
 export async function publishEvent(redis: RedisClient, event: FoundEvent): Promise<boolean> {
-  const { id, type, customerId = '', at, data, webhook, period } = event;
+  const { id, type, customerId = '', at, data, webhook, forOperators, period } = event;
   const added = await redis.publishEvent(
     redisKeys.events,
     redisKeys.eventIds(period),
@@ -33,6 +33,7 @@ export async function publishEvent(redis: RedisClient, event: FoundEvent): Promi
     maxEvents,
     ...Object.entries({ type, customer: customerId, at, data: JSON.stringify(data) }).flat(),
     ...(webhook === undefined ? [] : ['webhook', webhook]),
+    ...(forOperators === true ? ['for', 'operators'] : []),
   );
   return added === 1;
 }

@@ -117,6 +117,8 @@ export interface GatewayEvent {
   data: object;
   /** The one webhook that is to get it; undefined for all that want it. */
   webhook?: string | undefined;
+  /** Whether webhooks of the customer do not get it. */
+  forOperators?: boolean | undefined;
 }
 
 /** An event to publish, with what its id and its period follow from. */
@@ -133,12 +135,13 @@ interface Found<Type extends EventType> {
   /** What tells the event from all others of its type and customer. */
   identity: readonly (string | number)[];
   period: string;
+  forOperators?: boolean;
 }
 
 export function foundEvent<Type extends EventType>(found: Found<Type>): FoundEvent {
-  const { type, customerId, atMs, data, identity, period } = found;
+  const { type, customerId, atMs, data, identity, period, forOperators } = found;
   const id = eventId(type, customerId, ...identity);
-  return { id, type, customerId, at: new Date(atMs).toISOString(), data, period };
+  return { id, type, customerId, at: new Date(atMs).toISOString(), data, period, forOperators };
 }
 
 export function eventId(...identity: readonly (string | number)[]): string {

@@ -13,14 +13,14 @@ import { redisKeys } from '../redis/redis-keys.ts';
 export const otherPlans = '*';
 
 export interface PlanThresholds {
-  /** Those of the customer, or else of its plan, or else of all plans. */
+  /** Those of its plan, or else of all plans, and its own ones, ascending: operators get events at all of them. */
   of(customer: { plan: string; thresholds?: Thresholds | undefined }): Thresholds;
   /** Reads them again. Never rejects: an unreadable or invalid value leaves the last valid ones. */
   refresh(): Promise<void>;
 }
 
 interface PlanThresholdsDependencies {
-  hashes: HashReader;
+  hashes: Pick<HashReader, 'read'>;
   invalidValues: Pick<InvalidValues, 'report'>;
 }
 
@@ -29,8 +29,11 @@ export function createPlanThresholds(dependencies: PlanThresholdsDependencies): 
   let byPlan = new Map<string, Thresholds>();
 
   return {
-    of: ({ plan, thresholds }) =>
-      thresholds ?? byPlan.get(plan) ?? byPlan.get(otherPlans) ?? defaultThresholds,
+    of({ plan, thresholds: own = [] }) {
+      const ofPlan = byPlan.get(plan) ?? byPlan.get(otherPlans) ?? defaultThresholds;
+      if (own.every((share) => ofPlan.includes(share))) return ofPlan;
+      return [...new Set([...ofPlan, ...own])].toSorted((one, other) => one - other);
+    },
     async refresh() {
       let fields: Record<string, string>;
       try {

@@ -6,10 +6,12 @@ import {
   createCheckedLookup,
   ForbiddenAddress,
   redirectOf,
+  rulesOfCustomers,
   webhookUrlIssue,
+  type AddressRules,
   type WebhookRules,
 } from './webhook-address.ts';
-import type { WebhookSecrets } from './webhook-record.ts';
+import type { Webhook, WebhookSecrets } from './webhook-record.ts';
 import { signatureHeaders } from './webhook-signature.ts';
 
 /** How an attempt went. */
@@ -24,7 +26,11 @@ export interface Attempt {
 
 export interface WebhookSender {
   /** Sends an event once. Never rejects. @param secrets undefined if they were lost */
-  send(url: string, event: GatewayEvent, secrets: WebhookSecrets | undefined): Promise<Attempt>;
+  send(
+    webhook: Pick<Webhook, 'url' | 'owner'>,
+    event: GatewayEvent,
+    secrets: WebhookSecrets | undefined,
+  ): Promise<Attempt>;
   close(): Promise<void>;
 }
 
@@ -34,6 +40,16 @@ const timeoutMs = 15_000;
 const maxRedirects = 3;
 /** Of a response, which nobody reads. */
 const maxResponseBytes = 16_384;
+
+/** Connections that follow the rules of an owner. */
+const createRoute = (rules: AddressRules) => ({
+  rules,
+  dispatcher: new Agent({
+    connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(rules) },
+    // A receiver that is no HTTP server must not take memory.
+    maxHeaderSize: 16_384,
+  }),
+});
 
 interface WebhookSenderOptions {
   rules: WebhookRules;
@@ -47,15 +63,17 @@ export function createWebhookSender({
   now,
   attemptMs = timeoutMs,
 }: WebhookSenderOptions): WebhookSender {
-  const agent = new Agent({
-    connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(rules) },
-    // A receiver that is no HTTP server must not take memory.
-    maxHeaderSize: 16_384,
-  });
+  // A customer must not get a connection that an operator's webhook has opened.
+  const routes = { operators: createRoute(rules), customers: createRoute(rulesOfCustomers(rules)) };
   const userAgent = `gateway/${readVersion()}`;
 
   /** Follows redirects with the same body and signature, if that is allowed. @returns how the last response fails, if it does */
-  async function attempt(webhookUrl: string, event: GatewayEvent, secrets: WebhookSecrets) {
+  async function attempt(
+    webhookUrl: string,
+    route: ReturnType<typeof createRoute>,
+    event: GatewayEvent,
+    secrets: WebhookSecrets,
+  ) {
     const body = JSON.stringify({ type: event.type, timestamp: event.at, data: event.data });
     const signal = AbortSignal.timeout(attemptMs);
     const headers = {
@@ -65,11 +83,17 @@ export function createWebhookSender({
     };
     let url = webhookUrl;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await request(url, { method: 'POST', headers, body, dispatcher: agent, signal });
+      const response = await request(url, {
+        method: 'POST',
+        headers,
+        body,
+        dispatcher: route.dispatcher,
+        signal,
+      });
       // The status is all that matters; what follows is read so that the connection can be used again.
       await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
       const { statusCode: status } = response;
-      const redirect = redirectOf(url, { status, location: response.headers['location'] }, rules);
+      const redirect = redirectOf(url, { status, location: response.headers['location'] }, route.rules);
       if (redirect === undefined) {
         return { status, error: status >= 200 && status < 300 ? null : `status ${status}` };
       }
@@ -80,24 +104,27 @@ export function createWebhookSender({
   }
 
   return {
-    async send(url, event, secrets) {
+    async send({ url, owner }, event, secrets) {
       const startedAt = performance.now();
       const result = (fields: Omit<Attempt, 'ms'>): Attempt => ({
         ...fields,
         ms: Math.round(performance.now() - startedAt),
       });
       const failed = (error: string) => result({ delivered: false, status: null, error });
-      const issue = webhookUrlIssue(url, rules);
+      const route = owner === 'operators' ? routes.operators : routes.customers;
+      const issue = webhookUrlIssue(url, route.rules);
       if (issue !== undefined) return failed(`the address ${issue}`);
       if (secrets === undefined) return failed('the secret is lost: rotate it');
       try {
-        const { status, error } = await attempt(url, event, secrets);
+        const { status, error } = await attempt(url, route, event, secrets);
         return result({ delivered: error === null, status, error });
       } catch (error) {
         return failed(describe(error, attemptMs));
       }
     },
-    close: () => agent.destroy(),
+    async close() {
+      await Promise.all(Object.values(routes).map(({ dispatcher }) => dispatcher.destroy()));
+    },
   };
 }
 

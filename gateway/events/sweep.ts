@@ -87,9 +87,8 @@ async function findInUse(dependencies: SweepDependencies, id: CustomerId): Promi
   const found = thresholdWindows.flatMap((window) => {
     const use = usage?.windows[window];
     if (usage === undefined || use === undefined) return [];
-    const { plan } = record;
     const { nowMs } = usage;
-    return thresholdEvents({ customerId: id, plan }, thresholds.of(record), {
+    return thresholdEvents({ ...record, customerId: id }, thresholds.of(record), {
       window,
       use,
       units: Infinity,

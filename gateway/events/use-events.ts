@@ -17,18 +17,23 @@ interface UsedWindow {
 interface Customer {
   customerId: CustomerId;
   plan: string;
+  /** Its own, if it has any. */
+  thresholds?: Thresholds | undefined;
 }
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/** An event for each share of the limit that is used, and that was not before the last units. */
+/**
+ * An event for each share of the limit that is used, and that was not before the last units.
+ * @param shares those of the plan and the customer's own: a customer with own ones gets no events at the others
+ */
 export function thresholdEvents(
-  { customerId, plan }: Customer,
-  thresholds: Thresholds,
+  { customerId, plan, thresholds: own }: Customer,
+  shares: Thresholds,
   { window, use, units, nowMs }: { window: WindowName; use: UsedWindow; units: number; nowMs: number },
 ): FoundEvent[] {
   const { limit, used, resetMs } = use;
-  const crossed = thresholds.filter((share) => crosses(used, units, unitsAt(share, limit)));
+  const crossed = shares.filter((share) => crosses(used, units, unitsAt(share, limit)));
   return crossed.map((threshold) => {
     const startMs = calendarStartMs(window, nowMs);
     const date = utcDate(dayNumberOf(startMs));
@@ -41,6 +46,7 @@ export function thresholdEvents(
       data: { customerId, plan, window, windowStart, windowEnd, threshold, limit, used },
       identity: [window, period, threshold],
       period,
+      forOperators: own?.includes(threshold) === false,
     });
   });
 }

@@ -6,10 +6,19 @@ import ipaddr from 'ipaddr.js';
 export interface WebhookRules {
   /** Whether `http:` is allowed besides `https:`. */
   allowHttp: boolean;
-  /** Networks that are allowed although they are not public, such as 10.0.0.0/8. */
+  /** Networks that webhooks of operators may lead to although they are not public, such as 10.0.0.0/8. */
   allowedNetworks: readonly string[];
+  /** The same for webhooks of customers. */
+  customerNetworks: readonly string[];
   /** Whether redirects are followed that keep method and body (RFC 9110 sections 15.4.8 and 15.4.9). */
   followRedirects: boolean;
+}
+
+/** Rules for the webhooks of one owner. */
+export type AddressRules = Omit<WebhookRules, 'customerNetworks'>;
+
+export function rulesOfCustomers({ customerNetworks, ...rules }: WebhookRules): AddressRules {
+  return { ...rules, allowedNetworks: customerNetworks };
 }
 
 const maxUrlLength = 1000;
@@ -17,7 +26,7 @@ const maxUrlLength = 1000;
 /** @returns what is wrong with the URL of a webhook; undefined if it may be used, as far as its host is no name */
 export function webhookUrlIssue(
   text: string,
-  rules: Omit<WebhookRules, 'followRedirects'>,
+  rules: Omit<AddressRules, 'followRedirects'>,
 ): string | undefined {
   const url = URL.parse(text);
   if (url === null || text.length > maxUrlLength || !/^https?:\/\/[^/]/i.test(text)) {
@@ -34,7 +43,7 @@ export function webhookUrlIssue(
 export function redirectOf(
   url: string,
   { status, location }: { status: number; location: unknown },
-  rules: WebhookRules,
+  rules: AddressRules,
 ): { url: string } | { issue: string } | undefined {
   if (status < 300 || status >= 400) return undefined;
   if (!rules.followRedirects) return { issue: 'redirects are not followed' };
@@ -61,20 +70,20 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 /** @returns why no webhook is sent to an IP address; undefined if it may be used */
 export function addressIssue(
   text: string,
-  { allowedNetworks }: Pick<WebhookRules, 'allowedNetworks'>,
+  { allowedNetworks }: Pick<AddressRules, 'allowedNetworks'>,
 ): string | undefined {
   if (!ipaddr.isValid(text)) return `resolves to ${text}, which is no address`;
   const address = ipaddr.process(text);
   const isAllowed = allowedNetworks.some((network) => isWithin(address, network));
   if (isAllowed || isPublic(address)) return undefined;
-  return `leads to ${text}, which is not public (WEBHOOK_ALLOWED_NETWORKS allows networks)`;
+  return `leads to ${text}, which is not public (WEBHOOK_ALLOWED_NETWORKS allows networks, and WEBHOOK_CUSTOMER_NETWORKS for webhooks of customers)`;
 }
 
 /** An issue in words for customers: without settings, and without where a name of the gateway's network leads. */
 export const issueForCustomers = (issue: string): string =>
   issue
     .replace(/leads to \S+, which is not public/, 'leads to an address that is not public')
-    .replace(/ \(WEBHOOK_\w+ allows \w+\)/, '');
+    .replace(/ \(WEBHOOK_[^)]+\)/, '');
 
 function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, network: string): boolean {
   const [base, bits] = ipaddr.parseCIDR(
@@ -93,7 +102,7 @@ export class ForbiddenAddress extends Error {
  * time gets nowhere.
  */
 export function createCheckedLookup(
-  rules: Pick<WebhookRules, 'allowedNetworks'>,
+  rules: Pick<AddressRules, 'allowedNetworks'>,
   lookUp = resolve,
 ): LookupFunction {
   return function lookup(hostname, options, callback) {

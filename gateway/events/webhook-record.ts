@@ -66,6 +66,6 @@ export function wantsType({ owner, types }: Webhook, type: string): boolean {
 export function isFor(webhook: Webhook, event: GatewayEvent): boolean {
   const { owner, id, createdAt } = webhook;
   if (event.webhook !== undefined) return event.webhook === id;
-  const isOfOwner = owner === 'operators' || owner === event.customerId;
+  const isOfOwner = owner === 'operators' || (owner === event.customerId && event.forOperators !== true);
   return isOfOwner && event.at >= createdAt && wantsType(webhook, event.type);
 }

@@ -72,7 +72,11 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   };
 }
 
-/** The Redis key without what identifies one customer or API key: its hash tag and what follows, or its hash. */
+/**
+ * The Redis key without what identifies one customer or API key: its hash tag and what follows, or its hash. Of keys that share
+ * a hash tag, as gw:{events}:…, the tag.
+ */
 function labelOf(key: string): string {
-  return key.startsWith('gw:key-customer:') ? 'gw:key' : key.replace(/:\{.*$/, '');
+  if (key.startsWith('gw:key-customer:')) return 'gw:key';
+  return key.replace(/^(gw:\{\w+\}|[^{]*(?=:\{)).*$/, '$1');
 }

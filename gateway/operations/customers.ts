@@ -47,7 +47,7 @@ export const customerViewSchema = z
       .array(z.int())
       .nullable()
       .describe(
-        'Shares in percent of the day and month limits at which there is an event; null for those of the plan',
+        'Shares in percent of the day and month limits at which it gets an event; null for those of the plan, at which operators get one in any case',
       ),
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,

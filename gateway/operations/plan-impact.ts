@@ -88,7 +88,8 @@ export async function planImpacts(
 ): Promise<ReadonlyMap<string, Readonly<PlanImpact>>> {
   const impacts = new Map<string, PlanImpact>();
   for await (const keys of planKeyPages({ redis, now }, options)) {
-    const overs = await Promise.all(keys.map((key) => usedUp(redis, key, limits.get(key.plan))));
+    const usedBy = createUseReader(redis);
+    const overs = await Promise.all(keys.map((key) => usedUp(usedBy, key, limits.get(key.plan))));
     for (const [index, { plan }] of keys.entries()) {
       const impact = impacts.get(plan) ?? { ...noImpact };
       addTo(impact, overs[index] ?? []);
@@ -129,8 +130,9 @@ export async function readPlanUse(
   )) {
     const keys = page.filter((key) => key.plan === plan);
     use.keys += keys.length;
+    const usedBy = createUseReader(redis);
     const used = await Promise.all(
-      keys.map(async (key) => ({ id: key.place.customerId, used: await readUsed(redis, key) })),
+      keys.map(async (key) => ({ id: key.place.customerId, used: await usedBy(key) })),
     );
     use.used.push(...used);
   }
@@ -188,8 +190,9 @@ export async function* planKeyPages(
 ): AsyncGenerator<PlanKey[]> {
   let read = 0;
   for await (const page of indexPages({ redis, now }, undefined, pageSize)) {
+    const customers = new Map<CustomerId, Promise<Fields>>();
     const found = await Promise.all(
-      page.flatMap(({ place }) => (place === undefined ? [] : [readPlanKey(redis, place, now())])),
+      page.flatMap(({ place }) => (place === undefined ? [] : [readPlanKey(redis, place, customers, now())])),
     );
     yield found.filter((key) => key !== undefined);
     read += page.length;
@@ -197,15 +200,28 @@ export async function* planKeyPages(
   }
 }
 
-/** @returns undefined if it is not valid, or its record is gone */
-async function readPlanKey(redis: RedisClient, place: KeyPlace, nowMs: number): Promise<PlanKey | undefined> {
-  const read = async (key: string, fields: string[]) => {
-    const values = await unlessWrongType(redis.hmget(key, ...fields), []);
-    return Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
-  };
+type Fields = Record<string, string | undefined>;
+
+async function readFields(redis: RedisClient, key: string, fields: string[]): Promise<Fields> {
+  const values = await unlessWrongType(redis.hmget(key, ...fields), []);
+  return Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
+}
+
+/**
+ * @param customers records that were read for other keys of the page: keys of a customer often follow each other
+ * @returns undefined if it is not valid, or its record is gone
+ */
+async function readPlanKey(
+  redis: RedisClient,
+  place: KeyPlace,
+  customers: Map<CustomerId, Promise<Fields>>,
+  nowMs: number,
+): Promise<PlanKey | undefined> {
+  const readCustomer = (id: CustomerId) =>
+    readFields(redis, redisKeys.customer(id), ['plan', 'suspendedAt', ...windowNames, ...temporaryFields]);
   const [texts, ofKey] = await Promise.all([
-    read(redisKeys.customer(place.customerId), ['plan', 'suspendedAt', ...windowNames, ...temporaryFields]),
-    read(redisKeys.apiKey(place), ['id', 'revokedAt', 'expiresAt']),
+    customers.getOrInsertComputed(place.customerId, readCustomer),
+    readFields(redis, redisKeys.apiKey(place), ['id', 'revokedAt', 'expiresAt']),
   ]);
   const { plan, suspendedAt } = texts;
   if (plan === undefined || ofKey['id'] === undefined) return undefined;
@@ -216,8 +232,16 @@ async function readPlanKey(redis: RedisClient, place: KeyPlace, nowMs: number): 
 }
 
 /** Which of the plan's limits the key has used up. */
-async function usedUp(redis: RedisClient, key: PlanKey, limits: Limits | undefined): Promise<WindowName[]> {
-  return limits === undefined ? [] : overLimits(await readUsed(redis, key), limits);
+async function usedUp(usedBy: UseReader, key: PlanKey, limits: Limits | undefined): Promise<WindowName[]> {
+  return limits === undefined ? [] : overLimits(await usedBy(key), limits);
+}
+
+type UseReader = (key: PlanKey) => Promise<ByWindow<number>>;
+
+/** Reads the use of a customer once, however many of its keys ask. */
+function createUseReader(redis: RedisClient): UseReader {
+  const known = new Map<CustomerId, Promise<ByWindow<number>>>();
+  return (key) => known.getOrInsertComputed(key.place.customerId, () => readUsed(redis, key));
 }
 
 async function readUsed(redis: RedisClient, { place, own }: PlanKey): Promise<ByWindow<number>> {

@@ -7,9 +7,9 @@ import {
   type DeliveryEntry,
 } from '../events/delivery-store.ts';
 import { publishEvent } from '../events/event-publisher.ts';
-import { eventId, eventTypes, isEventType } from '../events/event-types.ts';
+import { eventId, eventTypes, isEventType, type FoundEvent } from '../events/event-types.ts';
 import { feedField } from '../events/usage-feed.ts';
-import { webhookUrlIssue, type WebhookRules } from '../events/webhook-address.ts';
+import { rulesOfCustomers, webhookUrlIssue, type WebhookRules } from '../events/webhook-address.ts';
 import {
   formatWebhook,
   isFor,
@@ -32,6 +32,8 @@ import { webhookView, type WebhookView } from './webhook-view.ts';
 const maxWebhooks = { operators: 20, customer: 5 };
 /** Time for which the secret before signs as well. */
 export const defaultOverlapMs = 86_400_000;
+/** Tests of the webhooks of one owner in a minute of the clock. */
+const maxTests = 30;
 const replayPage = 1000;
 
 export interface NewWebhook {
@@ -169,22 +171,30 @@ export async function rotateWebhookSecret(
   return { ...(await webhookView(session, webhook)), secret };
 }
 
-/** Sends an event of the type webhook.test to this webhook alone. @returns id of the event, which is in its deliveries soon */
+/**
+ * Sends an event of the type webhook.test to this webhook alone.
+ * @returns id of the event, which is in its deliveries soon
+ * @throws InvalidOperation if there is no such webhook, it is off, or its owner has had too many tests in this minute
+ */
 export async function testWebhook(session: Session, owner: WebhookOwner, id: string): Promise<string> {
   const { redis, now } = session;
   const webhook = await findWebhook(session, owner, id);
   if (!webhook.enabled) throw new InvalidOperation(`the webhook ${id} is off: switch it on first`);
-  const event = eventId('webhook.test', id, now(), randomBytes(4).toString('hex'));
-  await publishEvent(redis, {
-    id: event,
-    type: 'webhook.test',
-    customerId: isCustomerId(owner) ? owner : undefined,
-    at: new Date(now()).toISOString(),
-    data: { webhookId: id },
-    webhook: id,
-    period: utcDate(dayNumberOf(now())),
-  });
-  return event;
+  const atMs = now();
+  // Each id is published once, so these are the bound of all gateways.
+  for (let test = 0; test < maxTests; test += 1) {
+    const event: FoundEvent = {
+      id: eventId('webhook.test', owner, Math.floor(atMs / 60_000), test),
+      type: 'webhook.test',
+      customerId: isCustomerId(owner) ? owner : undefined,
+      at: new Date(atMs).toISOString(),
+      data: { webhookId: id },
+      webhook: id,
+      period: utcDate(dayNumberOf(atMs)),
+    };
+    if (await publishEvent(redis, event)) return event.id;
+  }
+  throw new InvalidOperation(`there were ${maxTests} tests in this minute: wait for the next one`);
 }
 
 /** The newest attempts, newest first. @throws InvalidOperation if there is no such webhook */
@@ -249,7 +259,8 @@ function found(webhook: Webhook | undefined, id: string): Webhook {
 
 /** @throws InvalidOperation */
 function assertValid(owner: WebhookOwner, { url, types }: WebhookChange, rules: WebhookRules): void {
-  const issue = url === undefined ? undefined : webhookUrlIssue(url, rules);
+  const own = owner === 'operators' ? rules : rulesOfCustomers(rules);
+  const issue = url === undefined ? undefined : webhookUrlIssue(url, own);
   if (issue !== undefined) throw new InvalidOperation(`the address of the webhook ${issue}`);
   for (const type of types ?? []) {
     if (!isEventType(type)) {

@@ -105,7 +105,7 @@ export const redisKeys = {
   eventIds: (period: string) => `${eventsPrefix}ids:${period}`,
   /** String with expiry: id of the process that delivers events. */
   eventLeader: `${eventsPrefix}leader`,
-  /** Hash: how far the leader has come (leader.ts), and since when webhooks fail. */
+  /** Hash: how far the leader has come (event-leader.ts), and since when webhooks fail. */
   eventState: `${eventsPrefix}state`,
   /** Sorted set: events that a webhook is to get, by failed attempts. */
   eventQueue: (webhook: string) => `${eventsPrefix}queue:${webhook}`,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '#runtime/error-message.ts';
 import { defaultBasePath } from '../config/config.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
@@ -43,14 +44,27 @@ export interface DescribedServices {
   routes: readonly { path: RoutePath; route: ApiRoute }[];
 }
 
+type DescribedService = Pick<ServiceConfig, 'name' | 'description'>;
+
+/** It takes some 10 ms, and a start or a reload asks several times, mostly for what it knows. */
+let last: { asked: unknown; described: DescribedServices } | undefined;
+
 /**
  * Merges the descriptions of services, and finds what passes of each operation.
  * @throws YamlFileError with what is wrong in a description, and where
  */
 export function describeServices(
-  services: readonly Pick<ServiceConfig, 'name' | 'description'>[],
-  api: PublishedApi = {},
+  services: readonly DescribedService[],
+  { title, basePath }: PublishedApi = {},
 ): DescribedServices {
+  const parts = services.map(({ name, description }) => ({ name, description }));
+  const asked = { parts, title, basePath, keyPrefix: keyPrefix() };
+  if (last === undefined || !isDeepStrictEqual(asked, last.asked))
+    last = { asked, described: describe(parts, { title, basePath }) };
+  return last.described;
+}
+
+function describe(services: readonly DescribedService[], api: PublishedApi): DescribedServices {
   const read = services.map(({ name, description }) => readOrIssue(name, description));
   const unreadable = read.flatMap(({ issues = [] }) => issues);
   if (unreadable.length > 0) throw new YamlFileError(unreadable);

@@ -24,6 +24,7 @@ beforeAll(async () => {
 afterAll(() => kit[Symbol.asyncDispose]());
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+const sharesAt = (path: string) => kit.receiver.at(path).map((each) => contentOf(each).data['threshold']);
 const typesOf = (received: readonly Received[]) => received.map((each) => contentOf(each).type);
 
 describe('events of a customer', () => {
@@ -56,10 +57,25 @@ describe('events of a customer', () => {
     const { key, customerId } = await kit.issue({ day: 4, minute: 100, plan: 'enterprise' });
     await changeCustomer(kit.session, customerId, { thresholds: [25, 50] });
     await kit.webhook(customerId, '/thresholds', ['quota.threshold']);
+    await kit.webhook('operators', '/all-thresholds', ['quota.threshold']);
     for (let request = 0; request < 4; request += 1) await pets(key);
-    await expect.poll(() => kit.receiver.at('/thresholds').length).toBe(2);
-    const shares = kit.receiver.at('/thresholds').map((each) => contentOf(each).data['threshold']);
-    expect(shares).toEqual([25, 50]);
+    await expect.poll(() => kit.receiver.at('/all-thresholds').length).toBe(4);
+    expect(sharesAt('/all-thresholds')).toEqual([25, 50, 80, 100]);
+    expect(sharesAt('/thresholds')).toEqual([25, 50]);
+  });
+
+  test('a customer that wants no events silences its own webhooks and not those of operators', async () => {
+    const { key, customerId } = await kit.issue({ day: 5, minute: 100, plan: 'enterprise' });
+    await changeCustomer(kit.session, customerId, { thresholds: [] });
+    const own = await kit.webhook(customerId, '/silent', ['quota.threshold']);
+    const since = new Date();
+    await kit.webhook('operators', '/not-silenced', ['quota.threshold']);
+    for (let request = 0; request < 5; request += 1) await pets(key);
+    await expect.poll(() => sharesAt('/not-silenced')).toEqual([80, 100]);
+    expect(await replayEvents(kit.session, customerId, own.id, since)).toEqual({ replayed: 0 });
+    // Events of one customer come in their order.
+    const eventId = await testWebhook(kit.session, customerId, own.id);
+    await expect.poll(() => kit.receiver.at('/silent').map(idOf)).toEqual([eventId]);
   });
 
   test('changes of operators are events, from the audit log, in their order', async () => {
@@ -184,6 +200,29 @@ describe('a webhook', () => {
       [false, false, true],
     ]);
     expect(kit.receiver.at('/untested')).toEqual([]);
+  });
+
+  test('has 30 tests in a minute, together with the others of its owner', async () => {
+    const { customerId } = await kit.issue();
+    const other = await kit.issue();
+    const [one, two, foreign] = [
+      await kit.webhook(customerId, '/bounded', ['ban.began']),
+      await kit.webhook(customerId, '/bounded', ['ban.began']),
+      await kit.webhook(other.customerId, '/bounded', ['ban.began']),
+    ];
+    // One minute of the clock, however long this takes.
+    const session = { ...kit.session, now: () => started };
+    const started = Date.now();
+    for (let count = 0; count < 15; count += 1) {
+      await testWebhook(session, customerId, one.id);
+      await testWebhook(session, customerId, two.id);
+    }
+    await expect(testWebhook(session, customerId, one.id)).rejects.toThrow('30 tests in this minute');
+    await testWebhook(session, other.customerId, foreign.id);
+    const next = { ...session, now: () => started + 60_000 };
+    await testWebhook(next, customerId, two.id);
+    await expect.poll(() => kit.receiver.at('/bounded').length, { timeout: 30_000 }).toBe(32);
+    expect(new Set(kit.receiver.at('/bounded').map(idOf)).size).toBe(32);
   });
 
   test('gets nothing while it is off or after it was removed, and what was missed by a replay', async () => {

@@ -111,7 +111,7 @@ describe('webhooks and thresholds in the portal', () => {
 
   test('does not say where an address of the own network is allowed', async () => {
     const { customerId, portal } = await newCustomer('Prying');
-    const rules = { ...localRules, allowedNetworks: ['10.0.0.0/8'] };
+    const rules = { ...localRules, customerNetworks: ['10.0.0.0/8'] };
     const session = eventSession(started.kit.redis);
     const { id, secret } = await addWebhook(session, customerId, { url: 'http://10.0.0.1/' }, rules);
     recordSecrets(secret);

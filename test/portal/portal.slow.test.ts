@@ -73,13 +73,43 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await shownKey.waitFor({ state: 'detached' });
 
     const old = page.getByRole('row').filter({ hasText: key.slice(0, 9) });
-    await old.getByRole('button', { name: 'Revoke Typed' }).focus();
+    expect(await old.textContent()).toContain('replaced');
+    // Both keys have the same name.
+    await page.getByRole('button', { name: `Revoke Typed ${key.slice(0, 9)}` }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor();
+    expect(await page.getByRole('region', { name: 'Revoke Typed?' }).textContent()).toContain(
+      key.slice(0, 9),
+    );
     await expect.poll(() => page.evaluate(focused)).toBe('Revoke the key');
     await page.keyboard.press('Enter');
     await page.getByText('The key Typed is revoked').waitFor();
     expect([await pets(key), await pets(replacement)]).toEqual([401, 200]);
+    expectClean(observed, origin);
+  });
+
+  test('a key can do what was chosen last: a scope ends everything, and nothing is no choice', async () => {
+    const { customerId } = await kit.issue({ name: 'Choosing', plan: 'free' });
+    const observed = await browser.open(await link(customerId));
+    const { page } = observed;
+    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByLabel('Name').fill('Restricted');
+    const everything = page.getByRole('checkbox', { name: 'Everything' });
+    const scope = page.getByRole('checkbox', { name: ':read' });
+    await everything.uncheck();
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    expect(await page.evaluate("document.querySelector('[name=all]').validationMessage")).toBe(
+      'Choose what the key may do.',
+    );
+    await everything.check();
+    await scope.check();
+    expect(await everything.isChecked()).toBe(false);
+    await everything.check();
+    expect(await scope.isChecked()).toBe(false);
+    await scope.check();
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    recordSecrets(await page.getByLabel('New API key', { exact: true }).inputValue());
+    await page.getByRole('row', { name: /^Restricted .*:read/ }).waitFor();
     expectClean(observed, origin);
   });
 
@@ -112,7 +142,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const thresholds = page.getByLabel('Events at these shares');
     await tabTo(page, 'thresholds');
     expect(await thresholds.getAttribute('placeholder')).toBe('80, 100, as your plan');
-    await page.keyboard.type('1, 50');
+    await page.keyboard.type('1%; 50 %');
     await page.keyboard.press('Enter');
     await page.getByText('The thresholds are changed.').waitFor();
     // 1 % of 1,000 a day.

@@ -142,7 +142,7 @@ class KeySection extends ActingElement {
     const open = (kind: 'rotate' | 'revoke', text: string) =>
       html`<button
         type="button"
-        aria-label=${`${text} ${key.name}`}
+        aria-label=${`${text} ${key.name} ${key.hint}`}
         @click=${() => this.openForm({ kind, key })}
       >
         ${text}…
@@ -187,9 +187,11 @@ const hasEnded = ({ state }: Key) => state === 'revoked' || state === 'expired';
 
 const relativeOrNever = (iso: string | null) => (iso === null ? 'never' : formatRelative(iso));
 
-function stateCell({ state, bannedUntil }: Key) {
+function stateCell(key: Key) {
+  const { state, bannedUntil, replacedBy } = key;
   const [label, tone] = states[state];
   return html`<span class="tag ${tone}">${label}</span>
+    ${replacedBy === null || hasEnded(key) ? nothing : 'replaced'}
     ${bannedUntil === null ? nothing : html`until ${formatRelative(bannedUntil)}`}`;
 }
 
@@ -208,7 +210,10 @@ function formOf(form: Form) {
       return {
         heading: `Revoke ${form.key.name}?`,
         action: 'Revoke the key',
-        fields: html`<p>Requests with it are refused from the next one on, for good.</p>`,
+        fields: html`<p>
+          Requests with <code>${form.key.hint || form.key.id}</code> are refused from the next one on, for
+          good. ${form.key.replacedBy === null ? nothing : 'Another key has replaced it.'}
+        </p>`,
       };
   }
 }
@@ -223,13 +228,24 @@ function createFields() {
   ${
     scopes.length === 0
       ? html`<input type="hidden" name="all" value="on" />`
-      : html`<fieldset>
+      : html`<fieldset @change=${keepApart}>
           <legend>What it may do</legend>
           ${checkbox('Everything', 'all', { checked: true })}
-          <p class="quiet">Without that, only:</p>
+          <p class="quiet">Or only:</p>
           ${scopes.map((scope) => checkbox(scope, fieldOf(scope)))}
         </fieldset>`
   }`;
+}
+
+/** Everything ends the choice of scopes, and a scope ends everything: a key must not do more than was chosen last. */
+function keepApart({ target, currentTarget }: Event) {
+  if (!(target instanceof HTMLInputElement) || !(currentTarget instanceof HTMLFieldSetElement)) return;
+  const boxes = Array.from(currentTarget.querySelectorAll('input'));
+  if (target.checked) {
+    for (const box of boxes) if ((box.name === 'all') !== (target.name === 'all')) box.checked = false;
+  }
+  const isNone = boxes.every(({ checked }) => !checked);
+  boxes[0]?.setCustomValidity(isNone ? 'Choose what the key may do.' : '');
 }
 
 customElements.define('key-section', KeySection);

@@ -42,8 +42,9 @@ const textOf = (thresholds: readonly number[]) => (thresholds.length === 0 ? 'no
 
 /** @returns null for those of the plan. What is no number is refused by the API */
 function sharesIn(text: string): number[] | null {
-  if (text === '') return null;
-  return text === 'none' ? [] : text.split(/[\s,%]+/).map(Number);
+  const parts = text.split(/[\s,;%]+/).filter((part) => part !== '');
+  if (parts.length === 0) return null;
+  return /^none$/i.test(text.trim()) ? [] : parts.map(Number);
 }
 
 customElements.define('threshold-form', ThresholdForm);

@@ -6,8 +6,17 @@ import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 
 /** Receivers on this machine are allowed. */
-export const webhookSettings = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1' };
-export const localRules = { allowHttp: true, allowedNetworks: ['127.0.0.1'], followRedirects: false };
+export const webhookSettings = {
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1',
+  WEBHOOK_CUSTOMER_NETWORKS: '127.0.0.1',
+};
+export const localRules = {
+  allowHttp: true,
+  allowedNetworks: ['127.0.0.1'],
+  customerNetworks: ['127.0.0.1'],
+  followRedirects: false,
+};
 
 export const eventSession = (redis: RedisClient) => ({
   redis,

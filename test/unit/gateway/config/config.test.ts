@@ -49,7 +49,7 @@ const defaults = {
   shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
   demo: false,
-  webhookRules: { allowHttp: false, allowedNetworks: [], followRedirects: false },
+  webhookRules: { allowHttp: false, allowedNetworks: [], customerNetworks: [], followRedirects: false },
 };
 
 describe('settings', () => {
@@ -120,6 +120,7 @@ describe('settings', () => {
         SHUTDOWN_TIMEOUT_MS: '9999999',
         WEBHOOK_ALLOW_HTTP: 'true',
         WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8, fd00::1',
+        WEBHOOK_CUSTOMER_NETWORKS: '10.9.0.0/16',
         WEBHOOK_FOLLOW_REDIRECTS: 'true',
         DEMO: 'true',
       }),
@@ -157,7 +158,12 @@ describe('settings', () => {
       },
       shutdownDelayMs: 0,
       shutdownTimeoutMs: 9_999_999,
-      webhookRules: { allowHttp: true, allowedNetworks: ['10.0.0.0/8', 'fd00::1'], followRedirects: true },
+      webhookRules: {
+        allowHttp: true,
+        allowedNetworks: ['10.0.0.0/8', 'fd00::1'],
+        customerNetworks: ['10.9.0.0/16'],
+        followRedirects: true,
+      },
       demo: true,
     });
   });

@@ -2,19 +2,21 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../../../gateway/api-keys/api-key-cache.ts';
 import { eventTypes, type FoundEvent } from '../../../../gateway/events/event-types.ts';
+import { createPlanThresholds } from '../../../../gateway/events/plan-thresholds.ts';
 import { createUseObserver } from '../../../../gateway/events/use-events.ts';
 import { parseThresholds, unitsAt } from '../../../../gateway/limits/thresholds.ts';
 import type { Ban } from '../../../../gateway/quota/quota-decision.ts';
 
 const nowMs = Date.UTC(2026, 10, 26, 7);
 
-function observe(thresholds: readonly number[]) {
+function observe(thresholds: readonly number[], own?: readonly number[]) {
   const found: FoundEvent[] = [];
   const observer = createUseObserver({
     thresholds: { of: () => thresholds },
     publish: (event) => found.push(event),
   });
-  const caller = { id: 'key_1', customerId: 'cus_1', plan: 'free', name: 'Ada' } as unknown as Caller;
+  const known = { id: 'key_1', customerId: 'cus_1', plan: 'free', name: 'Ada', thresholds: own };
+  const caller = known as unknown as Caller;
   const minute = { limit: 5, remaining: 0, resetMs: 1000 };
   return {
     found,
@@ -87,6 +89,35 @@ test('processes that meet a ban by a gateway find the same event, and of one by 
   expect(next?.id).not.toBe(first?.id);
   expect(first).toMatchObject({ type: 'ban.began', data: { endsAt: new Date(setEndMs).toISOString() } });
   expect(eventTypes['ban.began'].data.strict().safeParse(first?.data).error).toBeUndefined();
+});
+
+test.each([
+  [undefined, [50, 80, 100]],
+  [[], []],
+  [[50], [50]],
+])('a customer with the thresholds %j gets the events at %j, and operators all', (own, expected) => {
+  const { found, use } = observe([50, 80, 100], own);
+  use(10, 10, 10);
+  const shareOf = ({ data }: FoundEvent) => (data as { threshold: number }).threshold;
+  expect(found.map(shareOf)).toEqual([50, 80, 100]);
+  expect(found.filter(({ forOperators }) => forOperators !== true).map(shareOf)).toEqual(expected);
+});
+
+test('thresholds of a plan and own ones are all of them, ascending', async () => {
+  const fields = { pro: '80,100', '*': '90' };
+  const thresholds = createPlanThresholds({
+    hashes: { read: () => Promise.resolve(fields) },
+    invalidValues: { report: () => {} },
+  });
+  await thresholds.refresh();
+  const of = (plan: string, own?: number[]) => thresholds.of({ plan, thresholds: own });
+  expect([of('pro'), of('pro', []), of('pro', [100, 5]), of('free', [95]), of('free')]).toEqual([
+    [80, 100],
+    [80, 100],
+    [5, 80, 100],
+    [90, 95],
+    [90],
+  ]);
 });
 
 test.each([

@@ -107,3 +107,18 @@ test('where keys are shares a label with their records, which tells no hash of a
     ['gw:key', 1],
   ]);
 });
+
+test.each([
+  ['gw:{events}:state', 'gw:{events}'],
+  ['gw:{events}:queue:wh_282dd48c706990d4', 'gw:{events}'],
+  ['gw:{busy}:3:refused', 'gw:{busy}'],
+  ['gw:webhooks:{operators}', 'gw:webhooks'],
+  ['gw:key:{cus_1}:abc', 'gw:key'],
+  ['gw:audit', 'gw:audit'],
+])('the label of %s is %s', (name, label) => {
+  invalidValues.report(name, ['is not a hash']);
+  expect(gauge).toEqual([
+    [label, 0],
+    [label, 1],
+  ]);
+});
