@@ -24,7 +24,7 @@ export async function traceImports(programs: readonly string[]): Promise<string[
   const { fileList, warnings } = await nodeFileTrace(programs.filter(isProgram), {
     // What browsers load has other rules, below.
     ignore: (path) =>
-      omitted.some((folder) => path.startsWith(folder)) || /(?:console|portal)\/browser\//.test(path),
+      omitted.some((folder) => path.startsWith(folder)) || /(?:gateway|console|portal)\/browser\//.test(path),
     readFile: readSource,
   });
   // Packages try modules that are not there, such as pg-native; the project's own sources do not.
@@ -67,7 +67,7 @@ export async function traceBrowserImports(entry: string): Promise<string[]> {
     resolve: (name, importer) => Promise.resolve(resolveInBrowser(name, importer)),
     readFile: readSource,
   });
-  const own = await filesBelow(dirname(entry));
+  const own = [...(await filesBelow(dirname(entry))), ...(await filesBelow('gateway/browser'))];
   const styles = await filesBelow(join(browserPackages.webawesome.files, 'styles'));
   const others = [
     ...own,

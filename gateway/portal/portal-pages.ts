@@ -10,38 +10,8 @@ export interface PortalLook {
   keyPrefix: string;
 }
 
-/** Modules of the console and of the documentation that the portal uses, too. */
-const sharedModules = [
-  ...[
-    'api-failure.ts',
-    'change-reason.ts',
-    'form-text.ts',
-    'format.ts',
-    'link-code.ts',
-    'refresher.ts',
-    'request.ts',
-    'theme.ts',
-    'url.ts',
-  ].map(ofConsole),
-  ...[
-    'acting-element.ts',
-    'confirm-dialog.ts',
-    'copy-field.ts',
-    'delivery-table.ts',
-    'dialog-element.ts',
-    'fields.ts',
-    'label-cells.ts',
-    'light-element.ts',
-    'notice.ts',
-    'page-state.ts',
-    'polled-element.ts',
-    'scopes-field.ts',
-    'table.ts',
-    'webhook-dialog.ts',
-    'webhook-list.ts',
-    'window-meter.ts',
-  ].map((name) => ofConsole(`elements/${name}`)),
-  ...['console.css', 'styles/customers.css', 'styles/forms.css', 'icon.svg'].map(ofConsole),
+/** Modules of the documentation and of the server that the page loads, too. */
+const otherModules = [
   ...[
     'api-key.ts',
     'api-request.ts',
@@ -57,10 +27,6 @@ const sharedModules = [
   'limits/windows.ts',
 ];
 
-function ofConsole(name: string): string {
-  return `admin/console/browser/${name}`;
-}
-
 /** Serves the page of the portal, with the modules and styles that it loads. */
 export function portalPages(look: PortalLook): Router {
   const {
@@ -70,8 +36,8 @@ export function portalPages(look: PortalLook): Router {
     router: assets,
   } = createBrowserModules({
     path: '/portal/assets',
-    folders: ['portal/browser'],
-    modules: sharedModules,
+    folders: ['browser', 'portal/browser'],
+    modules: otherModules,
     texts: { 'portal/theme.css': themeOf(look) },
   });
   const page = renderPage(look, base, importMap);
@@ -96,19 +62,19 @@ function renderPage({ title, supportUrl, keyPrefix }: PortalLook, base: string, 
     <meta name="support-url" content="${escapeText(supportUrl ?? '')}" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
-    <link rel="icon" href="${base}/${ofConsole('icon.svg')}" type="image/svg+xml" />
+    <link rel="icon" href="${base}/browser/icon.svg" type="image/svg+xml" />
     ${[
       'webawesome/styles/webawesome.css',
-      ofConsole('console.css'),
-      ofConsole('styles/customers.css'),
-      ofConsole('styles/forms.css'),
+      'browser/styles/base.css',
+      'browser/styles/customers.css',
+      'browser/styles/forms.css',
       'docs/browser/usage-chart.css',
       'portal/browser/portal.css',
       'portal/theme.css',
     ]
       .map(style)
       .join('\n    ')}
-    <script src="${base}/${ofConsole('theme.ts')}"></script>
+    <script src="${base}/browser/theme.ts"></script>
     <script type="importmap">${importMap}</script>
     <script type="module" src="${base}/portal/browser/main.ts"></script>
   </head>

@@ -271,7 +271,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
         await page.locator('main h1').waitFor();
       }
       const own = [...new Set(requests)].filter((url) =>
-        /\/console$|\/assets\/[\w-]+\/(?:admin\/console\/browser|limits)\//.test(url),
+        /\/console$|\/assets\/[\w-]+\/(?:(?:admin\/console\/)?browser|limits)\//.test(url),
       );
       expect(own.length).toBeGreaterThan(30);
       for (const url of own) expectNoPets((await send(url)).text, url);

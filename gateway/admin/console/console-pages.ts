@@ -12,13 +12,16 @@ export function consolePages(settings: PageSettings): Router {
     router: assets,
   } = createBrowserModules({
     path: '/console/assets',
-    folders: ['admin/console/browser'],
+    folders: ['browser', 'admin/console/browser'],
     modules: ['ban-policy-fields.ts', 'customer-texts.ts', 'limits.ts', 'utc-day.ts', 'windows.ts'].map(
       (name) => `limits/${name}`,
     ),
   });
-  const styles = readdirSync(new URL('browser/styles/', import.meta.url)).filter((name) =>
-    name.endsWith('.css'),
+  // Alphabetically, so base.css comes first.
+  const styles = ['browser/styles', 'admin/console/browser/styles'].flatMap((folder) =>
+    readdirSync(new URL(`../../${folder}/`, import.meta.url))
+      .toSorted()
+      .map((name) => `${folder}/${name}`),
   );
   let shell: string | undefined;
 

@@ -3,7 +3,7 @@ interface Shell {
   base: string;
   /** JSON. */
   importMap: string;
-  /** Names of files in browser/styles/. */
+  /** Paths of own styles, below gateway/. */
   styles: readonly string[];
   settings: PageSettings;
 }
@@ -19,7 +19,6 @@ export interface PageSettings {
 
 /** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
 export function renderShell({ base, importMap, styles, settings }: Shell): string {
-  const own = `${base}/admin/console/browser`;
   const name = escapeText(settings.productName);
   return `<!doctype html>
 <html lang="en">
@@ -31,14 +30,13 @@ export function renderShell({ base, importMap, styles, settings }: Shell): strin
     <meta name="sample-url" content="${escapeText(settings.sampleUrl())}" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
-    <link rel="icon" href="${own}/icon.svg" type="image/svg+xml" />
+    <link rel="icon" href="${base}/browser/icon.svg" type="image/svg+xml" />
     <link rel="stylesheet" href="${base}/webawesome/styles/webawesome.css" />
     <link rel="stylesheet" href="${base}/uplot/uPlot.min.css" />
-    <link rel="stylesheet" href="${own}/console.css" />
-    ${styles.map((name) => `<link rel="stylesheet" href="${own}/styles/${name}" />`).join('\n    ')}
-    <script src="${own}/theme.ts"></script>
+    ${styles.map((name) => `<link rel="stylesheet" href="${base}/${name}" />`).join('\n    ')}
+    <script src="${base}/browser/theme.ts"></script>
     <script type="importmap">${importMap}</script>
-    <script type="module" src="${own}/main.ts"></script>
+    <script type="module" src="${base}/admin/console/browser/main.ts"></script>
   </head>
   <body>
     <noscript><p class="no-script">The console needs JavaScript. The command does the same: npm run ops -- --help</p></noscript>

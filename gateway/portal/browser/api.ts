@@ -1,4 +1,4 @@
-import { failureOf, request } from '../../admin/console/browser/request.ts';
+import { failureOf, request } from '../../browser/request.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
 
 const base = '/portal/api';

@@ -1,6 +1,6 @@
 import { html } from 'lit';
-import { listTable } from '../../admin/console/browser/elements/table.ts';
-import { formatTime } from '../../admin/console/browser/format.ts';
+import { listTable } from '../../browser/elements/table.ts';
+import { formatTime } from '../../browser/format.ts';
 import type { Failures, Key } from './responses.ts';
 
 /** The last failed requests, and what to do about each. */

@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
-import { ActingElement } from '../../admin/console/browser/elements/acting-element.ts';
-import { field } from '../../admin/console/browser/elements/fields.ts';
-import { inlineFailure } from '../../admin/console/browser/elements/page-state.ts';
-import { formTexts } from '../../admin/console/browser/form-text.ts';
+import { ActingElement } from '../../browser/elements/acting-element.ts';
+import { field } from '../../browser/elements/fields.ts';
+import { inlineFailure } from '../../browser/elements/page-state.ts';
+import { formTexts } from '../../browser/form-text.ts';
 import { api } from './api.ts';
 import type { ChangedCustomer, Customer } from './responses.ts';
 

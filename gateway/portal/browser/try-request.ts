@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit';
-import { ActingElement } from '../../admin/console/browser/elements/acting-element.ts';
-import { choice, field } from '../../admin/console/browser/elements/fields.ts';
-import { formTexts } from '../../admin/console/browser/form-text.ts';
+import { ActingElement } from '../../browser/elements/acting-element.ts';
+import { choice, field } from '../../browser/elements/fields.ts';
+import { formTexts } from '../../browser/form-text.ts';
 import { currentKey, keepKey } from '../../docs/browser/api-key.ts';
 import { apiRequest, describeResponse } from '../../docs/browser/api-request.ts';
 import { isApiKey } from '../../docs/browser/key-format.ts';

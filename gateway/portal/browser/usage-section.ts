@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit';
-import { count, listTable } from '../../admin/console/browser/elements/table.ts';
-import { windowMeter } from '../../admin/console/browser/elements/window-meter.ts';
-import { formatMonth } from '../../admin/console/browser/format.ts';
+import { count, listTable } from '../../browser/elements/table.ts';
+import { windowMeter } from '../../browser/elements/window-meter.ts';
+import { formatMonth } from '../../browser/format.ts';
 import { usageChart } from '../../docs/browser/usage-chart.ts';
 import { windowNames } from '../../limits/windows.ts';
 import type { Customer, Key, Usage } from './responses.ts';

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { WebhookList } from '../../admin/console/browser/elements/webhook-list.ts';
+import { WebhookList } from '../../browser/elements/webhook-list.ts';
 import { api } from './api.ts';
 
 /** Addresses that events of the customer are sent to. */

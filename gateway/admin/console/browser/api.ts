@@ -1,6 +1,6 @@
-import type { ApiFailure } from './api-failure.ts';
-import { changeReason } from './change-reason.ts';
-import { failureOf, request } from './request.ts';
+import type { ApiFailure } from '../../../browser/api-failure.ts';
+import { changeReason } from '../../../browser/change-reason.ts';
+import { failureOf, request } from '../../../browser/request.ts';
 import { session } from './session.ts';
 
 /**

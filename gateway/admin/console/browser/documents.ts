@@ -1,4 +1,4 @@
-import { url } from './url.ts';
+import { url } from '../../../browser/url.ts';
 
 /** Documents for operators, by their names in addresses. */
 export const documents: Record<string, string> = {

@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit';
+import { formatRelative, formatTime } from '../../../browser/format.ts';
+import { url } from '../../../browser/url.ts';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
-import { formatRelative, formatTime } from './format.ts';
 import type { NextRequest } from './responses.ts';
 import { router } from './router.ts';
-import { url } from './url.ts';
 
 const states: Record<string, [label: string, tone: string]> = {
   valid: ['Valid', 'good'],

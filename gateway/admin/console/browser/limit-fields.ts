@@ -1,7 +1,7 @@
+import { field } from '../../../browser/elements/fields.ts';
+import type { FormTexts } from '../../../browser/form-text.ts';
 import { completeLimits, equalLimits, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
 import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
-import { field } from './elements/fields.ts';
-import type { FormTexts } from './form-text.ts';
 
 /** What is in the field of each window; empty for no limit. */
 export type LimitTexts = Record<WindowName, string>;

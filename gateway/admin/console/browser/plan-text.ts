@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
+import { formatNumber, formatShare, formatTime, plural } from '../../../browser/format.ts';
 import { windows, type ByWindow } from '../../../limits/windows.ts';
-import { formatNumber, formatShare, formatTime, plural } from './format.ts';
 import type { Plan, Plans } from './responses.ts';
 
 /** @param limits as in "60 a minute, 1,000 a day" */

@@ -1,5 +1,5 @@
+import { formatDuration, formatNumber } from '../../../browser/format.ts';
 import { strikesToBan } from '../../../limits/ban-policy-fields.ts';
-import { formatDuration, formatNumber } from './format.ts';
 import type { BanPolicy } from './responses.ts';
 
 const shownLengths = 4;

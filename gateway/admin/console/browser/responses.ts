@@ -1,9 +1,8 @@
 /** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
 import type { z } from 'zod';
-import type { customerPageSchema } from '../../../operations/customers.ts';
+import type { Changed } from '../../../browser/responses.ts';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
 import type { SettingState } from '../../../operations/settings.ts';
-import type { WebhookWithSecret as SecretWebhook } from '../../../operations/webhooks.ts';
 import type { entrySchema } from '../../api/audit.ts';
 import type { banSchema } from '../../api/bans.ts';
 import type { portalLinkSchema } from '../../api/customers.ts';
@@ -17,9 +16,8 @@ import type { listedSessionSchema } from '../../api/sessions.ts';
 import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 import type { usageMonthsSchema } from '../../api/usage.ts';
 
+export type { Changed, EventTypeRow, Page } from '../../../browser/responses.ts';
 export type { BlockView } from '../../../operations/address-blocks.ts';
-export type { DeliveryEntry as Delivery } from '../../../events/delivery-store.ts';
-export type { WebhookView as WebhookRow } from '../../../operations/webhook-view.ts';
 export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
@@ -27,7 +25,6 @@ export type { CustomerDetail, CustomerView as CustomerRow } from '../../../opera
 export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { PastImpact } from '../../../operations/past-impact.ts';
 export type { KeyEffect } from '../../../operations/key-effect.ts';
-export type { WindowView } from '../../../operations/key-windows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
 export type { NextRequest } from '../../../operations/next-request.ts';
 export type { Refusals } from '../../../quota/refusals.ts';
@@ -42,24 +39,6 @@ export type { LivePoint } from '../../live/live-feed.ts';
 export type { LiveState } from '../../live/live-state.ts';
 export type { Problem, ProblemLink } from '../../../operations/problems/problem.ts';
 
-/** Of a list, one page. */
-export interface Page<T> {
-  items: T[];
-  next: string | null;
-}
-
-/** Of a change, with doubts whether it survives a failure of Redis. */
-export type Changed<T = object> = T & { warnings: string[] };
-
-export type WebhookWithSecret = Changed<SecretWebhook>;
-
-/** A type of event. */
-export interface EventTypeRow {
-  type: string;
-  summary: string;
-  forOperators: boolean;
-}
-
 export type ChangedKey = Changed<KeyDetail>;
 export type AuditEntry = z.infer<typeof entrySchema>;
 export type Ban = z.infer<typeof banSchema>;
@@ -71,7 +50,6 @@ export type Plan = z.infer<typeof planSchema>;
 export type PlanDetail = z.infer<typeof planDetailSchema>;
 export type PlanEffect = z.infer<typeof planEffectSchema>;
 export type PlanTrial = z.infer<typeof reportedTrialSchema>;
-export type CustomerList = z.infer<typeof customerPageSchema>;
 export type UsageMonths = z.infer<typeof usageMonthsSchema>;
 export type Session = z.infer<typeof sessionSchema>;
 export type ListedSession = z.infer<typeof listedSessionSchema>;

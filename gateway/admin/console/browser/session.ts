@@ -1,5 +1,5 @@
-import { readers } from './refresher.ts';
-import { failureOf, request } from './request.ts';
+import { readers } from '../../../browser/refresher.ts';
+import { failureOf, request } from '../../../browser/request.ts';
 import type { Session } from './responses.ts';
 
 let current: Session | undefined;

@@ -1,13 +1,13 @@
 import { html } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { button, listTable } from '../../../../browser/elements/table.ts';
+import { formatRelative } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { formatRelative } from '../format.ts';
 import { relativeOr } from '../key.ts';
 import type { ApiToken, Changed, Page } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
-import { ask } from './confirm-dialog.ts';
-import { PolledElement } from './polled-element.ts';
-import { button, listTable } from './table.ts';
 
 const nameOf = ({ id, name }: Pick<ApiToken, 'id' | 'name'>) => name ?? id;
 

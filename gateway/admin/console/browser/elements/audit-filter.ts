@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
-import { formTexts } from '../form-text.ts';
+import { choice, field } from '../../../../browser/elements/fields.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { wrongInput } from '../../../../browser/elements/page-state.ts';
+import { formTexts } from '../../../../browser/form-text.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { router } from '../router.ts';
-import { choice, field } from './fields.ts';
-import { LightElement } from './light-element.ts';
-import { wrongInput } from './page-state.ts';
 
 /** Actions by what they concern: each is the beginning of some. */
 const actions: [action: string, label: string][] = [

@@ -1,12 +1,12 @@
 import { html } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { field, lengthField } from '../../../../browser/elements/fields.ts';
+import type { LightElement } from '../../../../browser/elements/light-element.ts';
+import { tell } from '../../../../browser/elements/notice.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { keyTitle } from '../key.ts';
 import type { ChangedKey } from '../responses.ts';
-import { url } from '../url.ts';
-import { ask } from './confirm-dialog.ts';
-import { field, lengthField } from './fields.ts';
-import type { LightElement } from './light-element.ts';
-import { tell } from './notice.ts';
 
 /**
  * Asks for how long a key is to be banned, and for a reason that its client reads.

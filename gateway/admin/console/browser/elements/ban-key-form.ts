@@ -1,13 +1,13 @@
 import { html } from 'lit';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { field } from '../../../../browser/elements/fields.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formTexts } from '../../../../browser/form-text.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { formTexts } from '../form-text.ts';
 import { pastedKey } from '../pasted-key.ts';
 import type { KeyDetail } from '../responses.ts';
-import { url } from '../url.ts';
-import { ActingElement } from './acting-element.ts';
 import { askToBan } from './ban-dialog.ts';
-import { field } from './fields.ts';
-import { inlineFailure } from './page-state.ts';
 
 /** Finds the key that is to be banned, by its id or by the API key itself, and asks for how long and why. Fires `changed`. */
 class BanKeyForm extends ActingElement {

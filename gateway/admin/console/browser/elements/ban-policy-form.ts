@@ -1,12 +1,12 @@
 import { html } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { checkbox, field } from '../../../../browser/elements/fields.ts';
+import { notify } from '../../../../browser/elements/notice.ts';
+import { formatDuration, formatNumber, sentence } from '../../../../browser/format.ts';
 import { banPolicyFields, type BanPolicyField } from '../../../../limits/ban-policy-fields.ts';
 import { api } from '../api.ts';
-import { formatDuration, formatNumber, sentence } from '../format.ts';
 import { policySentences } from '../policy-text.ts';
 import type { BanPolicy, Changed, KeyPlan, Page, SettingState } from '../responses.ts';
-import { ask } from './confirm-dialog.ts';
-import { checkbox, field } from './fields.ts';
-import { notify } from './notice.ts';
 import { numberWithin, SettingForm, type TypedSetting } from './setting-form.ts';
 
 type State = SettingState<BanPolicy>;

@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formatNumber, formatShare } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { formatNumber, formatShare } from '../format.ts';
 import type { Ban, Page } from '../responses.ts';
-import { url } from '../url.ts';
 import { banTable } from './ban-table.ts';
-import { LightElement } from './light-element.ts';
-import { inlineFailure } from './page-state.ts';
 
 interface Progress {
   scanned: number;

@@ -1,13 +1,13 @@
 import { html } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import type { LightElement } from '../../../../browser/elements/light-element.ts';
+import { tell } from '../../../../browser/elements/notice.ts';
+import { button, listTable } from '../../../../browser/elements/table.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { keyLink, planLink, relativeOr } from '../key.ts';
 import type { Ban, Changed } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
-import { ask } from './confirm-dialog.ts';
-import type { LightElement } from './light-element.ts';
-import { tell } from './notice.ts';
-import { button, listTable } from './table.ts';
 
 /**
  * Bans, which an operator can lift.

@@ -1,6 +1,6 @@
 import { html } from 'lit';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
 import { live } from '../live.ts';
-import { LightElement } from './light-element.ts';
 
 /** Says while nothing live arrives, as when the gateway restarts. */
 class ConnectionState extends LightElement {

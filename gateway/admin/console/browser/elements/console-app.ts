@@ -3,13 +3,13 @@ import './session-menu.ts';
 import './session-warning.ts';
 import './sign-in.ts';
 import { html, nothing } from 'lit';
-import { hasLinkCode, takeLinkCode } from '../link-code.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { notify } from '../../../../browser/elements/notice.ts';
+import { failureText, loadFailure, loading } from '../../../../browser/elements/page-state.ts';
+import { hasLinkCode, takeLinkCode } from '../../../../browser/link-code.ts';
 import { productName } from '../product.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
-import { failureText, loadFailure, loading } from './page-state.ts';
 
 /**
  * Pages by their paths below `/console`, with their titles. A path is the name of the page's element after `page-`, and of

@@ -1,15 +1,15 @@
 import { html, nothing } from 'lit';
+import { tell } from '../../../../browser/elements/notice.ts';
+import { failureText } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { formatTime } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { formatTime } from '../format.ts';
 import { apiPath, keyTitle } from '../key.ts';
 import { fetchPlanNames } from '../plan-names.ts';
 import { limitsText } from '../plan-text.ts';
 import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
-import { url } from '../url.ts';
 import { KeyHistory } from './key-history.ts';
-import { tell } from './notice.ts';
-import { failureText } from './page-state.ts';
-import { PolledElement } from './polled-element.ts';
 
 /** The page of one key or customer, which is read again and again, and changed. */
 export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> extends PolledElement<Detail> {

@@ -1,10 +1,10 @@
 import { html, nothing } from 'lit';
-import { formTexts } from '../form-text.ts';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { reasonField } from '../../../../browser/elements/fields.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formTexts } from '../../../../browser/form-text.ts';
 import type { Changed } from '../responses.ts';
 import { session } from '../session.ts';
-import { ActingElement } from './acting-element.ts';
-import { reasonField } from './fields.ts';
-import { inlineFailure } from './page-state.ts';
 
 /**
  * A form that changes something. What was typed stays, whatever happens to the subject in the meantime. Dispatches `changed`

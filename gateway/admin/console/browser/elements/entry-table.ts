@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit';
-import { formatNumber, formatTime } from '../format.ts';
+import { listTable } from '../../../../browser/elements/table.ts';
+import { formatNumber, formatTime } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
-import { url } from '../url.ts';
-import { listTable } from './table.ts';
 
 /**
  * Entries of the audit log, in their order.

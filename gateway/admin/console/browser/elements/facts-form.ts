@@ -1,12 +1,12 @@
 import { html, nothing } from 'lit';
+import { field } from '../../../../browser/elements/fields.ts';
+import { scopesField, scopesIn } from '../../../../browser/elements/scopes-field.ts';
 import { byText, customerTexts, textNames } from '../../../../limits/customer-texts.ts';
 import { api } from '../api.ts';
 import { apiPath } from '../key.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
-import { field } from './fields.ts';
-import { scopesField, scopesIn } from './scopes-field.ts';
 
 /** What people write about a key or a customer: only what differs is changed. */
 abstract class FactsForm<Subject extends { id: string; rev: unknown }> extends EditForm<

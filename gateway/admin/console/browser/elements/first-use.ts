@@ -1,11 +1,11 @@
-import './copy-field.ts';
+import '../../../../browser/elements/copy-field.ts';
 import { html } from 'lit';
-import { plural } from '../format.ts';
+import { openDialog } from '../../../../browser/elements/dialog-element.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { plural } from '../../../../browser/format.ts';
 import { sampleUrl } from '../product.ts';
 import { session } from '../session.ts';
-import { openDialog } from './dialog-element.ts';
 import { IssueDialog } from './issue-dialog.ts';
-import { LightElement } from './light-element.ts';
 
 /** What to do with a gateway that nobody has used yet, in place of charts without anything in them. */
 class FirstUse extends LightElement {

@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { count, listTable, numeric, table } from '../../../../browser/elements/table.ts';
 import {
   formatDuration,
   formatMegabytes,
@@ -7,10 +8,9 @@ import {
   formatShare,
   formatTime,
   plural,
-} from '../format.ts';
+} from '../../../../browser/format.ts';
 import { keyLink } from '../key.ts';
 import type { LiveState } from '../responses.ts';
-import { count, listTable, numeric, table } from './table.ts';
 
 type Gateway = LiveState['gateways'][number];
 

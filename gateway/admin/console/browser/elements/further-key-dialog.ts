@@ -1,11 +1,11 @@
 import { html } from 'lit';
+import { field } from '../../../../browser/elements/fields.ts';
+import { expiryDateField, scopesField, scopesIn } from '../../../../browser/elements/scopes-field.ts';
+import type { FormTexts } from '../../../../browser/form-text.ts';
 import { api } from '../api.ts';
-import type { FormTexts } from '../form-text.ts';
 import { apiPath } from '../key.ts';
 import type { IssuedKey } from '../responses.ts';
-import { field } from './fields.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
-import { expiryDateField, scopesField, scopesIn } from './scopes-field.ts';
 
 /** Issues a further key of a customer. */
 export class FurtherKeyDialog extends NewKeyDialog {

@@ -1,11 +1,11 @@
 import { html } from 'lit';
+import { choice, field } from '../../../../browser/elements/fields.ts';
+import { expiryDateField, scopesField, scopesIn } from '../../../../browser/elements/scopes-field.ts';
+import { formTexts, type FormTexts } from '../../../../browser/form-text.ts';
 import { api } from '../api.ts';
-import { formTexts, type FormTexts } from '../form-text.ts';
 import { formLimits, limitFields } from '../limit-fields.ts';
 import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
-import { choice, field } from './fields.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
-import { expiryDateField, scopesField, scopesIn } from './scopes-field.ts';
 
 /** Issues a key. */
 export class IssueDialog extends NewKeyDialog {

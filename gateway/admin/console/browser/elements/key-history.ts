@@ -1,14 +1,14 @@
 import './time-chart.ts';
 import { html } from 'lit';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
+import { formatDuration, formatNumber, formatTime } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { apiPath } from '../key.ts';
 import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
-import { url } from '../url.ts';
 import { entryMarks } from './chart-marks.ts';
 import { entryTable } from './entry-table.ts';
-import { PolledElement } from './polled-element.ts';
-import { count, listTable } from './table.ts';
 
 const auditEntries = 10;
 

@@ -1,12 +1,12 @@
 import { html, nothing } from 'lit';
+import { choice, field } from '../../../../browser/elements/fields.ts';
+import { formatNumber } from '../../../../browser/format.ts';
 import { knownIn } from '../../../../limits/limits.ts';
 import { byWindow, windows, type WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { formatNumber } from '../format.ts';
 import { apiPath, describeNext } from '../key.ts';
 import { limitFields, limitTexts, typedLimits, type LimitTexts } from '../limit-fields.ts';
 import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../responses.ts';
-import { choice, field } from './fields.ts';
 import { LimitsForm } from './limits-form.ts';
 import { pastOfKeyText, shorterWindows } from './plan-effect-text.ts';
 

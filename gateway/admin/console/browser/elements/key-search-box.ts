@@ -1,13 +1,13 @@
 import { html, nothing } from 'lit';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { checkbox, choice } from '../../../../browser/elements/fields.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { withField } from '../../../../browser/form-text.ts';
 import { api } from '../api.ts';
-import { withField } from '../form-text.ts';
 import { keyPath } from '../key.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { fetchPlanNames } from '../plan-names.ts';
 import { router } from '../router.ts';
-import { ActingElement } from './acting-element.ts';
-import { checkbox, choice } from './fields.ts';
-import { inlineFailure } from './page-state.ts';
 
 /** Time without a key press after which the text is searched for. */
 const typingMs = 300;

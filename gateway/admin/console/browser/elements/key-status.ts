@@ -1,10 +1,10 @@
 import { html, nothing } from 'lit';
+import { usedOf } from '../../../../browser/elements/window-meter.ts';
+import { formatDuration, formatRelative, formatTime, sentence } from '../../../../browser/format.ts';
 import { windows as allWindows, isWindowName, windowOf } from '../../../../limits/windows.ts';
-import { formatDuration, formatRelative, formatTime, sentence } from '../format.ts';
 import { planLink, stateTag } from '../key.ts';
 import type { BanView, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
-import { usedOf } from './window-meter.ts';
 
 /**
  * What the next request of a key gets, in words, and the actions that help if it is refused.

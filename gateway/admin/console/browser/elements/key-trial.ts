@@ -1,13 +1,13 @@
 import { html, nothing } from 'lit';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formatNumber, formatShare, formatTime, plural } from '../../../../browser/format.ts';
 import { fieldOf, windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
 import { apiPath, planLink } from '../key.ts';
 import { limitsText } from '../plan-text.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
-import { ActingElement } from './acting-element.ts';
-import { inlineFailure } from './page-state.ts';
 
 /** Limits on trial of a customer, or of a key of one: what they would have refused so far. Dispatches `changed` with the key as it is then. */
 class KeyTrialPanel extends ActingElement {

@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit';
+import { windowMeter } from '../../../../browser/elements/window-meter.ts';
+import { formatNumber, formatTime } from '../../../../browser/format.ts';
 import { windowNames, type WindowName } from '../../../../limits/windows.ts';
-import { formatNumber, formatTime } from '../format.ts';
 import { planLink } from '../key.ts';
 import type { CustomerDetail, LimitInForce } from '../responses.ts';
-import { windowMeter } from './window-meter.ts';
 
 type Metered = Pick<CustomerDetail, 'plan' | 'temporary' | 'now' | 'windows' | 'limits'>;
 

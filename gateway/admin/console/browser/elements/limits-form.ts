@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
 import type { Changed } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
-import { inlineFailure } from './page-state.ts';
 
 /** Time without a key press after which the effect is asked for. */
 const typingMs = 250;

@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { loadFailure, loading } from '../../../../browser/elements/page-state.ts';
+import { formatNumber, plural } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { formatNumber, plural } from '../format.ts';
 import type { Page } from '../responses.ts';
 import { router } from '../router.ts';
-import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
-import { loadFailure, loading } from './page-state.ts';
 
 const pageSize = 50;
 

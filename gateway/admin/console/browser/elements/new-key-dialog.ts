@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
-import { ApiFailure } from '../api-failure.ts';
-import type { FormTexts } from '../form-text.ts';
+import { ApiFailure } from '../../../../browser/api-failure.ts';
+import { CopyField } from '../../../../browser/elements/copy-field.ts';
+import { DialogElement } from '../../../../browser/elements/dialog-element.ts';
+import { warningList } from '../../../../browser/elements/page-state.ts';
+import type { FormTexts } from '../../../../browser/form-text.ts';
 import { keyTitle } from '../key.ts';
 import type { IssuedKey } from '../responses.ts';
-import { CopyField } from './copy-field.ts';
-import { DialogElement } from './dialog-element.ts';
-import { warningList } from './page-state.ts';
 
 /** A browser asks before it closes a tab whose page prevents this event. */
 const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();

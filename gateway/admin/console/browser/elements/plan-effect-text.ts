@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit';
+import { count, listTable } from '../../../../browser/elements/table.ts';
+import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../../../../browser/format.ts';
 import { fieldOf, windowNames, windowOf } from '../../../../limits/windows.ts';
-import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
 import { keyLink } from '../key.ts';
 import type { PastImpact, PlanEffect, PlanTrial } from '../responses.ts';
-import { count, listTable } from './table.ts';
 
 type Report = NonNullable<PlanTrial['report']>;
 

@@ -1,4 +1,6 @@
 import { html, nothing } from 'lit';
+import { meantBox } from '../../../../browser/elements/fields.ts';
+import { url } from '../../../../browser/url.ts';
 import { knownIn, type Limits } from '../../../../limits/limits.ts';
 import { byWindow, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
@@ -14,8 +16,6 @@ import {
 import { limitsText } from '../plan-text.ts';
 import type { Changed, Plan, PlanEffect } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
-import { meantBox } from './fields.ts';
 import { LimitsForm } from './limits-form.ts';
 import { effectText } from './plan-effect-text.ts';
 

@@ -1,19 +1,19 @@
 import { html, nothing } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
+import { formatNumber, formatRelative, plural } from '../../../../browser/format.ts';
+import { Refresher } from '../../../../browser/refresher.ts';
+import { url } from '../../../../browser/url.ts';
 import { byWindow, fieldOf, windows, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { formatNumber, formatRelative, plural } from '../format.ts';
 import { keyLink } from '../key.ts';
 import { countedText, limitsText } from '../plan-text.ts';
-import { Refresher } from '../refresher.ts';
 import type { Changed, Plan, PlanEffect, PlanTrialReport, PlanTrial as Trial } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
-import { ask } from './confirm-dialog.ts';
-import { LightElement } from './light-element.ts';
-import { inlineFailure } from './page-state.ts';
 import { effectText, refusedText } from './plan-effect-text.ts';
-import { PolledElement } from './polled-element.ts';
-import { count, listTable } from './table.ts';
 
 type Hit = PlanTrialReport['hardestHit'][number];
 

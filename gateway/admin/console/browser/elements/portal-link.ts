@@ -1,12 +1,12 @@
-import './copy-field.ts';
+import '../../../../browser/elements/copy-field.ts';
 import { html, nothing } from 'lit';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { CopyField } from '../../../../browser/elements/copy-field.ts';
+import { inlineFailure, warningList } from '../../../../browser/elements/page-state.ts';
+import { formatTime } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
-import { formatTime } from '../format.ts';
 import { apiPath } from '../key.ts';
 import type { PortalLink } from '../responses.ts';
-import { ActingElement } from './acting-element.ts';
-import { CopyField } from './copy-field.ts';
-import { inlineFailure, warningList } from './page-state.ts';
 
 /** Makes a link to the portal of a customer. */
 export class PortalLinkMaker extends ActingElement {

@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
+import { formatTime, plural } from '../../../../browser/format.ts';
 import { documentPath } from '../documents.ts';
-import { formatTime, plural } from '../format.ts';
 import type { LiveState, Problem, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };

@@ -1,9 +1,9 @@
 import { html } from 'lit';
+import { graceField } from '../../../../browser/elements/fields.ts';
+import type { FormTexts } from '../../../../browser/form-text.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import type { FormTexts } from '../form-text.ts';
 import type { IssuedKey } from '../responses.ts';
-import { url } from '../url.ts';
-import { graceField } from './fields.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
 /** Issues a key that replaces another one. */

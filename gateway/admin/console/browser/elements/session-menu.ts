@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
-import { formatTime } from '../format.ts';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formatTime } from '../../../../browser/format.ts';
 import { session } from '../session.ts';
-import { ActingElement } from './acting-element.ts';
-import { inlineFailure } from './page-state.ts';
 
 /** Who is signed in, until when, and the way out. */
 class SessionMenu extends ActingElement {

@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit';
-import { plural } from '../format.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { plural } from '../../../../browser/format.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
 
 const minuteMs = 60_000;
 const warnMs = 15 * minuteMs;

@@ -1,11 +1,11 @@
 import { html } from 'lit';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formatNumber } from '../../../../browser/format.ts';
+import { Refresher } from '../../../../browser/refresher.ts';
 import { api } from '../api.ts';
-import { formatNumber } from '../format.ts';
 import { issueList } from '../plan-text.ts';
-import { Refresher } from '../refresher.ts';
 import type { SettingState } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
-import { inlineFailure } from './page-state.ts';
 
 type Bounds = { min: number; max: number };
 export type TypedSetting = Record<string, string>;

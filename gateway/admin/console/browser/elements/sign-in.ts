@@ -1,12 +1,12 @@
 import { html, nothing } from 'lit';
-import { ApiFailure } from '../api-failure.ts';
-import { codeIn } from '../link-code.ts';
+import { ApiFailure } from '../../../../browser/api-failure.ts';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { notify } from '../../../../browser/elements/notice.ts';
+import { failureText } from '../../../../browser/elements/page-state.ts';
+import { codeIn } from '../../../../browser/link-code.ts';
 import { productName } from '../product.ts';
 import { session } from '../session.ts';
-import { ActingElement } from './acting-element.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
-import { failureText } from './page-state.ts';
 
 const notACode = new ApiFailure({
   code: 'invalid_code',

@@ -1,6 +1,8 @@
 import { html, nothing } from 'lit';
 import uPlot from 'uplot';
-import { formatNumber, utc } from '../format.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { numeric, table } from '../../../../browser/elements/table.ts';
+import { formatNumber, utc } from '../../../../browser/format.ts';
 import type { ChartRange } from '../shown-range.ts';
 import { chartMarks, type ChartMark } from './chart-marks.ts';
 import {
@@ -11,8 +13,6 @@ import {
   type ChartSeries,
   type ChartUnit,
 } from './chart-options.ts';
-import { LightElement } from './light-element.ts';
-import { numeric, table } from './table.ts';
 
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const utcDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });

@@ -1,18 +1,18 @@
 import './traffic-range.ts';
 import { html, nothing } from 'lit';
+import { choice } from '../../../../browser/elements/fields.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { inlineFailure, loading } from '../../../../browser/elements/page-state.ts';
+import { Refresher } from '../../../../browser/refresher.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { livePoints, type StatusPoint } from '../live-points.ts';
 import { live } from '../live.ts';
-import { Refresher } from '../refresher.ts';
 import type { AuditEntry, KeyList, Page, Traffic } from '../responses.ts';
 import { router } from '../router.ts';
 import { rangeOf, zoomedQuery, type ChartRange } from '../shown-range.ts';
-import { url } from '../url.ts';
 import { entryMarks } from './chart-marks.ts';
 import { entryTable } from './entry-table.ts';
-import { choice } from './fields.ts';
-import { LightElement } from './light-element.ts';
-import { inlineFailure, loading } from './page-state.ts';
 import { durationChart, refusalChart, requestChart, secondsOf } from './traffic-panels.ts';
 
 /** What is no plan of keys. */

@@ -1,7 +1,7 @@
 import './time-chart.ts';
 import { html } from 'lit';
+import { formatRate } from '../../../../browser/format.ts';
 import { windows, type ByWindow } from '../../../../limits/windows.ts';
-import { formatRate } from '../format.ts';
 import type { StatusPoint } from '../live-points.ts';
 import type { TrafficPoint } from '../responses.ts';
 import type { ChartRange } from '../shown-range.ts';

@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
-import { formTexts } from '../form-text.ts';
+import { field } from '../../../../browser/elements/fields.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { wrongInput } from '../../../../browser/elements/page-state.ts';
+import { formTexts } from '../../../../browser/form-text.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import { router } from '../router.ts';
 import { freeQuery, presetQuery, presets, rangeOf } from '../shown-range.ts';
-import { field } from './fields.ts';
-import { LightElement } from './light-element.ts';
-import { wrongInput } from './page-state.ts';
 
 /** The choice of the range of all charts, which is in the address: up to now, or from one time to another. */
 class TrafficRange extends LightElement {

@@ -1,10 +1,10 @@
 import { html, nothing } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { field, lengthField } from '../../../../browser/elements/fields.ts';
+import { emptyState } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { button, count, listTable } from '../../../../browser/elements/table.ts';
 import { api } from '../api.ts';
-import { ask } from '../elements/confirm-dialog.ts';
-import { field, lengthField } from '../elements/fields.ts';
-import { emptyState } from '../elements/page-state.ts';
-import { PolledElement } from '../elements/polled-element.ts';
-import { button, count, listTable } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { relativeOr } from '../key.ts';
 import type { BlockView, BusyAddress, Changed, Page } from '../responses.ts';

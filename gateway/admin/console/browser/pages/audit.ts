@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
+import { ActingElement } from '../../../../browser/elements/acting-element.ts';
+import { emptyState, inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { formatTime, plural } from '../../../../browser/format.ts';
+import { Refresher } from '../../../../browser/refresher.ts';
 import { api } from '../api.ts';
-import { ActingElement } from '../elements/acting-element.ts';
 import { auditParameters } from '../elements/audit-filter.ts';
 import { entryTable } from '../elements/entry-table.ts';
-import { emptyState, inlineFailure } from '../elements/page-state.ts';
-import { formatTime, plural } from '../format.ts';
-import { Refresher } from '../refresher.ts';
 import type { AuditEntry, Page } from '../responses.ts';
 import { router } from '../router.ts';
 

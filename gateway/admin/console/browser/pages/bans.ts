@@ -1,15 +1,15 @@
 import '../elements/ban-key-form.ts';
 import '../elements/ban-scan.ts';
 import { html, nothing } from 'lit';
+import { emptyState } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { plural } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { banTable } from '../elements/ban-table.ts';
-import { emptyState } from '../elements/page-state.ts';
-import { PolledElement } from '../elements/polled-element.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { plural } from '../format.ts';
 import type { Ban, Page } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 
 const pageSize = 100;
 

@@ -3,22 +3,22 @@ import '../elements/key-limits-form.ts';
 import '../elements/key-trial.ts';
 import '../elements/portal-link.ts';
 import { html, nothing } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { openDialog } from '../../../../browser/elements/dialog-element.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { listTable } from '../../../../browser/elements/table.ts';
+import { formatTime, plural } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { ask } from '../elements/confirm-dialog.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { openDialog } from '../elements/dialog-element.ts';
 import { factList } from '../elements/fact-list.ts';
 import { FurtherKeyDialog } from '../elements/further-key-dialog.ts';
 import { limitMeters } from '../elements/limit-meter.ts';
-import { inlineFailure } from '../elements/page-state.ts';
-import { listTable } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { formatTime, plural } from '../format.ts';
 import { describeNext, hintOf, keyLink, keyTitle, planLink, relativeOr, scopesOf, stateTag } from '../key.ts';
 import type { CustomerDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 
 /** One customer: what it uses, its keys, and everything that can be done about it. */
 class PageCustomer extends DetailPage<CustomerDetail> {

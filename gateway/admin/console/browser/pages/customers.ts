@@ -1,11 +1,11 @@
 import { html } from 'lit';
-import { openDialog } from '../elements/dialog-element.ts';
+import { openDialog } from '../../../../browser/elements/dialog-element.ts';
+import { emptyState } from '../../../../browser/elements/page-state.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
+import { withField } from '../../../../browser/form-text.ts';
 import { IssueDialog } from '../elements/issue-dialog.ts';
 import { ListPage } from '../elements/list-page.ts';
-import { emptyState } from '../elements/page-state.ts';
-import { count, listTable } from '../elements/table.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { withField } from '../form-text.ts';
 import { goToKey, keyLink, ownLimitsNote, planLink, relativeOr, stateTag } from '../key.ts';
 import type { CustomerRow } from '../responses.ts';
 import { router } from '../router.ts';

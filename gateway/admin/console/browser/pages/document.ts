@@ -1,10 +1,10 @@
 import { html, nothing } from 'lit';
 import { unsafeHTML } from 'lit/directives/unsafe-html.js';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { loadFailure, loading } from '../../../../browser/elements/page-state.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { documents, headingId } from '../documents.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { loadFailure, loading } from '../elements/page-state.ts';
-import { url } from '../url.ts';
 
 /** A document for operators that comes with the gateway, such as what to do when an alert fires. */
 class PageDocument extends LightElement {

@@ -1,11 +1,17 @@
 import '../elements/traffic-charts.ts';
 import { html } from 'lit';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { loading } from '../../../../browser/elements/page-state.ts';
+import {
+  formatDuration,
+  formatMegabytes,
+  formatNumber,
+  formatRate,
+  formatTime,
+} from '../../../../browser/format.ts';
 import { factList } from '../elements/fact-list.ts';
 import { busiestTable, gatewayTable, upstreamTable } from '../elements/fleet-tables.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { loading } from '../elements/page-state.ts';
 import { problemList } from '../elements/problem-list.ts';
-import { formatDuration, formatMegabytes, formatNumber, formatRate, formatTime } from '../format.ts';
 import { live } from '../live.ts';
 import type { LiveState } from '../responses.ts';
 

@@ -2,20 +2,20 @@ import '../elements/plan-limits-form.ts';
 import '../elements/plan-trial.ts';
 import { html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { notify } from '../../../../browser/elements/notice.ts';
+import { emptyState } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { formatRelative, plural } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { ask } from '../elements/confirm-dialog.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
-import { notify } from '../elements/notice.ts';
-import { emptyState } from '../elements/page-state.ts';
-import { PolledElement } from '../elements/polled-element.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { formatRelative, plural } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 
 const builtIn = new Set(['free', 'pro', 'business']);
 

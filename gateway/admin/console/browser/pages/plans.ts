@@ -1,21 +1,21 @@
 import { html } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { field, meantBox } from '../../../../browser/elements/fields.ts';
+import type { LightElement } from '../../../../browser/elements/light-element.ts';
+import { notify } from '../../../../browser/elements/notice.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { numeric, table } from '../../../../browser/elements/table.ts';
+import { formatNumber } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { knownIn } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { ask } from '../elements/confirm-dialog.ts';
-import { field, meantBox } from '../elements/fields.ts';
-import type { LightElement } from '../elements/light-element.ts';
-import { notify } from '../elements/notice.ts';
-import { PolledElement } from '../elements/polled-element.ts';
-import { numeric, table } from '../elements/table.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { formatNumber } from '../format.ts';
 import { planLink } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import type { Changed, Plan, Plans } from '../responses.ts';
 import { router } from '../router.ts';
-import { url } from '../url.ts';
 
 /** All plans: what they allow, who is on them, and whose limits are too low. */
 class PagePlans extends PolledElement<Plans> {

@@ -1,15 +1,15 @@
 import '../elements/api-tokens.ts';
 import { html, nothing } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { listTable } from '../../../../browser/elements/table.ts';
+import { formatRelative, plural } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { ask } from '../elements/confirm-dialog.ts';
-import { inlineFailure } from '../elements/page-state.ts';
-import { PolledElement } from '../elements/polled-element.ts';
-import { listTable } from '../elements/table.ts';
-import { formatRelative, plural } from '../format.ts';
 import { relativeOr } from '../key.ts';
 import type { Changed, ListedSession, Page } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 
 const quiet = (text: string) => html`<span class="quiet">${text}</span>`;
 

@@ -1,11 +1,11 @@
 import '../elements/ban-policy-form.ts';
 import { html, nothing } from 'lit';
+import { field } from '../../../../browser/elements/fields.ts';
+import { LightElement } from '../../../../browser/elements/light-element.ts';
+import { formatNumber, plural } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
-import { field } from '../elements/fields.ts';
-import { LightElement } from '../elements/light-element.ts';
 import { numberWithin, SettingForm, type TypedSetting } from '../elements/setting-form.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { formatNumber, plural } from '../format.ts';
 import type { Changed, NumberSettingState } from '../responses.ts';
 
 const dayMs = 86_400_000;

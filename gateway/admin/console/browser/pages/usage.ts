@@ -1,14 +1,14 @@
 import '../elements/time-chart.ts';
 import { html, nothing } from 'lit';
+import { emptyState } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { count, listTable, type Column } from '../../../../browser/elements/table.ts';
+import { formatMonth, formatNumber, formatTime } from '../../../../browser/format.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { emptyState } from '../elements/page-state.ts';
-import { PolledElement } from '../elements/polled-element.ts';
-import { count, listTable, type Column } from '../elements/table.ts';
-import { formatMonth, formatNumber, formatTime } from '../format.ts';
 import { keyLink, planLink } from '../key.ts';
 import type { MonthUsage, UsageMonths } from '../responses.ts';
 import { router } from '../router.ts';
-import { url } from '../url.ts';
 
 /** Month's end: the use of all customers by month, the largest ones of a month, and its export. */
 class PageUsage extends PolledElement<UsageMonths> {

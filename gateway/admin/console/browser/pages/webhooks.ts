@@ -1,11 +1,11 @@
 import { html } from 'lit';
+import { WebhookList } from '../../../../browser/elements/webhook-list.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { WebhookList } from '../elements/webhook-list.ts';
 import { keyLink, keyPath } from '../key.ts';
 import type { EventTypeRow } from '../responses.ts';
 import { session } from '../session.ts';
-import { url } from '../url.ts';
 
 /** Addresses that events are sent to: of operators, or of the customer in the path. */
 class PageWebhooks extends WebhookList {

@@ -38,8 +38,8 @@ test('every script is served as JavaScript with blanks in place of its types, so
 
 test('only scripts, styles and the icon are served', async () => {
   const get = await serve();
-  expect((await get('icon.svg')).headers.get('Content-Type')).toContain('image/svg+xml');
-  expect((await get('console.css')).headers.get('Content-Type')).toContain('text/css');
+  expect((await get('../../../browser/icon.svg')).headers.get('Content-Type')).toContain('image/svg+xml');
+  expect((await get('../../../browser/styles/base.css')).headers.get('Content-Type')).toContain('text/css');
   for (const name of ['tsconfig.json', 'no-such.ts', '..%2fconsole-pages.ts'])
     expect((await get(name)).status, name).toBe(404);
 });

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { currentTitle, type WindowName } from '../../../../limits/windows.ts';
+import { currentTitle, type WindowName } from '../../limits/windows.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import type { WindowView } from '../responses.ts';
 
