@@ -6,18 +6,10 @@ import {
   type BlockView,
 } from '../operations/address-blocks.ts';
 import { readBusiestAddresses, type BusyAddress } from '../operations/busiest-addresses.ts';
+import { changing } from './changing.ts';
 import { fieldLayout, listing } from './list-output.ts';
-import {
-  asOption,
-  countArgument,
-  durationArgument,
-  idArgument,
-  jsonOption,
-  nameArgument,
-  type ChangeOptions,
-} from './options.ts';
-import { printError, printResult } from './output.ts';
-import { withChanges } from './redis-session.ts';
+import { countArgument, durationArgument, idArgument, nameArgument } from './options.ts';
+import { printError } from './output.ts';
 import { required } from './usage-error.ts';
 
 export function addressesCommand(): Command {
@@ -60,37 +52,28 @@ function blockedCommand(): Command {
   });
 }
 
-interface BlockOptions extends ChangeOptions {
+interface BlockOptions {
   for?: number;
   reason?: string;
 }
 
 function blockCommand(): Command {
-  return new Command('block')
+  const command = new Command('block')
     .description('refuse all requests of an address or network within a second, with or without a key')
     .argument('<network>', 'such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/56', idArgument)
     .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
-    .option('--reason <text>', 'reason, for operators; clients do not read it', nameArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (network: string, options: BlockOptions, command: Command) => {
-      const { as, json } = options;
-      const durationMs = required(options.for, '--for <duration>', command);
-      const reason = required(options.reason, '--reason <text>', command);
-      printResult(
-        await withChanges(as, (session) => blockAddress(session, network, durationMs, reason)),
-        json,
-      );
-    });
+    .option('--reason <text>', 'reason, for operators; clients do not read it', nameArgument);
+  return changing(command, (network) => {
+    const options = command.opts<BlockOptions>();
+    const durationMs = required(options.for, '--for <duration>', command);
+    const reason = required(options.reason, '--reason <text>', command);
+    return (session) => blockAddress(session, network, durationMs, reason);
+  });
 }
 
 function unblockCommand(): Command {
-  return new Command('unblock')
+  const command = new Command('unblock')
     .description('end a block within a second')
-    .argument('<network>', 'as it was blocked', idArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (network: string, { as, json }: ChangeOptions) => {
-      printResult(await withChanges(as, (session) => unblockAddress(session, network)), json);
-    });
+    .argument('<network>', 'as it was blocked', idArgument);
+  return changing(command, (network) => (session) => unblockAddress(session, network));
 }

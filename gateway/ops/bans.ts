@@ -1,18 +1,10 @@
 import { Command } from 'commander';
 import { addBan, liftBan, listBans, type ActiveBan } from '../operations/bans.ts';
 import type { Session } from '../operations/session.ts';
+import { changing } from './changing.ts';
 import { fieldLayout, listing } from './list-output.ts';
-import {
-  asOption,
-  durationArgument,
-  idArgument,
-  jsonOption,
-  reasonArgument,
-  type ChangeOptions,
-} from './options.ts';
-import { printResult } from './output.ts';
+import { durationArgument, idArgument, reasonArgument } from './options.ts';
 import { createProgressLine } from './progress.ts';
-import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 export function bansCommand(): Command {
@@ -53,34 +45,28 @@ async function* listedBans(session: Session): AsyncGenerator<ActiveBan[]> {
   }
 }
 
-interface AddOptions extends ChangeOptions {
+interface AddOptions {
   for?: number;
   reason?: string;
 }
 
 function addCommand(): Command {
-  return new Command('add')
+  const command = new Command('add')
     .description('ban a key from its next request on')
     .argument('<id>', '', idArgument)
     .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
-    .option('--reason <text>', 'reason; the client reads it in its responses', reasonArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, options: AddOptions, command: Command) => {
-      const { as, json } = options;
-      const durationMs = required(options.for, '--for <duration>', command);
-      const reason = required(options.reason, '--reason <text>', command);
-      printResult(await withChanges(as, (session) => addBan(session, id, durationMs, reason)), json);
-    });
+    .option('--reason <text>', 'reason; the client reads it in its responses', reasonArgument);
+  return changing(command, (id) => {
+    const options = command.opts<AddOptions>();
+    const durationMs = required(options.for, '--for <duration>', command);
+    const reason = required(options.reason, '--reason <text>', command);
+    return (session) => addBan(session, id, durationMs, reason);
+  });
 }
 
 function liftCommand(): Command {
-  return new Command('lift')
+  const command = new Command('lift')
     .description('end a ban within a second, and forget its strikes')
-    .argument('<id>', '', idArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { as, json }: ChangeOptions) => {
-      printResult(await withChanges(as, (session) => liftBan(session, id)), json);
-    });
+    .argument('<id>', '', idArgument);
+  return changing(command, (id) => (session) => liftBan(session, id));
 }

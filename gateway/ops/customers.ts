@@ -17,6 +17,7 @@ import {
 import type { KeyRow } from '../operations/key-rows.ts';
 import { makePortalCode } from '../operations/portal-sessions.ts';
 import type { ChangingSession } from '../operations/session.ts';
+import { changing } from './changing.ts';
 import { temporaryText } from './key-output.ts';
 import {
   addLimitOptions,
@@ -159,7 +160,7 @@ function addTextOptions(command: Command): Command {
   return command;
 }
 
-interface CreateOptions extends ChangeOptions, CustomerTexts, ByWindow<number> {
+interface CreateOptions extends CustomerTexts, ByWindow<number> {
   plan?: string;
   name?: string;
 }
@@ -169,24 +170,26 @@ function createCommand(): Command {
     .description('make a customer without a key; ops keys issue makes one with a key')
     .option('--plan <plan>', 'free, pro, business, enterprise or a plan of your own')
     .option('--name <name>', 'name of the customer', nameArgument);
-  return addTextOptions(
+  addTextOptions(
     addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument),
-  )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (options: CreateOptions, command: Command) => {
-      const { as, json } = options;
+  );
+  return changing(
+    command,
+    () => {
+      const options = command.opts<CreateOptions>();
       const wanted = {
         plan: required(options.plan, '--plan <plan>', command),
         name: required(options.name, '--name <name>', command),
         ...textsIn(options),
         ...givenLimits(options),
       };
-      printChanged(await withChanges(as, (session) => createCustomer(session, wanted)), json);
-    });
+      return (session) => createCustomer(session, wanted);
+    },
+    printChanged,
+  );
 }
 
-interface SetOptions extends ChangeOptions, CustomerTexts, ByWindow<number | NoLimit> {
+interface SetOptions extends CustomerTexts, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   until?: Date | 'now';
@@ -194,7 +197,7 @@ interface SetOptions extends ChangeOptions, CustomerTexts, ByWindow<number | NoL
 }
 
 function setCommand(): Command {
-  const command = new Command('set')
+  const command: Command = new Command('set')
     .description(
       'change a customer, from the next request of any of its keys on; the text "none" removes one',
     )
@@ -211,13 +214,14 @@ function setCommand(): Command {
       'percentages of the day and month limits at which there is an event, such as 80,100; "none", or "plan" for those of the plan',
       thresholdsArgument,
     );
-  return addTextOptions(
+  addTextOptions(
     addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan')),
-  )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, until, thresholds, as, json } = options;
+  );
+  return changing(
+    command,
+    (id) => {
+      const options = command.opts<SetOptions>();
+      const { plan, name, until, thresholds } = options;
       const texts = byText((text) => orNone(options[text]));
       const given = [plan, name, until, thresholds, ...Object.values(texts)].some(
         (value) => value !== undefined,
@@ -229,8 +233,10 @@ function setCommand(): Command {
       const ofCustomer = thresholds === 'plan' ? null : thresholds;
       const limited = temporary === undefined ? limits : { temporary };
       const change = { plan, name, ...texts, ...limited, thresholds: ofCustomer };
-      printChanged(await withChanges(as, (session) => changeCustomer(session, id, change)), json);
-    });
+      return (session) => changeCustomer(session, id, change);
+    },
+    printChanged,
+  );
 }
 
 /** Null removes a text. */
@@ -242,14 +248,8 @@ function stateCommand(
   description: string,
   change: (session: ChangingSession, id: string) => Promise<CustomerView>,
 ): Command {
-  return new Command(name)
-    .description(description)
-    .argument('<customer>', '', customerArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { as, json }: ChangeOptions) => {
-      printChanged(await withChanges(as, (session) => change(session, id)), json);
-    });
+  const command = new Command(name).description(description).argument('<customer>', '', customerArgument);
+  return changing(command, (id) => (session) => change(session, id), printChanged);
 }
 
 function printChanged(view: CustomerView, json: true | undefined): void {

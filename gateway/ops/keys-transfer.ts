@@ -10,10 +10,11 @@ import type { Session } from '../operations/session.ts';
 import { findUnlistedCustomer, storedCustomerPages } from '../operations/stored-customers.ts';
 import { customerLine, exportLine } from '../operations/transfer-lines.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { changing } from './changing.ts';
 import { listedKeys } from './listed-keys.ts';
-import { asOption, jsonOption, type ChangeOptions } from './options.ts';
-import { print, printError, printResult } from './output.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { jsonOption } from './options.ts';
+import { print, printError } from './output.ts';
+import { withRedis } from './redis-session.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')
@@ -79,14 +80,10 @@ function warnOfInvalid({ id, issues }: { id: string; issues: string[] }): void {
 }
 
 export function keysImportCommand(): Command {
-  return new Command('import')
+  const command = new Command('import')
     .description('import exported records; present ones are not changed')
-    .argument('<file>', 'file of JSON lines, or - for standard input')
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (file: string, { as, json }: ChangeOptions) => {
-      printResult(await withChanges(as, (session) => importKeys(openExport(file), session)), json);
-    });
+    .argument('<file>', 'file of JSON lines, or - for standard input');
+  return changing(command, (file) => (session) => importKeys(openExport(file), session));
 }
 
 function openExport(file: string): ExportFile {

@@ -4,6 +4,7 @@ import { changeKey } from '../operations/keys.ts';
 import { acceptLoss } from '../operations/missing-keys.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { rotateKey } from '../operations/rotate-key.ts';
+import { changing } from './changing.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { printIssued, printKey } from './key-output.ts';
 import { keysFindCommand } from './keys-find.ts';
@@ -53,7 +54,7 @@ export function keysCommand(): Command {
     .addCommand(reindexCommand());
 }
 
-interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
+interface SetOptions extends ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   expires?: Date | 'never';
@@ -62,7 +63,7 @@ interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
 }
 
 function setCommand(): Command {
-  const command = new Command('set')
+  const command: Command = new Command('set')
     .description('change a key, from its next request on')
     .argument('<id>', '', idArgument)
     .option('--plan <plan>', 'another plan')
@@ -74,15 +75,12 @@ function setCommand(): Command {
       'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
       untilArgument,
     );
-  return addLimitOptions(
+  addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan'));
+  return changing(
     command,
-    (each) => `own limit ${each}, or "plan" for that of the plan`,
-    limitOr('plan'),
-  )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, expires, scopes, until, as, json } = options;
+    (id) => {
+      const options = command.opts<SetOptions>();
+      const { plan, name, expires, scopes, until } = options;
       const isGiven =
         [plan, name, expires, scopes, until].some((given) => given !== undefined) || hasLimits(options);
       if (!isGiven)
@@ -97,29 +95,26 @@ function setCommand(): Command {
         scopes: scopes === 'all' ? null : scopes,
         ...(temporary === undefined ? limits : { temporary }),
       };
-      const record = await withChanges(as, (session) => changeKey(session, id, change));
-      printKey({ outcome: 'record', record }, json);
-    });
-}
-
-interface RotateOptions extends ChangeOptions {
-  grace: number;
+      return (session) => changeKey(session, id, change);
+    },
+    (record, json) => printKey({ outcome: 'record', record }, json),
+  );
 }
 
 function rotateCommand(): Command {
-  return new Command('rotate')
+  const command = new Command('rotate')
     .description('issue a key that replaces another one, which works until the grace period ends')
     .argument('<id>', 'id of the key to replace', idArgument)
     .addOption(
       new Option('--grace <duration>', 'time that the old key still works; 0 ends it now')
         .argParser(graceArgument)
         .default(graceArgument('24h'), '24h'),
-    )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { grace, as, json }: RotateOptions) => {
-      printIssued(await withChanges(as, (session) => rotateKey(session, id, grace)), json);
-    });
+    );
+  return changing(
+    command,
+    (id) => (session) => rotateKey(session, id, command.opts<{ grace: number }>().grace),
+    printIssued,
+  );
 }
 
 /** More lines would scroll the result off the screen. */

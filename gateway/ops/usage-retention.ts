@@ -4,6 +4,7 @@ import { resetDay } from '../operations/reset-day.ts';
 import { setSetting, showSetting } from '../operations/settings.ts';
 import { maxRetentionDays, usageSetting } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { changing } from './changing.ts';
 import { asOption, countArgument, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
 import { createProgressLine } from './progress.ts';
@@ -50,14 +51,13 @@ export async function adjustStoredUse(redis: RedisClient, days: number): Promise
 }
 
 export function usageResetCommand(): Command {
-  return new Command('reset')
+  const command = new Command('reset')
     .description(
       'give a key its UTC day back: the day limit counts from 0 again, the record of use keeps all',
     )
-    .argument('<id>', '', idArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { as, json }: ChangeOptions) => {
-      printResult({ id, setBack: await withChanges(as, (session) => resetDay(session, id)) }, json);
-    });
+    .argument('<id>', '', idArgument);
+  return changing(command, (id) => async (session) => ({
+    id,
+    setBack: await resetDay(session, id),
+  }));
 }

@@ -4,6 +4,7 @@ import type { DeliveryEntry } from '../events/delivery-store.ts';
 import { formatThresholds, type Thresholds } from '../limits/thresholds.ts';
 import { listPlanThresholds, setPlanThresholds, type ListedThresholds } from '../operations/thresholds.ts';
 import { readWebhookDeliveries, replayEvents, testWebhook } from '../operations/webhooks.ts';
+import { changing } from './changing.ts';
 import {
   addListOptions,
   fieldColumns,
@@ -15,7 +16,7 @@ import {
   type ListOptions,
 } from './list-output.ts';
 import { asOption, jsonOption, thresholdsArgument, timeAgoArgument, type ChangeOptions } from './options.ts';
-import { printFields, printJson, printResult, printWarning } from './output.ts';
+import { printFields, printJson, printWarning } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { customerOption, ownerOf, webhookArgument, type OwnerOption } from './webhook-options.ts';
 
@@ -80,7 +81,7 @@ export function deliveriesCommand(): Command {
 }
 
 export function replayCommand(): Command {
-  return new Command('replay')
+  const command = new Command('replay')
     .description('send a webhook again what was given up, or everything since a time')
     .argument('<webhook>', '', webhookArgument)
     .addOption(customerOption())
@@ -88,15 +89,12 @@ export function replayCommand(): Command {
       '--since <time>',
       'all events since then that are still kept: ISO 8601, or a duration such as 2h',
       timeAgoArgument,
-    )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, options: ChangeOptions & OwnerOption & { since?: Date }) => {
-      const result = await withChanges(options.as, (session) =>
-        replayEvents(session, ownerOf(options), id, options.since),
-      );
-      printResult(result, options.json);
-    });
+    );
+  return changing(
+    command,
+    (id) => (session) =>
+      replayEvents(session, ownerOf(command.opts()), id, command.opts<{ since?: Date }>().since),
+  );
 }
 
 const thresholdsLayout: ListLayout<ListedThresholds> = {

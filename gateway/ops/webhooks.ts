@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import type { ChangingSession, Session } from '../operations/session.ts';
 import type { WebhookView } from '../operations/webhook-view.ts';
 import {
   addWebhook,
@@ -10,11 +9,10 @@ import {
   rotateWebhookSecret,
   type WebhookWithSecret,
 } from '../operations/webhooks.ts';
-import type { WebhookOwner } from '../redis/redis-keys.ts';
+import { changing } from './changing.ts';
 import { fieldColumns, listing, type ListLayout } from './list-output.ts';
-import { asOption, graceArgument, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
+import { graceArgument, nameArgument } from './options.ts';
 import { printFields, printJson } from './output.ts';
-import { withChanges } from './redis-session.ts';
 import { deliveriesCommand, replayCommand, testCommand, thresholdsCommand } from './webhook-events.ts';
 import {
   customerOption,
@@ -25,7 +23,7 @@ import {
   type OwnerOption,
 } from './webhook-options.ts';
 
-interface WebhookOptions extends ChangeOptions, OwnerOption {
+interface WebhookOptions extends OwnerOption {
   types?: readonly string[] | 'all';
   description?: string;
 }
@@ -36,7 +34,7 @@ export function webhooksCommand(): Command {
     .addCommand(listCommand())
     .addCommand(addCommand())
     .addCommand(setCommand())
-    .addCommand(changing('remove', 'delete a webhook with its queue and its deliveries', removeWebhook))
+    .addCommand(removeCommand())
     .addCommand(testCommand())
     .addCommand(rotateCommand())
     .addCommand(deliveriesCommand())
@@ -84,72 +82,55 @@ function addCommand(): Command {
     .description('send events to an address; prints the secret that signs them, which is shown this once')
     .argument('<url>', '', urlArgument)
     .addOption(customerOption());
-  return addFacts(command)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (url: string, options: WebhookOptions) => {
+  return changing(
+    addFacts(command),
+    (url) => {
+      const options = command.opts<WebhookOptions>();
       const wanted = { url, types: typesOf(options), description: options.description };
-      const change = (session: ChangingSession) =>
-        addWebhook(session, ownerOf(options), wanted, webhookRules());
-      printWebhook(await withChanges(options.as, change), options.json);
-    });
+      return (session) => addWebhook(session, ownerOf(options), wanted, webhookRules());
+    },
+    printWebhook,
+  );
 }
 
 function setCommand(): Command {
-  const command = new Command('set')
+  const command: Command = new Command('set')
     .description('change a webhook, or switch it on or off; --on also sends to one that is disabled again')
     .argument('<webhook>', '', webhookArgument)
     .addOption(customerOption())
     .option('--url <url>', 'another address', urlArgument)
     .addOption(new Option('--on', 'send events to it').conflicts('off'))
     .option('--off', 'send nothing to it; what happens meanwhile it gets by a replay only');
-  return addFacts(command)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(
-      async (
-        id: string,
-        options: WebhookOptions & { url?: string; on?: true; off?: true },
-        command: Command,
-      ) => {
-        const { url, on, off, description, as, json } = options;
-        const enabled = on ?? (off === true ? false : undefined);
-        const change = { url, types: typesOf(options), description, enabled };
-        if (Object.values(change).every((value) => value === undefined)) {
-          command.error('error: nothing to set: see ops webhooks set --help');
-        }
-        printWebhook(
-          await withChanges(as, (session) =>
-            changeWebhook(session, ownerOf(options), id, change, webhookRules()),
-          ),
-          json,
-        );
-      },
-    );
+  return changing(
+    addFacts(command),
+    (id) => {
+      const options = command.opts<WebhookOptions & { url?: string; on?: true; off?: true }>();
+      const { url, on, off, description } = options;
+      const enabled = on ?? (off === true ? false : undefined);
+      const change = { url, types: typesOf(options), description, enabled };
+      if (Object.values(change).every((value) => value === undefined)) {
+        command.error('error: nothing to set: see ops webhooks set --help');
+      }
+      return (session) => changeWebhook(session, ownerOf(options), id, change, webhookRules());
+    },
+    printWebhook,
+  );
 }
 
-/** A command that takes nothing but a webhook. */
-function changing(
-  name: string,
-  description: string,
-  change: (session: Session, owner: WebhookOwner, id: string) => Promise<WebhookView>,
-): Command {
-  return new Command(name)
-    .description(description)
+function removeCommand(): Command {
+  const command = new Command('remove')
+    .description('delete a webhook with its queue and its deliveries')
     .argument('<webhook>', '', webhookArgument)
-    .addOption(customerOption())
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, options: ChangeOptions & OwnerOption) => {
-      printWebhook(
-        await withChanges(options.as, (session) => change(session, ownerOf(options), id)),
-        options.json,
-      );
-    });
+    .addOption(customerOption());
+  return changing(
+    command,
+    (id) => (session) => removeWebhook(session, ownerOf(command.opts()), id),
+    printWebhook,
+  );
 }
 
 function rotateCommand(): Command {
-  return new Command('rotate-secret')
+  const command = new Command('rotate-secret')
     .description('replace the secret of a webhook; prints the new one, which is shown this once')
     .argument('<webhook>', '', webhookArgument)
     .addOption(customerOption())
@@ -158,14 +139,13 @@ function rotateCommand(): Command {
       'time for which the old one signs as well, such as 24h, or 0',
       graceArgument,
       defaultOverlapMs,
-    )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, options: ChangeOptions & OwnerOption & { overlap: number }) => {
-      const change = (session: ChangingSession) =>
-        rotateWebhookSecret(session, ownerOf(options), id, options.overlap);
-      printWebhook(await withChanges(options.as, change), options.json);
-    });
+    );
+  return changing(
+    command,
+    (id) => (session) =>
+      rotateWebhookSecret(session, ownerOf(command.opts()), id, command.opts<{ overlap: number }>().overlap),
+    printWebhook,
+  );
 }
 
 function printWebhook(view: WebhookView | WebhookWithSecret, json: true | undefined): void {
