@@ -25,7 +25,7 @@ export const portalKeySchema = keyRowSchema
   })
   .extend({
     state: keyRowSchema.shape.state.describe('`unusable`: its record is invalid, so it does not work'),
-    served: z.int().describe('Requests that counted towards the limits'),
+    served: z.int().describe('Requests that were not refused, also those with 304'),
     refused: z.int().describe('Requests that were answered with 429'),
   })
   .meta({ id: 'Key' });
