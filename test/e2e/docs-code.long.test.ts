@@ -135,7 +135,7 @@ describe('code that the documentation shows', { tags: ['chromium'] }, () => {
     });
 
     test('waits for Retry-After in Python', { tags: ['python-requests'] }, async () => {
-      const code = await codeWith('/docs', 'def request(');
+      const code = await codeWith('/docs/clients', 'def request(');
       const key = await exhaustedKey();
       const statuses = await runPython(
         `${code}
