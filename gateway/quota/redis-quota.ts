@@ -5,7 +5,7 @@ import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../
 import type { TrialLimits } from '../plans/trial.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { consecutiveBan, operatorsReason } from './ban-reason.ts';
+import { operatorsReason } from './ban-reason.ts';
 import type { QuotaBatch } from './quota-batch.ts';
 import {
   decisionOf,
@@ -104,15 +104,15 @@ function parseReply(reply: readonly number[], limits: Limits, units: number): Qu
       });
     case scriptOutcome.banned: {
       const [, , remainingMs = 0, isNew, value, setEndMs] = reply;
-      const byGateway = isNew === 1 || consecutiveBan(String(value)) !== undefined;
+      const reason = operatorsReason(String(value));
       return {
         outcome: 'banned',
         limits,
         remainingMs,
         nowMs,
         isNew: isNew === 1,
-        reason: operatorsReason(String(value)),
-        ...(byGateway && setEndMs ? { setEndMs } : {}),
+        reason,
+        ...(reason === undefined && setEndMs ? { setEndMs } : {}),
       };
     }
     case scriptOutcome.stale:
