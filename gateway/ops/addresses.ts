@@ -10,7 +10,7 @@ import { changing } from './changing.ts';
 import { fieldLayout, listing } from './list-output.ts';
 import { countArgument, durationArgument, idArgument, nameArgument } from './options.ts';
 import { printError } from './output.ts';
-import { required } from './usage-error.ts';
+import { lengthAndReason } from './usage-error.ts';
 
 export function addressesCommand(): Command {
   return new Command('addresses')
@@ -52,11 +52,6 @@ function blockedCommand(): Command {
   });
 }
 
-interface BlockOptions {
-  for?: number;
-  reason?: string;
-}
-
 function blockCommand(): Command {
   const command = new Command('block')
     .description('refuse all requests of an address or network within a second, with or without a key')
@@ -64,9 +59,7 @@ function blockCommand(): Command {
     .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
     .option('--reason <text>', 'reason, for operators; clients do not read it', nameArgument);
   return changing(command, (network) => {
-    const options = command.opts<BlockOptions>();
-    const durationMs = required(options.for, '--for <duration>', command);
-    const reason = required(options.reason, '--reason <text>', command);
+    const { durationMs, reason } = lengthAndReason(command);
     return (session) => blockAddress(session, network, durationMs, reason);
   });
 }

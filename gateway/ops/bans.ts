@@ -5,7 +5,7 @@ import { changing } from './changing.ts';
 import { fieldLayout, listing } from './list-output.ts';
 import { durationArgument, idArgument, reasonArgument } from './options.ts';
 import { createProgressLine } from './progress.ts';
-import { required } from './usage-error.ts';
+import { lengthAndReason } from './usage-error.ts';
 
 export function bansCommand(): Command {
   return new Command('bans')
@@ -45,11 +45,6 @@ async function* listedBans(session: Session): AsyncGenerator<ActiveBan[]> {
   }
 }
 
-interface AddOptions {
-  for?: number;
-  reason?: string;
-}
-
 function addCommand(): Command {
   const command = new Command('add')
     .description('ban a key from its next request on')
@@ -57,9 +52,7 @@ function addCommand(): Command {
     .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
     .option('--reason <text>', 'reason; the client reads it in its responses', reasonArgument);
   return changing(command, (id) => {
-    const options = command.opts<AddOptions>();
-    const durationMs = required(options.for, '--for <duration>', command);
-    const reason = required(options.reason, '--reason <text>', command);
+    const { durationMs, reason } = lengthAndReason(command);
     return (session) => addBan(session, id, durationMs, reason);
   });
 }
