@@ -58,6 +58,10 @@ export function formatRelative(iso: string, nowMs: number = Date.now()) {
   return html`<time datetime=${iso} title=${`${dateTimes.format(date)} · ${utc(date)}`}>${text}</time>`;
 }
 
+/** The same of a time that there may not be. @param none for no time */
+export const relativeOr = (iso: string | null, none: unknown) =>
+  iso === null || iso === '' ? none : formatRelative(iso);
+
 /** @param seconds such as "2 h 5 min" or "23 s" */
 export function formatDuration(seconds: number) {
   const rounded = Math.max(0, Math.round(seconds));

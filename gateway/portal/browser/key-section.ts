@@ -6,7 +6,7 @@ import { inlineFailure, warningList } from '../../browser/elements/page-state.ts
 import { expiryDateField } from '../../browser/elements/scopes-field.ts';
 import { listTable } from '../../browser/elements/table.ts';
 import { formTexts, type FormTexts } from '../../browser/form-text.ts';
-import { formatRelative } from '../../browser/format.ts';
+import { formatRelative, relativeOr } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
 import { keepKey } from '../../docs/browser/api-key.ts';
 import { api, session } from './api.ts';
@@ -131,9 +131,9 @@ class KeySection extends ActingElement {
       ['Name', ({ id, name }) => name || id],
       ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
       ['State', stateCell],
-      ['Last used', ({ lastUsedAt }) => relativeOrNever(lastUsedAt)],
+      ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
       ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
-      ['Expires', ({ expiresAt }) => relativeOrNever(expiresAt)],
+      ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
       ['Actions', (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing)],
     ]);
   }
@@ -184,8 +184,6 @@ class KeySection extends ActingElement {
 }
 
 const hasEnded = ({ state }: Key) => state === 'revoked' || state === 'expired';
-
-const relativeOrNever = (iso: string | null) => (iso === null ? 'never' : formatRelative(iso));
 
 function stateCell(key: Key) {
   const { state, bannedUntil, replacedBy } = key;

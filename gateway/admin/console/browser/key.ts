@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { formatRelative, formatTime } from '../../../browser/format.ts';
+import { formatTime } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
 import type { NextRequest } from './responses.ts';
@@ -54,10 +54,6 @@ export const ownLimitsNote = (own: ByWindow<number | null>) =>
   windowNames.some((name) => (own[name] ?? null) !== null)
     ? html`<span class="quiet">own limits</span>`
     : nothing;
-
-/** How long ago or from now. @param none for no time */
-export const relativeOr = (iso: string | null, none: unknown) =>
-  iso === null || iso === '' ? none : formatRelative(iso);
 
 /** What names a key that is not shown. */
 export const hintOf = ({ id, hint }: { id: string; hint: string }) =>

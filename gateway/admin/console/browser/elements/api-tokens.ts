@@ -2,10 +2,9 @@ import { html } from 'lit';
 import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { button, listTable } from '../../../../browser/elements/table.ts';
-import { formatRelative } from '../../../../browser/format.ts';
+import { formatRelative, relativeOr } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { relativeOr } from '../key.ts';
 import type { ApiToken, Changed, Page } from '../responses.ts';
 import { session } from '../session.ts';
 

@@ -3,9 +3,10 @@ import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import type { LightElement } from '../../../../browser/elements/light-element.ts';
 import { tell } from '../../../../browser/elements/notice.ts';
 import { button, listTable } from '../../../../browser/elements/table.ts';
+import { relativeOr } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { keyLink, planLink, relativeOr } from '../key.ts';
+import { keyLink, planLink } from '../key.ts';
 import type { Ban, Changed } from '../responses.ts';
 import { session } from '../session.ts';
 

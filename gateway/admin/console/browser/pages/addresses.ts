@@ -4,9 +4,9 @@ import { field, lengthField } from '../../../../browser/elements/fields.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { button, count, listTable } from '../../../../browser/elements/table.ts';
+import { relativeOr } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { relativeOr } from '../key.ts';
 import type { BlockView, BusyAddress, Changed, Page } from '../responses.ts';
 import { session } from '../session.ts';
 

@@ -6,12 +6,12 @@ import { notify } from '../../../../browser/elements/notice.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { count, listTable, type Column } from '../../../../browser/elements/table.ts';
 import { withField } from '../../../../browser/form-text.ts';
-import { formatNumber, plural } from '../../../../browser/format.ts';
+import { formatNumber, plural, relativeOr } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
 import { IssueDialog } from '../elements/issue-dialog.ts';
 import { ListPage } from '../elements/list-page.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { goToKey, hintOf, keyLink, keyTitle, ownLimitsNote, planLink, relativeOr, stateTag } from '../key.ts';
+import { goToKey, hintOf, keyLink, keyTitle, ownLimitsNote, planLink, stateTag } from '../key.ts';
 import type { Changed, KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 

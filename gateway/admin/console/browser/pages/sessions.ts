@@ -4,10 +4,9 @@ import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { inlineFailure } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { listTable } from '../../../../browser/elements/table.ts';
-import { formatRelative, plural } from '../../../../browser/format.ts';
+import { formatRelative, plural, relativeOr } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { relativeOr } from '../key.ts';
 import type { Changed, ListedSession, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
