@@ -3,9 +3,10 @@ import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
 import { deliveryOutcomes, eventTypeNames } from './events/event-types.ts';
 import type { SomeLimits } from './limits/limits.ts';
+import { anonymousWindow } from './limits/setting-fields.ts';
 import { windowNames, windows } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { anonymousPlan, anonymousWindow, enterprisePlan } from './plans/plan-settings.ts';
+import { anonymousPlan, enterprisePlan } from './plans/plan-settings.ts';
 
 /** Plan in the labels of requests without a valid key. */
 const noPlan = 'none';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { strikesToBan } from '../limits/ban-policy-fields.ts';
 import { withLimits } from '../limits/limits.ts';
+import { strikesToBan } from '../limits/setting-fields.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';

@@ -1,5 +1,5 @@
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { strikesToBan } from '../limits/ban-policy-fields.ts';
+import { strikesToBan } from '../limits/setting-fields.ts';
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';

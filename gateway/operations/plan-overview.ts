@@ -1,6 +1,6 @@
 import { limitIssue, parseLimit } from '../limits/limits.ts';
-import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan } from '../plans/plan-settings.ts';
+import { windowOf, type WindowName } from '../limits/windows.ts';
+import { anonymousPlan, enterprisePlan, windowsOf } from '../plans/plan-settings.ts';
 import { parseTrial, type Trial } from '../plans/trial.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -37,13 +37,12 @@ async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOve
   if (kind === 'own_limits') return { ...plan, kind, trial: undefined, issues: [] };
   try {
     const fields = await readSettings(redis, redisKeys.plan(plan.name));
-    const names: readonly WindowName[] = kind === 'address' ? ['minute'] : windowNames;
     const { trial, issues } = parseTrial(fields);
     return {
       ...plan,
       kind,
       trial,
-      issues: [...names.flatMap((name) => issueOf(name, fields[name])), ...issues],
+      issues: [...windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])), ...issues],
     };
   } catch (error) {
     if (!(error instanceof InvalidOperation)) throw error;

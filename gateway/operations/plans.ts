@@ -9,7 +9,7 @@ import {
   type ByWindow,
   type WindowName,
 } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan, planNamePattern } from '../plans/plan-settings.ts';
+import { anonymousPlan, enterprisePlan, planNamePattern, windowsOf } from '../plans/plan-settings.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
@@ -166,8 +166,9 @@ function assertPlan(name: string, limits: LimitChange): void {
     );
   }
   if (name === anonymousPlan) {
-    const others = windowNames.filter((window) => window !== 'minute' && limits[window] !== undefined);
-    if (others.length > 0) throw new InvalidOperation('anonymous has a minute limit only');
+    const others = windowNames.filter((window) => !windowsOf(name).includes(window));
+    if (others.some((window) => limits[window] !== undefined))
+      throw new InvalidOperation('anonymous has a minute limit only');
     if (limits.minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
   } else if (windowNames.every((window) => limits[window] === undefined)) {
     throw new InvalidOperation('there is nothing to set: give --minute N, --day N, or both');
@@ -183,8 +184,7 @@ export function lacksLimits(plan: PlanRow): boolean {
 
 function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefined {
   if (name === enterprisePlan) return undefined;
-  const windows: readonly WindowName[] = name === anonymousPlan ? ['minute'] : windowNames;
-  return windows.find((window) => limits[window] === null);
+  return windowsOf(name).find((window) => limits[window] === null);
 }
 
 /** Parses the limits of a plan, which may have been edited by hand. */

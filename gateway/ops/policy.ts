@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
+import { describePolicy } from '../limits/setting-fields.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
@@ -57,12 +58,6 @@ async function readPolicy(session: Session): Promise<ShownPolicy> {
 function describeEnforced(policies: readonly BanPolicy[]): Record<string, string> {
   if (policies.length === 0) return {};
   return { 'enforced by gateways': policies.map(describePolicy).join(' or ') };
-}
-
-function describePolicy(policy: BanPolicy): string {
-  return Object.entries(policy)
-    .map(([field, value]) => `${field} ${value}`)
-    .join(', ');
 }
 
 type SetOptions = Partial<BanPolicy> & ChangeOptions;

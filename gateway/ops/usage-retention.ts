@@ -1,8 +1,9 @@
 import { Command } from 'commander';
+import { retentionField } from '../limits/setting-fields.ts';
 import { adjustUsageExpiry } from '../operations/adjust-usage-expiry.ts';
 import { resetDay } from '../operations/reset-day.ts';
 import { setSetting, showSetting } from '../operations/settings.ts';
-import { maxRetentionDays, usageSetting } from '../quota/usage-policy.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { changing } from './changing.ts';
 import { asOption, countArgument, idArgument, jsonOption, type ChangeOptions } from './options.ts';
@@ -17,7 +18,7 @@ interface RetentionOptions extends ChangeOptions {
 export function usageRetentionCommand(): Command {
   return new Command('retention')
     .description('days for which the use of keys is kept; older use is deleted')
-    .option('--days <n>', 'set it, and the expiry of what is stored', countArgument(maxRetentionDays))
+    .option('--days <n>', 'set it, and the expiry of what is stored', countArgument(retentionField.max))
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async ({ days, as, json }: RetentionOptions) => {

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
+import { retentionField } from '../limits/setting-fields.ts';
 import { byWindow, isWindowName } from '../limits/windows.ts';
 import { UnknownKey } from '../operations/invalid-operation.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import { findCustomerId } from '../operations/stored-customers.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { readRefusals, type Refusals } from '../quota/refusals.ts';
-import { maxRetentionDays } from '../quota/usage-policy.ts';
 import { dayArgument } from './day-argument.ts';
 import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';
 import { countArgument, idArgument, jsonOption } from './options.ts';
@@ -28,7 +28,7 @@ export function usageCommand(): Command {
     .argument('<id>', '', idArgument)
     .addOption(
       new Option('--days <n>', 'use of each of the last UTC days, today included, instead')
-        .argParser(countArgument(maxRetentionDays + 1))
+        .argParser(countArgument(retentionField.max + 1))
         .conflicts('day'),
     )
     .option('--day <date>', 'use of one UTC date instead; also today or yesterday', dayArgument)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { issueOf, maxLimit, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
 import {
   byOptionalWindow,
   byRequiredWindow,
@@ -28,8 +29,9 @@ export const enterprisePlan = 'enterprise';
 
 /** Not a plan for keys, but the limit of each address for requests without a valid key. */
 export const anonymousPlan = 'anonymous';
-/** The only window of that plan. */
-export const anonymousWindow = 'minute' satisfies WindowName;
+/** Windows that a plan can have limits of. */
+export const windowsOf = (plan: string): readonly WindowName[] =>
+  plan === anonymousPlan ? [anonymousWindow] : windowNames;
 
 /** Limits of the specification, section 8.2. Redis is seeded with them once, and decides from then on. */
 export const defaultPlans: Readonly<Record<string, Limits>> = {
@@ -39,7 +41,7 @@ export const defaultPlans: Readonly<Record<string, Limits>> = {
 };
 
 const limit = (window: WindowName) =>
-  wholeNumber({ min: 1, max: maxLimit }, `requests ${eachExactly(window)}`);
+  wholeNumber({ min: 1, max: maxLimit, meaning: `requests ${eachExactly(window)}` });
 const optionalLimit = (window: WindowName) =>
   limit(window)
     .optional()
@@ -92,7 +94,7 @@ export const anonymousSetting = defineSetting({
   title: 'limit of an address',
   advice: 'set it with: ops plans set anonymous --minute 60',
   values: z
-    .strictObject({ [anonymousWindow]: limit(anonymousWindow) }, mapping('the field minute'))
+    .strictObject({ [anonymousWindow]: wholeNumber(anonymousField) }, mapping('the field minute'))
     .meta({ description: 'limit of an address for requests without a valid API key' }),
   defaults: { minute: 60 },
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { banPolicyFields, type BanPolicyField } from '../limits/ban-policy-fields.ts';
+import { banPolicyFields, type BanPolicyField } from '../limits/setting-fields.ts';
 import { defineSetting, mapping, missingOr, trueOrFalse, wholeNumber } from '../redis/define-setting.ts';
 import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -15,7 +15,7 @@ export const banPolicyBounds = Object.fromEntries(
   Object.entries(banPolicyFields).map(([name, { min, max }]) => [name, { min, max }]),
 );
 
-const whole = (field: BanPolicyField) => wholeNumber(banPolicyFields[field], banPolicyFields[field].meaning);
+const whole = (field: BanPolicyField) => wholeNumber(banPolicyFields[field]);
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused

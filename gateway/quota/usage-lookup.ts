@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import { strikesToBan } from '../limits/ban-policy-fields.ts';
+import { strikesToBan } from '../limits/setting-fields.ts';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
+import type { NumberField } from '../limits/setting-fields.ts';
 import type { AuditAction } from './audit-actions.ts';
 
 /** Fields of a hash of settings, as text. */
@@ -98,9 +99,9 @@ export const missingOr =
   ({ input }: { input?: unknown }) =>
     input === undefined ? 'is missing' : problem;
 
-export function wholeNumber({ min, max }: { min: number; max: number }, description: string) {
+export function wholeNumber({ min, max, meaning }: Pick<NumberField, 'min' | 'max' | 'meaning'>) {
   const error = missingOr(`is not a whole number from ${min} to ${max}`);
-  return z.int({ error }).min(min, { error }).max(max, { error }).meta({ description });
+  return z.int({ error }).min(min, { error }).max(max, { error }).meta({ description: meaning });
 }
 
 export function trueOrFalse(description: string) {

@@ -112,7 +112,7 @@ describe('the API of settings', () => {
     const key = redisKeys.day('cus_0', day);
     await redis.set(key, '5');
     expect(await get('usage')).toMatchObject({ stored: { retentionDays: 400 }, adjustment: null });
-    expect((await put('usage', { retentionDays: 4001, expected: { retentionDays: 400 } })).status).toBe(422);
+    expect((await put('usage', { retentionDays: 4001, expected: { retentionDays: 400 } })).status).toBe(400);
     expect((await put('usage', { retentionDays: 30, expected: { retentionDays: 90 } })).status).toBe(409);
     const { body } = await put('usage', { retentionDays: 3000, expected: { retentionDays: 400 } });
     expect(body).toMatchObject({ retentionDays: 3000, before: 400, warnings: [] });

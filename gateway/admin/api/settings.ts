@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { maxLimit } from '../../limits/limits.ts';
+import { anonymousField, describePolicy, retentionField } from '../../limits/setting-fields.ts';
 import { setPlan } from '../../operations/plans.ts';
 import { readSettingState, resetSetting, setSetting, settingStateSchema } from '../../operations/settings.ts';
 import { anonymousPlan, anonymousSetting } from '../../plans/plan-settings.ts';
 import { banPolicyBounds, banPolicySetting, type BanPolicy } from '../../quota/ban-policy.ts';
-import { maxRetentionDays, usageSetting } from '../../quota/usage-policy.ts';
+import { usageSetting } from '../../quota/usage-policy.ts';
 import { changed, expectUnchanged } from './results.ts';
 import { route } from './route.ts';
 import { adjustmentSchema } from './usage-adjustment.ts';
@@ -70,7 +70,7 @@ export const settingsRoutes = [
     result: settingStateSchema(anonymousSchema).extend({ bounds: boundsSchema }),
     handle: async (_call, { read }) => ({
       ...(await read((session) => readSettingState(session, anonymousSetting))),
-      bounds: { min: 1, max: maxLimit },
+      bounds: boundsSchema.parse(anonymousField),
     }),
   }),
   route.put('/settings/anonymous', {
@@ -86,7 +86,10 @@ export const settingsRoutes = [
     handle: async ({ req, input: { minute, expected } }, { change }) => {
       const { result, warnings } = await change(req, (session) =>
         setPlan(session, anonymousPlan, { minute }, false, async ({ before }) =>
-          expectUnchanged(before.minute === expected.minute, `${before.minute ?? 'invalid'} a minute`),
+          expectUnchanged(
+            before.minute === expected.minute,
+            `${before.minute ?? 'invalid'} ${anonymousField.unit}`,
+          ),
         ),
       );
       return { minute, before: result.before.minute, warnings };
@@ -102,7 +105,7 @@ export const settingsRoutes = [
     }),
     handle: async (_call, { read, adjustments }) => ({
       ...(await read((session) => readSettingState(session, usageSetting))),
-      bounds: { min: 1, max: maxRetentionDays },
+      bounds: boundsSchema.parse(retentionField),
       adjustment: adjustments.latest(),
     }),
   }),
@@ -110,8 +113,8 @@ export const settingsRoutes = [
     operationId: 'setUsageRetention',
     summary: 'Change it; what is stored already gets its new expiry afterwards, which may take minutes',
     input: z.strictObject({
-      retentionDays: z.number().meta({ type: 'integer', minimum: 1, maximum: maxRetentionDays }),
-      expected: z.strictObject({ retentionDays: z.number().nullable() }).describe(seen),
+      retentionDays,
+      expected: z.strictObject({ retentionDays: retentionDays.nullable() }).describe(seen),
     }),
     example: { retentionDays: 730, expected: { retentionDays: 400 } },
     responds: 'It was changed',
@@ -121,7 +124,10 @@ export const settingsRoutes = [
       const { warnings } = await change(req, (session) =>
         setSetting(session, usageSetting, { retentionDays }, (stored) => {
           before = stored?.retentionDays ?? null;
-          expectUnchanged(before === expected.retentionDays, `${before ?? 'invalid or missing'} days`);
+          expectUnchanged(
+            before === expected.retentionDays,
+            `${before ?? 'invalid or missing'} ${retentionField.unit}`,
+          );
         }),
       );
       return { retentionDays, before, adjustment: adjustments.begin(req, retentionDays), warnings };
@@ -131,7 +137,9 @@ export const settingsRoutes = [
 
 function expectPolicy(expected: BanPolicy | null): (stored: BanPolicy | null) => void {
   return (stored) => {
-    const fields = Object.entries(stored ?? {}).map(([field, value]) => `${field} ${value}`);
-    expectUnchanged(isDeepStrictEqual(stored, expected), fields.join(', ') || 'missing or invalid');
+    expectUnchanged(
+      isDeepStrictEqual(stored, expected),
+      describePolicy(stored ?? {}) || 'missing or invalid',
+    );
   };
 }

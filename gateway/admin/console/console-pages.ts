@@ -13,7 +13,7 @@ export function consolePages(settings: PageSettings): Router {
   } = createBrowserModules({
     path: '/console/assets',
     folders: ['browser', 'admin/console/browser'],
-    modules: ['ban-policy-fields.ts', 'customer-texts.ts', 'limits.ts', 'utc-day.ts', 'windows.ts'].map(
+    modules: ['setting-fields.ts', 'customer-texts.ts', 'limits.ts', 'utc-day.ts', 'windows.ts'].map(
       (name) => `limits/${name}`,
     ),
   });

@@ -1,4 +1,4 @@
-import { strikesToBan } from '../../../gateway/limits/ban-policy-fields.ts';
+import { strikesToBan } from '../../../gateway/limits/setting-fields.ts';
 import {
   isServed,
   mayBeStrike,

@@ -1,5 +1,5 @@
 import { formatDuration, formatNumber } from '../../../browser/format.ts';
-import { strikesToBan } from '../../../limits/ban-policy-fields.ts';
+import { strikesToBan } from '../../../limits/setting-fields.ts';
 import type { BanPolicy } from './responses.ts';
 
 const shownLengths = 4;

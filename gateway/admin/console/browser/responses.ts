@@ -55,6 +55,5 @@ export type Session = z.infer<typeof sessionSchema>;
 export type ListedSession = z.infer<typeof listedSessionSchema>;
 /** `adjustment`: of the record of use only. */
 export type NumberSettingState = SettingState<Record<string, number>> & {
-  bounds: { min: number; max: number };
   adjustment?: z.infer<typeof adjustmentSchema>;
 };

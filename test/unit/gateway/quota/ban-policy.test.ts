@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { strikesToBan } from '../../../../gateway/limits/ban-policy-fields.ts';
+import { strikesToBan } from '../../../../gateway/limits/setting-fields.ts';
 import { banPolicyBounds, banPolicySetting, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 
 test('a key is banned after the strikes of the policy, or more if its minute limit asks for more', () => {

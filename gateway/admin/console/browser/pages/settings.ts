@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { field } from '../../../../browser/elements/fields.ts';
 import { LightElement } from '../../../../browser/elements/light-element.ts';
 import { formatNumber, plural } from '../../../../browser/format.ts';
+import { anonymousField, anonymousWindow, retentionField } from '../../../../limits/setting-fields.ts';
 import { api } from '../api.ts';
 import { numberWithin, SettingForm, type TypedSetting } from '../elements/setting-form.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
@@ -21,17 +22,15 @@ class PageSettings extends LightElement {
       <h2>Requests without a valid key</h2>
       <number-setting
         path="/api/settings/anonymous"
-        field="minute"
-        label="Limit of each address"
-        unit="requests a minute"
+        field=${anonymousWindow}
+        .words=${anonymousField}
         .effect=${anonymousEffect}
       ></number-setting>
       <h2>Record of use</h2>
       <number-setting
         path="/api/settings/usage"
         field="retentionDays"
-        label="Kept for"
-        unit="days"
+        .words=${retentionField}
         .effect=${retentionEffect}
       ></number-setting>`;
   }
@@ -49,12 +48,11 @@ customElements.define('page-settings', PageSettings);
 
 /** A setting that is one number. */
 class NumberSetting extends SettingForm<Record<string, number>, NumberSettingState> {
-  static override properties = { path: {}, field: {}, label: {}, unit: {} };
+  static override properties = { path: {}, field: {} };
 
   path = '';
   field = '';
-  label = '';
-  unit = '';
+  words = anonymousField;
   /** What a value does. */
   effect: (value: number) => string = () => '';
 
@@ -63,7 +61,7 @@ class NumberSetting extends SettingForm<Record<string, number>, NumberSettingSta
   }
 
   describe(value: Record<string, number>) {
-    return `${formatNumber(value[this.field] ?? 0)} ${this.unit}`;
+    return `${formatNumber(value[this.field] ?? 0)} ${this.words.unit}`;
   }
 
   valuesOf({ stored }: NumberSettingState) {
@@ -72,7 +70,7 @@ class NumberSetting extends SettingForm<Record<string, number>, NumberSettingSta
 
   get wanted() {
     const { subject, typed } = this;
-    return subject && numberWithin(typed?.['value'], subject.bounds);
+    return subject && numberWithin(typed?.['value'], this.words);
   }
 
   override get canSave() {
@@ -80,21 +78,21 @@ class NumberSetting extends SettingForm<Record<string, number>, NumberSettingSta
   }
 
   async save({ stored }: NumberSettingState) {
-    const { wanted = stored?.[this.field] ?? 0, label } = this;
+    const { wanted = stored?.[this.field] ?? 0, words } = this;
     const body = { [this.field]: wanted, expected: { [this.field]: stored?.[this.field] ?? null } };
     const changed = await api.put<Changed>(this.path, body);
     return [
-      `${label}: ${this.describe({ [this.field]: wanted })}, in force within a second.`,
+      `${words.label}: ${this.describe({ [this.field]: wanted })}, in force within a second.`,
       changed,
     ] as const;
   }
 
-  fields({ stored, bounds, defaults, adjustment }: NumberSettingState, { value }: TypedSetting) {
+  fields({ stored, defaults, adjustment }: NumberSettingState, { value }: TypedSetting) {
     const shown = this.wanted ?? stored?.[this.field];
-    return html`${field(`${this.label}, ${this.unit}`, 'value', { type: 'number', required: true, ...bounds, value })}
+    const { label, unit, min, max } = this.words;
+    return html`${field(`${label}, ${unit}`, 'value', { type: 'number', required: true, min, max, value })}
       <p class="hint">
-        Default ${formatNumber(defaults[this.field] ?? 0)}; from ${formatNumber(bounds.min)} to
-        ${formatNumber(bounds.max)}.
+        Default ${formatNumber(defaults[this.field] ?? 0)}; from ${formatNumber(min)} to ${formatNumber(max)}.
       </p>
       <p aria-live="polite">${shown === undefined ? nothing : this.effect(shown)}</p>
       ${adjustment ? adjustmentView(adjustment) : nothing}`;

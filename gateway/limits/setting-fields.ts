@@ -1,6 +1,44 @@
+/*
+ * Bounds and words of each number of a setting, for its schema, options of the command, the operators' API and fields of the
+ * console: also a browser loads this.
+ */
+import { maxLimit } from './limits.ts';
+import { eachExactly, type WindowName } from './windows.ts';
+
+export interface NumberField {
+  min: number;
+  max: number;
+  /** In a form. */
+  label: string;
+  /** In a form, and behind the number. */
+  unit?: string;
+  meaning: string;
+}
+
+/** The only window of the limit of an address. */
+export const anonymousWindow = 'minute' satisfies WindowName;
+
+/** The limit of each address for requests without a valid key. */
+export const anonymousField: Required<NumberField> = {
+  min: 1,
+  max: maxLimit,
+  label: 'Limit of each address',
+  unit: `requests ${eachExactly(anonymousWindow)}`,
+  meaning: `requests ${eachExactly(anonymousWindow)}`,
+};
+
+/** How long use is kept, besides the present day. */
+export const retentionField: Required<NumberField> = {
+  min: 1,
+  /** Some eleven years. */
+  max: 4000,
+  label: 'Kept for',
+  unit: 'days',
+  meaning: 'days for which the usage of each key and day is kept',
+};
+
 const monthSeconds = 30 * 86_400;
 
-/** Bounds and words of each number of the ban policy. Also a browser loads this. */
 export const banPolicyFields = {
   graceSeconds: {
     min: 0,
@@ -44,7 +82,7 @@ export const banPolicyFields = {
     label: 'Forgotten after, seconds',
     meaning: 'seconds without a ban after which the next one is a first one',
   },
-} as const;
+} as const satisfies Record<string, NumberField>;
 
 export type BanPolicyField = keyof typeof banPolicyFields;
 
@@ -54,4 +92,11 @@ export function strikesToBan(
   minuteLimit: number,
 ): number {
   return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
+}
+
+/** Fields of a policy in words. */
+export function describePolicy(policy: object): string {
+  return Object.entries(policy)
+    .map(([field, value]) => `${field} ${value}`)
+    .join(', ');
 }
