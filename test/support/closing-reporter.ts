@@ -1,11 +1,10 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
-import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
+import { appendFileSync } from 'node:fs';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 import { requirements } from './requirements.ts';
 
 /**
  * Ends the output of a run with the tests that were retried, each with the error of its failed attempts, and a line with
- * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names, and writes
- * the paths of the test files that failed into the one that TEST_FAILED_FILES names, a line each.
+ * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names.
  */
 export class ClosingReporter implements Reporter {
   #namePattern: RegExp | undefined;
@@ -14,27 +13,16 @@ export class ClosingReporter implements Reporter {
     this.#namePattern = config.testNamePattern;
   }
 
-  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+  onTestRunEnd(modules: readonly TestModule[]): void {
     const pattern = this.#namePattern ?? /(?:)/;
     const allTests = modules.flatMap((module) => [...module.children.allTests()]);
     // Not those that `-t` leaves out.
     const tests = allTests.filter(({ fullName }) => pattern.test(fullName.replaceAll(' > ', ' ')));
     const retried = tests.map(describeRetries).join('');
     process.stdout.write(`${retried}${describeSkipped(tests)}\n`);
-    const { TEST_RETRIED: retriedFile, TEST_FAILED_FILES: failedFile } = process.env;
+    const { TEST_RETRIED: retriedFile } = process.env;
     if (retriedFile !== undefined) appendFileSync(retriedFile, retried);
-    if (failedFile !== undefined) writeFileSync(failedFile, errors.length > 0 ? '' : failedFiles(modules));
   }
-}
-
-/** Nothing if a check of what the others left behind failed, which a second run of that check alone would not show. */
-function failedFiles(modules: readonly TestModule[]): string {
-  const failed = modules
-    .filter((module) => module.state() === 'failed')
-    .map(({ relativeModuleId }) => relativeModuleId);
-  return failed.some((file) => file.startsWith('afterwards/'))
-    ? ''
-    : failed.map((file) => `${file}\n`).join('');
 }
 
 /** Empty for a test that was not retried. */
