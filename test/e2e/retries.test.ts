@@ -47,7 +47,7 @@ test.each([
     const retried = Array.from(
       { length: count },
       (_, index) =>
-        `retried 1x, passed: flaky.test.js > race ${index}\n  attempt 1: too early: expected 1 to be 2 // Object.is equality\n`,
+        `retried 1x, passed: flaky.test.js > race ${index}\n  attempt 1: too early: expected 1 to be 2 // Object.is equality (line 6)\n`,
     ).join('');
     expect(readFileSync(path('retried'), 'utf8')).toBe(retried);
     expect(run.stdout).toContain(`${retried}skipped: no test\n`);

@@ -19,7 +19,7 @@ describe('authentication', () => {
   });
 
   afterAll(async () => {
-    kit.expectNoOutage();
+    kit.reportOutage();
     await kit[Symbol.asyncDispose]();
   });
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  kit.expectNoOutage();
+  kit.reportOutage();
   await kit[Symbol.asyncDispose]();
 });
 

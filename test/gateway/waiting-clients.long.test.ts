@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  kit.expectNoOutage();
+  kit.reportOutage();
   await kit[Symbol.asyncDispose]();
 });
 

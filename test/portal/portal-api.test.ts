@@ -302,7 +302,7 @@ describe('the portal', () => {
       const { redis } = started.kit;
       await redis.hset(redisKeys.eventState, `failing:${rival.id}`, Date.now());
       await redis.zadd(redisKeys.deadEvents(rival.id), Date.now(), '1-0');
-      expect((await pets(other.key)).status).toBe(200);
+      await vi.waitFor(async () => expect((await pets(other.key)).status).toBe(200), { timeout: 15_000 });
       // Nothing of it changes any more.
       await vi.waitFor(async () => expect(await started.kit.redis.exists(redisKeys.keyUse(other))).toBe(1), {
         timeout: 15_000,

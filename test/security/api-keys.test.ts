@@ -11,7 +11,7 @@ describe('an attacker', () => {
   });
 
   afterAll(async () => {
-    kit.expectNoOutage();
+    kit.reportOutage();
     await kit[Symbol.asyncDispose]();
   });
 

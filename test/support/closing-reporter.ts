@@ -30,7 +30,10 @@ function describeRetries(test: TestCase): string {
   const retries = test.diagnostic()?.retryCount ?? 0;
   if (retries === 0) return '';
   const { state, errors = [] } = test.result();
-  const attempts = errors.map(({ message }, index) => `  attempt ${index + 1}: ${message.split('\n', 1)[0]}`);
+  const attempts = errors.map(({ message, stacks = [] }, index) => {
+    const at = stacks.findLast(({ file }) => file === test.module.moduleId);
+    return `  attempt ${index + 1}: ${message.split('\n', 1)[0]}${at === undefined ? '' : ` (line ${at.line})`}`;
+  });
   return [`retried ${retries}x, ${state}: ${nameOf(test)}`, ...attempts, ''].join('\n');
 }
 
