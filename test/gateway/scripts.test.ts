@@ -114,6 +114,35 @@ describe('the script', () => {
     expect(await redis.hgetall(hash)).toEqual({ b: '2', c: '3' });
   });
 
+  test('add-key-use adds to what is known of a key, and forgets the address that was seen longest ago', async () => {
+    const [record, use] = [key(), key()];
+    const add = (maxAddresses: number, served: number, refused: number, ...uses: (string | number)[]) =>
+      redis.addKeyUse(record, use, maxAddresses, 60_000, served, refused, ...uses);
+    await add(3, 2, 1, 'a', 10, 20, 3, ' curl gw', 'b', 10, 30, 1, '');
+    await add(3, 1, 0, 'a', 5, 15, 1, ' wget gw', 'c', 10, 40, 1, '');
+    const rest = { served: '3', refused: '1', b: '10 30 1', c: '10 40 1' };
+    expect(await redis.hgetall(use)).toEqual({ ...rest, a: '5 20 4 curl gw' });
+    await add(2, 0, 0, 'c', 40, 50, 1, '');
+    expect(await redis.hgetall(use)).toEqual({ ...rest, c: '10 50 2' });
+  });
+
+  test('add-service-use adds to the use of a service, and takes back no more than there is', async () => {
+    const customerId = `cus_${randomUUID()}` as const;
+    const nowMs = Date.now();
+    const month = redisKeys.usageMonth(
+      customerId,
+      new Date(nowMs).toISOString().slice(0, 7).replace('-', ''),
+    );
+    const add = async (served: number, units: number) => {
+      const dayNumber = Math.floor(nowMs / 86_400_000);
+      await redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, 400, 'boxes', served, units);
+      return redis.hget(month, 's:boxes');
+    };
+    expect(await add(3, 15)).toBe('3 15');
+    expect(await add(-1, -5)).toBe('2 10');
+    expect(await add(-3, -11)).toBe('0 0');
+  });
+
   test('write-settings writes all hashes and names, or nothing', async () => {
     const [names, one, other] = [key(), key(), key()];
     await redis.sadd(names, 'old', 'kept');

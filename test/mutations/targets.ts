@@ -1,6 +1,8 @@
 const model = 'gateway/quota-model.long.test.ts';
 const direct = 'gateway/scripts.test.ts';
 const record = 'gateway/usage-record.test.ts';
+const giveBack = 'gateway/give-back.test.ts';
+const serviceUse = 'gateway/service-use.test.ts';
 const units = ['unit/gateway/quota', 'unit/gateway/limits', 'unit/gateway/api-keys'];
 
 /** Test files that concern a source, the quickest first. */
@@ -10,6 +12,9 @@ export interface Target {
 }
 
 const scripts: Readonly<Record<string, readonly string[]>> = {
+  'add-failures-1.lua': ['gateway/failures.test.ts'],
+  'add-key-use-2.lua': [direct],
+  'add-service-use-1.lua': [direct, serviceUse],
   'add-traffic.lua': ['gateway/traffic-reports.test.ts'],
   'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],
   'announce-2.lua': [direct],
@@ -18,15 +23,17 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'change-record.lua': [direct, model, 'gateway/audited-changes.test.ts'],
   'clock.lua': ['gateway/windows.test.ts', record, model],
   'consume.lua': [model, direct, 'gateway/quota-script.test.ts', record, 'gateway/windows.test.ts'],
+  'give-back-4.lua': [giveBack],
   'lift-ban-2.lua': [model, record],
   'read-hashes.lua': [direct],
   'read-usage-4.lua': [model],
   'read-usage-month-1.lua': [record],
   'refusals.lua': ['gateway/refusals.test.ts'],
+  'remove-customer.lua': ['gateway/customers.test.ts'],
   'reset-day-1.lua': [record, 'gateway/windows.test.ts'],
   'set-ban-2.lua': [model, record],
   'set-fields-1.lua': [direct],
-  'trial.lua': ['gateway/windows.test.ts', model],
+  'trial.lua': ['gateway/windows.test.ts', giveBack, model],
   'usage.lua': [record, model],
   'windows.lua': ['gateway/windows.test.ts', model],
   'write-settings.lua': [direct],
@@ -40,17 +47,17 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'quota/ban-cache.ts': [],
   'quota/ban-policy.ts': [],
   'quota/ban-reason.ts': [],
-  'quota/keys-in-use.ts': [],
+  'quota/keys-in-use.ts': ['gateway/fleet-keys.test.ts'],
   'quota/known-limits.ts': [],
   'quota/local-quota.ts': [],
   'quota/policy-argument.ts': [model],
   'quota/quota-batch.ts': [],
   'quota/quota-decision.ts': [model],
   'quota/rate-limit-headers.ts': [],
-  'quota/redis-quota.ts': [model],
+  'quota/redis-quota.ts': [giveBack, model],
   'quota/refusal-runs.ts': [],
   'quota/refused-addresses.ts': [],
-  'quota/usage-days.ts': [record],
+  'quota/usage-days.ts': [record, serviceUse],
   'quota/usage-reports.ts': [],
   'quota/usage.ts': [model],
   'limits/limits.ts': [],

@@ -11,7 +11,7 @@ ARGV[3…] for each service: its name, served requests, and units that they cost
 local customerTag, dayNumber = customerTagOf(KEYS[1]), tonumber(ARGV[1])
 local date = utcDate(dayNumber)
 local month = usageMonth(customerTag, date)
-local before = readMonth(month, 'plan', 'open')
+local isDescribed = readMonth(month, 'plan')[1]
 
 for index = 3, #ARGV, 3 do
   local field = 's:' .. ARGV[index]
@@ -23,6 +23,6 @@ for index = 3, #ARGV, 3 do
     math.max(0, (tonumber(units) or 0) + tonumber(ARGV[index + 2]))
   ))
 end
-if not before[1] then
-  describeDay(customerTag, dayNumber, date, tonumber(ARGV[2]), before[1], before[2])
+if not isDescribed then
+  describeDay(customerTag, dayNumber, date, tonumber(ARGV[2]))
 end

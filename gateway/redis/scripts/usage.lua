@@ -89,11 +89,11 @@ end
 local function addToDay(customerTag, dayNumber, prefix, amount, retentionDays)
   local date = utcDate(dayNumber)
   local month, field = usageMonth(customerTag, date), prefix .. string.sub(date, 7)
-  local before = readMonth(month, field, 'plan', 'open')
+  local before = readMonth(month, field, 'plan')
   local sum = math.max(0, wholeNumber(before[1]) + amount)
   redis.call('HSET', month, field, string.format('%.0f', sum))
   if not before[2] then
-    describeDay(customerTag, dayNumber, date, retentionDays, before[2], before[3])
+    describeDay(customerTag, dayNumber, date, retentionDays)
   end
 end
 

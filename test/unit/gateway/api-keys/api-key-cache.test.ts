@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createApiKeyCache } from '../../../../gateway/api-keys/api-key-cache.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
@@ -10,16 +10,21 @@ const pointer = `gw:key-customer:${keyHash}`;
 const valid = { id: 'key_1', plan: 'free', rev: '1' };
 
 let record: Record<string, string>;
+/** Records of single Redis keys, in place of `record`; undefined if another type has overwritten it. */
+let others: Map<string, Record<string, string> | undefined>;
+let owner: string;
 let open: boolean;
 let nowMs: number;
 let limitsAreKnown: boolean;
 let reports: [key: string, issues: readonly string[]][];
 
+const recordOf = (name: string) => (others.has(name) ? others.get(name) : record);
+
 const cache = () =>
   createApiKeyCache({
     // Each of the two records has all fields, of which it takes its own.
-    redis: { get: () => Promise.resolve('cus_1') } as unknown as RedisClient,
-    hashes: { readTogether: () => Promise.resolve([record, record]) },
+    redis: { get: () => Promise.resolve(owner) } as unknown as RedisClient,
+    hashes: { readTogether: (one, other) => Promise.resolve([recordOf(one), recordOf(other)]) },
     gate: {
       get open() {
         return open;
@@ -44,6 +49,8 @@ const cache = () =>
 
 beforeEach(() => {
   record = valid;
+  others = new Map();
+  owner = 'cus_1';
   open = true;
   nowMs = 1_000_000;
   limitsAreKnown = true;
@@ -114,4 +121,37 @@ test('a lost change is reported of the key, and an invalid trial of its customer
     [key, [expect.stringContaining('Redis has lost a change of key_1')]],
     [customerKey, []],
   ]);
+});
+
+describe('a key that was issued again for another customer', () => {
+  const issuedAgain = (again: Record<string, string>) => {
+    record = {};
+    owner = 'cus_2';
+    others.set('gw:customer:{cus_2}', again).set(`gw:key:{cus_2}:${keyHash}`, again);
+  };
+
+  test('is served for that one', async () => {
+    const keys = cache();
+    await keys.find(keyHash);
+    issuedAgain(valid);
+    expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid', caller: { customerId: 'cus_2' } });
+  });
+
+  test('is not served for the first one if its new record is invalid', async () => {
+    const keys = cache();
+    await keys.find(keyHash);
+    issuedAgain({ ...valid, plan: '' });
+    expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
+    open = false;
+    expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
+  });
+});
+
+test('a key whose customer was overwritten by another type stays in use until it is revoked', async () => {
+  const keys = cache();
+  await keys.find(keyHash);
+  others.set(customerKey, undefined);
+  expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid' });
+  record = { ...valid, revokedAt: '2026-10-01T00:00:00.000Z' };
+  expect(await keys.find(keyHash)).toMatchObject({ outcome: 'revoked' });
 });

@@ -8,6 +8,10 @@ test('a key is banned after the strikes of the policy, or more if its minute lim
   expect([strikes(1), strikes(120), strikes(121), strikes(1000)]).toEqual([60, 60, 61, 500]);
 });
 
+test('by default a key is banned after as many strikes as its minute limit, or 60', () => {
+  expect([1, 60, 61, 1000].map((limit) => strikesToBan(defaultBanPolicy, limit))).toEqual([60, 60, 61, 1000]);
+});
+
 test('each number of the policy has the bounds that are documented, and no further ones', () => {
   expect(banPolicyBounds).toEqual({
     graceSeconds: { min: 0, max: 3600 },
