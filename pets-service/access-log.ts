@@ -1,6 +1,22 @@
+import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import type { TokenCaller } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
+
+declare module 'express-serve-static-core' {
+  /** What the steps find out about a request. */
+  interface Locals {
+    requestId: string;
+    tokenCaller?: TokenCaller;
+    /** Why the token was refused. */
+    tokenRefusal?: string;
+    /** Server span, if traces are exported. */
+    span?: Span;
+    /** Code of the error that was sent. */
+    sentCode?: string;
+  }
+}
 
 /**
  * Logs and counts each request when its response is complete or cut off. The log names its caller, or why the token was

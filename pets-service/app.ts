@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse as parseQuery } from 'node:querystring';
 import type { Drain } from '#runtime/drain.ts';
 import type { Tracing } from '#runtime/tracing.ts';
-import express, { type Express } from 'express';
+import express from 'express';
 import type { Logger } from 'pino';
 import { parse as parseYaml } from 'yaml';
 import { recordAccess } from './access-log.ts';
@@ -31,15 +31,11 @@ export interface PetsServiceDependencies {
   now: () => number;
 }
 
-export interface PetsService {
-  /** Until `open`, responds to /livez, and to everything else with 503. */
-  app: Express;
-  /** Serves from now on. */
-  open(dependencies: PetsServiceDependencies): void;
-}
-
-/** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
-export function createPetsService(): PetsService {
+/**
+ * The journey of a request, from top to bottom. Opens no socket: server.ts listens.
+ * @returns the app, which responds to /livez, and to everything else with 503 until `open` is called
+ */
+export function createPetsService() {
   let isOpen = false;
   const app = express();
   app.disable('x-powered-by').disable('etag');
@@ -74,7 +70,7 @@ export function createPetsService(): PetsService {
     });
     app.use(recordAccess({ log, metrics }), rejectMalformed(), requireInternalToken(verifyToken));
     if (tracing !== undefined) app.use(traceRequest(tracing));
-    app.use(petRoutes({ store, now }));
+    app.use(petRoutes(store, now));
     app.use(function notFound() {
       throw new PetsError('not_found');
     });

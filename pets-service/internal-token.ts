@@ -14,15 +14,6 @@ export interface TokenCaller {
   subject: string;
 }
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** Set by requireInternalToken. */
-    tokenCaller?: TokenCaller;
-    /** Why the token was refused. */
-    tokenRefusal?: string;
-  }
-}
-
 /** The token is not valid. The message, for the log, says why and contains nothing of the token. */
 export class TokenRefused extends Error {
   override name = 'TokenRefused';
@@ -52,16 +43,11 @@ const claims = z.object({
   exp: z.number(),
 });
 
-interface VerifyTokenDependencies {
-  trustedKeys: TrustedKeys;
-  now: () => number;
-}
-
 /**
  * Verifies tokens with public keys only: this service holds nothing that could sign one. A verified token is cached until
  * it expires, since checking a signature costs more than the rest of a request.
  */
-export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies): VerifyToken {
+export function createVerifyToken(trustedKeys: TrustedKeys, now: () => number): VerifyToken {
   const verified = new LRUCache<string, { caller: TokenCaller; expiresAtMs: number }>({
     max: maxCachedTokens,
   });
@@ -83,7 +69,7 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
   function verify(token: string): z.infer<typeof claims> {
     const { header, payload } = decode(token);
     const issuer = typeof payload === 'string' ? undefined : payload.iss;
-    const keys = trustedKeys.candidates({ kid: header.kid, issuer });
+    const keys = trustedKeys.candidates(header.kid, issuer);
     // No extension is supported (RFC 7515 section 4.1.11).
     if (keys.length > 0 && header.crit !== undefined) throw new TokenRefused('requires an extension');
     const reasons: string[] = [];

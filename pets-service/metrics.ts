@@ -11,17 +11,14 @@ interface RecordedRequest {
   seconds: number;
 }
 
-interface MetricSources {
-  /** Reads the state of the connections to the database. */
-  pools: () => PoolState[];
-  /** Issuers of tokens that are accepted. */
-  callers?: readonly string[];
-}
-
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects. */
-export function createMetrics({ pools, callers = [] }: MetricSources) {
+/**
+ * Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects.
+ * @param pools reads the state of the connections to the database
+ * @param callers issuers of tokens that are accepted
+ */
+export function createMetrics(pools: () => PoolState[], callers: readonly string[] = []) {
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry, 'pets');
@@ -46,19 +43,22 @@ export function createMetrics({ pools, callers = [] }: MetricSources) {
     buckets,
     registers,
   });
-  const gauge = (name: string, help: string, valueOf: (pool: PoolState) => number) =>
-    new Gauge({
+  const gauges = [
+    ['pets_database_connections', 'Connections that a pool may have', 'size'],
+    ['pets_database_connections_busy', 'Connections that run a statement', 'running'],
+    ['pets_database_waiting', 'Statements that wait for a connection', 'waiting'],
+  ] as const;
+  for (const [name, help, field] of gauges) {
+    const gauge = new Gauge({
       name,
       help,
       labelNames: ['pool'],
       registers,
       collect() {
-        for (const pool of pools()) this.set({ pool: pool.name }, valueOf(pool));
+        for (const pool of pools()) gauge.set({ pool: pool.name }, pool[field]);
       },
     });
-  gauge('pets_database_connections', 'Connections that a pool may have', ({ size }) => size);
-  gauge('pets_database_connections_busy', 'Connections that run a statement', ({ running }) => running);
-  gauge('pets_database_waiting', 'Statements that wait for a connection', ({ waiting }) => waiting);
+  }
 
   // Prometheus sees no increase in a series that begins at 1.
   for (const { name } of pools()) statementSeconds.zero({ pool: name });
@@ -77,9 +77,7 @@ export function createMetrics({ pools, callers = [] }: MetricSources) {
       requestSeconds.observe(labels, seconds);
     },
     /** @param pool `reads` or `writes` */
-    recordStatement(pool: string, seconds: number): void {
-      statementSeconds.observe({ pool }, seconds);
-    },
+    recordStatement: (pool: string, seconds: number) => statementSeconds.observe({ pool }, seconds),
   };
 }
 

@@ -1,10 +1,10 @@
 import { logConsoleLines } from '#runtime/console-lines.ts';
-import { createDrain } from '#runtime/drain.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { runService, type Start } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
+import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
@@ -13,11 +13,10 @@ import { openDatabase } from './database/database.ts';
 import { deleteExpiredKeys } from './database/delete-expired-keys.ts';
 import { createPetStore } from './database/pet-store.ts';
 import { createStatementSpans } from './database/statement-spans.ts';
-import { addDemoPets } from './demo-pets.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { createMetrics } from './metrics.ts';
-import { createTrustedKeys, gatewayIssuers, loadCallerKeys, loadPublicKeys } from './token-keys.ts';
+import { gatewayIssuers, loadTrustedKeys } from './token-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
@@ -28,19 +27,16 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   logConsoleLines(log);
   // The port first: if it is taken, neither keys nor a database are touched. Until `open`, requests get 503.
   const service = createPetsService();
-  const server = createHttpServer(service.app, config.timeouts);
+  const { server, drain } = createHttpServer(service.app, config.timeouts);
   const port = await listen(server, {
     portSetting: 'PETS_SERVICE_PORT',
     hostSetting: 'PETS_SERVICE_HOST',
     port: config.port,
     host: config.host,
   });
-  const drain = createDrain(server);
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
-  // The callers' first: if one is invalid, nothing is made in the data directory.
-  const callerKeys = loadCallerKeys(config.callerKeyFiles);
-  const trustedKeys = createTrustedKeys(loadPublicKeys(config.publicKeyFiles, dataDirectory), callerKeys);
+  const verifyToken = createVerifyToken(loadTrustedKeys(config), now);
   const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
   log.info(`database: ${database.description}`);
@@ -49,14 +45,14 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   const recordStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
   const store = createPetStore(database, recordStatement, createStatementSpans(tracing, url));
   cleanup.defer(() => store.close());
-  const callers = [...gatewayIssuers, ...callerKeys.map(({ name }) => name)];
-  const metrics = createMetrics({ pools: () => store.pools(), callers });
+  const callers = [...gatewayIssuers, ...config.callerKeyFiles.map(({ name }) => name)];
+  const metrics = createMetrics(() => store.pools(), callers);
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
   if (url === undefined || demo) {
     try {
       const applied = await migrate(database.writes.adapter);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
-      const pets = demo ? await addDemoPets(store) : 0;
+      const pets = demo ? await addDemoPets(database.writes.adapter) : 0;
       if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
     } catch (error) {
       const setting = url === undefined ? 'DATA_DIR' : 'DATABASE_URL';
@@ -73,7 +69,6 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
   await health.check(databaseTimeoutMs);
 
-  const verifyToken = createVerifyToken({ trustedKeys, now });
   service.open({ store, health, metrics, verifyToken, drain, tracing, log, now });
   cleanup.defer(() => drain.drain(shutdown()));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);

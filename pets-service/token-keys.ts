@@ -7,92 +7,84 @@ import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
 /** A public key, and what a token that is signed with it may say. */
 export interface TrustedKey {
   publicKey: KeyObject;
-  /** Values of `iss`. */
+  /** Values of `iss`. The name of an internal service is a label of metrics, too. */
   issuers: [string, ...string[]];
-}
-
-/** An internal service that signs its own tokens. Its name is the issuer of its tokens, and a label of metrics. */
-export interface CallerKey {
-  name: string;
-  publicKey: KeyObject;
 }
 
 export type TrustedKeys = ReturnType<typeof createTrustedKeys>;
 
 /** The gateway's key signs for both: the ops command uses it, too. */
-export const gatewayIssuers: [string, string] = ['gateway', 'ops'];
+export const gatewayIssuers: TrustedKey['issuers'] = ['gateway', 'ops'];
 
 /** @throws Error that names both if two callers, or a caller and the gateway, have the same key */
-export function createTrustedKeys(gatewayKeys: readonly KeyObject[], callerKeys: readonly CallerKey[]) {
-  const byId = new Map<string, TrustedKey>();
-  for (const publicKey of gatewayKeys)
-    byId.set(publicKeyId(publicKey), { publicKey, issuers: gatewayIssuers });
-  for (const { name, publicKey } of callerKeys) {
-    const owner = byId.get(publicKeyId(publicKey))?.issuers[0];
+export function createTrustedKeys(gatewayKeys: readonly TrustedKey[], callerKeys: readonly TrustedKey[]) {
+  const byId = new Map(gatewayKeys.map((key) => [publicKeyId(key.publicKey), key]));
+  for (const key of callerKeys) {
+    const id = publicKeyId(key.publicKey);
+    const owner = byId.get(id)?.issuers[0];
     if (owner !== undefined) {
       throw new Error(
-        `PETS_SERVICE_CALLER_KEYS: a key of ${name} is also a key of ${owner}: each key belongs to one name, and is listed once`,
+        `PETS_SERVICE_CALLER_KEYS: a key of ${key.issuers[0]} is also a key of ${owner}: each key belongs to one name, and is listed once`,
       );
     }
-    byId.set(publicKeyId(publicKey), { publicKey, issuers: [name] });
+    byId.set(id, key);
   }
-  const callers = Array.from(byId.values()).filter(({ issuers }) => issuers !== gatewayIssuers);
 
   return {
     /** The keys that may have signed a token: the one that it names, or all of the caller that it says it is from. */
-    candidates({ kid, issuer }: { kid: string | undefined; issuer: unknown }): readonly TrustedKey[] {
+    candidates(kid: string | undefined, issuer: unknown): readonly TrustedKey[] {
       const named = byId.get(kid ?? '');
-      return named === undefined ? callers.filter(({ issuers }) => issuers[0] === issuer) : [named];
+      return named === undefined ? callerKeys.filter(({ issuers }) => issuers[0] === issuer) : [named];
     },
   };
 }
 
+interface KeyFiles {
+  /** Empty: the data directory's own pair, which is made if it is missing. */
+  publicKeyFiles: readonly string[];
+  callerKeyFiles: readonly { name: string; path: string }[];
+  dataDirectory: string;
+}
+
 /**
- * Loads the keys that verify internal tokens: from the given files, or else the data directory's own pair, which is made if
- * it is missing.
+ * Loads the keys that verify internal tokens.
  * @throws Error that names the setting and the file if it can't be read or does not hold one EC P-256 public key
  */
-export function loadPublicKeys(files: readonly string[], dataDirectory: string): KeyObject[] {
-  const owner = 'the gateway';
-  if (files.length > 0) return files.map((path) => readKey('INTERNAL_TOKEN_PUBLIC_KEY_FILES', path, owner));
-  return [readKey('DATA_DIR', join(ensureTokenKeyPair(dataDirectory), 'public.pem'), owner)];
+export function loadTrustedKeys({ publicKeyFiles, callerKeyFiles, dataDirectory }: KeyFiles): TrustedKeys {
+  // The callers' first: if one is invalid, nothing is made in the data directory.
+  const callerKeys = callerKeyFiles.map(({ name, path }) =>
+    readKey('PETS_SERVICE_CALLER_KEYS', path, [name]),
+  );
+  const isOwn = publicKeyFiles.length === 0;
+  const setting = isOwn ? 'DATA_DIR' : 'INTERNAL_TOKEN_PUBLIC_KEY_FILES';
+  const files = isOwn ? [join(ensureTokenKeyPair(dataDirectory), 'public.pem')] : publicKeyFiles;
+  const gatewayKeys = files.map((path) => readKey(setting, path, gatewayIssuers));
+  return createTrustedKeys(gatewayKeys, callerKeys);
 }
 
-/** Loads the public keys of internal services. @throws Error as loadPublicKeys */
-export function loadCallerKeys(files: readonly { name: string; path: string }[]): CallerKey[] {
-  return files.map(({ name, path }) => ({
-    name,
-    publicKey: readKey('PETS_SERVICE_CALLER_KEYS', path, name),
-  }));
-}
-
-/** @param owner the only one that should have the private key */
-function readKey(setting: string, path: string, owner: string): KeyObject {
-  return readKeyFile({
-    setting,
-    path,
-    kind: 'public',
-    findIssue(pem) {
-      // Node would use its public half. A reader of this service's files must not be able to sign tokens.
-      if (pem.includes('PRIVATE KEY-----')) return `holds a private key, which only ${owner} should have`;
-      // Node would use the first one, and refuse tokens of the others.
-      return pem.split('-----BEGIN ').length > 2
-        ? 'has more than one key: use one file for each key'
-        : undefined;
-    },
-  });
+function readKey(setting: string, path: string, issuers: TrustedKey['issuers']): TrustedKey {
+  const owner = issuers === gatewayIssuers ? 'the gateway' : issuers[0];
+  function findIssue(pem: string): string | undefined {
+    // Node would use its public half. A reader of this service's files must not be able to sign tokens.
+    if (pem.includes('PRIVATE KEY-----')) return `holds a private key, which only ${owner} should have`;
+    // Node would use the first one, and refuse tokens of the others.
+    return pem.split('-----BEGIN ').length > 2
+      ? 'has more than one key: use one file for each key'
+      : undefined;
+  }
+  return { publicKey: readKeyFile({ setting, path, kind: 'public', findIssue }), issuers };
 }
 
 /** The setting PETS_SERVICE_CALLER_KEYS: `name:file`, separated by commas. A name with two keys is being rotated. */
 export const callerKeyFiles = text
   .transform((list, context) =>
     list.split(',').map((entry) => {
-      const [, name = '', path = ''] = /^([^:]*):(.*)$/s.exec(entry.trim()) ?? [];
-      const issue = findIssue(name, path.trim());
+      const [, name = '', path = ''] = /^([^:]*):\s*(.*)$/s.exec(entry.trim()) ?? [];
+      const issue = findIssue(name, path);
       if (issue !== undefined) {
         context.addIssue({ code: 'custom', message: `holds ${JSON.stringify(entry.trim())}: ${issue}` });
       }
-      return { name, path: path.trim() };
+      return { name, path };
     }),
   )
   .default([]);

@@ -1,18 +1,8 @@
-import type { Span } from '@opentelemetry/api';
 import { endServerSpan, startServerSpan } from '#runtime/server-span.ts';
 import { runInSpan, type Tracing } from '#runtime/tracing.ts';
 import type { RequestHandler } from 'express';
 import { tokenCallerOf } from './internal-token.ts';
 import { routeOf } from './metrics.ts';
-
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** Server span of the request, if traces are exported. Set by traceRequest. */
-    span?: Span;
-    /** Code of the error that was sent. */
-    sentCode?: string;
-  }
-}
 
 /**
  * Records the span of each request, and continues the trace of its caller. Comes after requireInternalToken, because only

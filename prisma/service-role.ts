@@ -1,9 +1,13 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 
-/** Everything that the pets service does in the database. A migration that adds a table adds its line here. */
-const grants = [
-  'SELECT, INSERT ON pets',
-  'SELECT, INSERT, UPDATE, DELETE ON idempotency_keys',
+/** Everything that the pets service does with tables. A migration that adds a table adds its line here. */
+export const tablePrivileges = {
+  pets: ['SELECT', 'INSERT'],
+  idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+};
+
+export const grants = [
+  ...Object.entries(tablePrivileges).map(([table, privileges]) => `${privileges.join(', ')} ON ${table}`),
   'USAGE ON SEQUENCE pets_id_seq',
 ];
 

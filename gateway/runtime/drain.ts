@@ -5,6 +5,8 @@ import type { Shutdown } from './lifecycle.ts';
 
 export interface Drain {
   readonly draining: boolean;
+  /** Responses of a connection that are not complete, in the order of their requests. */
+  inFlight(socket: Socket): readonly ServerResponse[];
   /**
    * Sends Connection: close with every response during the delay, so that clients and load balancers move to another
    * instance. Then takes no new connections, and closes each connection after the response it is busy with. Resolves
@@ -47,6 +49,7 @@ export function createDrain(server: Server): Drain {
     get draining() {
       return draining;
     },
+    inFlight: (socket) => inFlight.get(socket) ?? [],
     async drain({ delayMs, force }) {
       draining = true;
       for (const res of [...inFlight.values()].flat()) {

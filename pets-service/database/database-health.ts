@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isSchemaError } from './database-error.ts';
+import { SchemaError } from './database-error.ts';
 import type { PetStore } from './pet-store.ts';
 
 /** unusable: the database responds, but lacks something, for example because its migrations are not applied. */
@@ -25,18 +25,12 @@ export function createDatabaseHealth({ store, log }: { store: PetStore; log: Log
       problem = undefined;
       return 'ok';
     } catch (error) {
-      const isUnusable = isSchemaError(error);
-      const found = isUnusable ? await describeSchema() : 'database is unavailable';
-      if (problem !== found) log.error({ err: error }, found);
+      const isUnusable = error instanceof SchemaError;
+      const found = isUnusable ? error.message : 'database is unavailable';
+      if (problem !== found) log.error({ err: isUnusable ? error.cause : error }, found);
       problem = found;
       return isUnusable ? 'unusable' : 'unavailable';
     }
-  }
-
-  async function describeSchema(): Promise<string> {
-    const migration = await store.unfinishedMigration();
-    if (migration === undefined) return 'database schema is missing or out of date; run npm run migrate';
-    return `database migration ${migration} has not finished; run npm run migrate -- --status`;
   }
 
   /**

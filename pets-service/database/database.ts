@@ -36,7 +36,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const { url, poolSize, dataDirectory, log } = options;
   if (url === undefined) {
     const { openEmbedded } = await loadOptional(
-      () => import('./embedded-postgres.ts'),
+      () => import('../../prisma/embedded-postgres.ts'),
       'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
     );
     const { adapter, ...embedded } = await openEmbedded(dataDirectory);
@@ -97,7 +97,7 @@ function createLimitedPool(settings: pg.PoolConfig, log: Logger): pg.Pool {
     byTransaction = true;
     // The pool reads its options for each new connection.
     Object.assign(pool.options, { statement_timeout: undefined, lock_timeout: undefined });
-    return queryInTransaction(pool, statement);
+    return query(statement);
   }
 
   return Object.assign(pool, { query });

@@ -1,9 +1,10 @@
+import { tablePrivileges } from '../../prisma/service-role.ts';
 import { PetsError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
 import { ConnectionSlots, type Connections } from './connection-slots.ts';
-import { DatabaseTimeout, SchemaError, unavailabilityOf } from './database-error.ts';
+import { DatabaseTimeout, isSchemaError, SchemaError, unavailabilityOf } from './database-error.ts';
 import type { DatabasePools } from './database.ts';
 import { createIdempotentCreate, type ScopedIdempotencyKey } from './idempotent-create.ts';
 import { createSharedQueries } from './shared-queries.ts';
@@ -90,12 +91,8 @@ export function createPetStore(
       return (await serve('find pet', () => queries.find(id))) ?? undefined;
     },
     ping: () => serve('ping', () => reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`)),
-    /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
+    /** @throws SchemaError if a table, a column or a privilege is missing; Prisma's error otherwise */
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
-    /** Name of a migration that failed or is under way; undefined if no such migration is known. Never rejects. */
-    unfinishedMigration: () =>
-      // The table may not exist, and the role may not be allowed to read it.
-      reads.slots.run(() => findUnfinishedMigration(reads.prisma)).catch(() => undefined),
     /** `reads` is for both if there is one connection only. */
     pools() {
       const state = [{ name: 'reads', ...reads.slots.state }];
@@ -107,28 +104,35 @@ export function createPetStore(
   };
 }
 
-/** Checks what the statements of this service need. Names resolve as in them, and in models, which use `public`. */
 async function assertSchema(prisma: PrismaClient): Promise<void> {
+  try {
+    await useSchema(prisma);
+  } catch (error) {
+    if (!isSchemaError(error)) throw error;
+    // The table may not exist, and the role may not be allowed to read it.
+    const [unfinished] = await prisma.$queryRaw<{ name: string }[]>`
+      SELECT migration_name AS name FROM _prisma_migrations
+      WHERE finished_at IS NULL AND rolled_back_at IS NULL ORDER BY started_at LIMIT 1`.catch(() => []);
+    const message =
+      unfinished === undefined
+        ? 'database schema is missing or out of date; run npm run migrate'
+        : `database migration ${unfinished.name} has not finished; run npm run migrate -- --status`;
+    throw new SchemaError(message, { cause: error });
+  }
+}
+
+/** Needs all that statements of this service need. Names resolve as in them, and in models, which use `public`. */
+async function useSchema(prisma: PrismaClient): Promise<void> {
   // Model calls select all columns. No row can match.
   await prisma.pet.findFirst({ where: { id: 0n } });
   await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
   const lacking = await prisma.$queryRaw<{ lacking: string }[]>`
     SELECT privilege || ' on ' || relation AS lacking
-    FROM (VALUES
-      ('pets', 'SELECT'), ('pets', 'INSERT'),
-      ('idempotency_keys', 'SELECT'), ('idempotency_keys', 'INSERT'),
-      ('idempotency_keys', 'UPDATE'), ('idempotency_keys', 'DELETE')
-    ) AS needed (relation, privilege)
+    FROM jsonb_each(${JSON.stringify(tablePrivileges)}::jsonb) AS needed (relation, privileges),
+      jsonb_array_elements_text(privileges) AS privilege
     WHERE NOT has_table_privilege(relation, privilege)
     UNION ALL
     SELECT 'USAGE on pets_id_seq' WHERE NOT has_sequence_privilege('pets_id_seq', 'USAGE')`;
   if (lacking.length === 0) return;
   throw new SchemaError(`the role lacks ${lacking.map((row) => row.lacking).join(', ')}`);
-}
-
-async function findUnfinishedMigration(prisma: PrismaClient): Promise<string | undefined> {
-  const rows = await prisma.$queryRaw<{ name: string }[]>`
-    SELECT migration_name AS name FROM _prisma_migrations
-    WHERE finished_at IS NULL AND rolled_back_at IS NULL ORDER BY started_at LIMIT 1`;
-  return rows[0]?.name;
 }

@@ -1,5 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createDrain } from '#runtime/drain.ts';
 import {
   createNodeServer,
   parserErrorCode,
@@ -16,33 +17,28 @@ import { securityHeaders } from './request-steps.ts';
 const maxHeaderBytes = 80 * 1024;
 
 /** Creates Node's HTTP server with the bare responses of its parser replaced by Errors. */
-export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 'maxHeaderBytes'>): Server {
-  const unanswered = new WeakMap<Socket, ServerResponse[]>();
+export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 'maxHeaderBytes'>) {
   const closing = new WeakSet<Socket>();
   const refused = new WeakSet<Socket>();
   const limits = { ...timeouts, maxHeaderBytes };
   const server = createNodeServer(createMessageClasses(app), limits, function serve(req, res) {
-    const { socket } = req;
     // Requests after one that closes the connection are not served (RFC 9112 section 9.6).
-    if (closing.has(socket)) return;
-    const ofSocket = unanswered.get(socket) ?? [];
-    unanswered.set(socket, ofSocket);
-    ofSocket.push(res);
-    res.on('close', () => ofSocket.splice(ofSocket.indexOf(res), 1));
+    if (closing.has(req.socket)) return;
     // Node's parser drops what follows an Upgrade in the same read.
     if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     // Before Express, whose router reads the target first.
     normalizeTarget(req);
     app(req, res);
-    if (!res.shouldKeepAlive) closing.add(socket);
+    if (!res.shouldKeepAlive) closing.add(req.socket);
   });
+  const drain = createDrain(server);
 
   function refuse(socket: Socket, code: ErrorCode): void {
     if (refused.has(socket)) return;
     refused.add(socket);
     const error = new PetsError(code);
     const allow = code === 'method_not_allowed' ? { Allow: 'GET, HEAD, POST, OPTIONS' } : {};
-    if (!socket.writable || !canRespond(unanswered.get(socket))) socket.destroy();
+    if (!socket.writable || !canRespond(drain.inFlight(socket))) socket.destroy();
     else sendRawError(socket, error, { ...securityHeaders, ...allow });
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -54,10 +50,10 @@ export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 
     socket.on('error', () => {});
     refuse(socket, 'method_not_allowed');
   });
-  return server;
+  return { server, drain };
 }
 
 /** Whether no other response is due first, except that of the invalid request itself. */
-function canRespond(unanswered: readonly ServerResponse[] = []): boolean {
-  return unanswered.length < 2 && unanswered.every(({ req, headersSent }) => !req.complete && !headersSent);
+function canRespond(inFlight: readonly ServerResponse[]): boolean {
+  return inFlight.length < 2 && inFlight.every(({ req, headersSent }) => !req.complete && !headersSent);
 }

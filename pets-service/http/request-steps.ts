@@ -3,13 +3,6 @@ import { findAmbiguity, hasValidHost } from '#runtime/malformed-request.ts';
 import type { RequestHandler } from 'express';
 import { PetsError } from '../errors.ts';
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** Names the request in the log and in the response. */
-    requestId: string;
-  }
-}
-
 /** Headers of every response: it must not be stored, and has the type that it says. The gateway sets its own. */
 export const securityHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 

@@ -21,13 +21,8 @@ const getPetHeaders = Object.entries({
   Link: '</v1/pets>; rel="successor-version", </docs#versions-and-deprecations>; rel="deprecation"; type="text/html"',
 });
 
-interface PetRoutesDependencies {
-  store: PetStore;
-  now: () => number;
-}
-
 /** The operations of the specification, section 4: translates HTTP to the domain and back. */
-export function petRoutes({ store, now }: PetRoutesDependencies): Router {
+export function petRoutes(store: PetStore, now: () => number): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router
     .route('/v1/pets')

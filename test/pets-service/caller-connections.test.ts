@@ -17,7 +17,7 @@ describe('the HTTP server of the pets service', () => {
     app.get('/held', (_req, res) => void held.push(res));
     app.get('/', (_req, res) => void res.json([]));
     const timeouts = { headersTimeoutMs: 10_000, requestTimeoutMs: 10_000, keepAliveTimeoutMs: 10_000 };
-    server = createHttpServer(app, timeouts);
+    ({ server } = createHttpServer(app, timeouts));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     ({ port } = server.address() as AddressInfo);

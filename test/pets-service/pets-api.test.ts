@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PetStore } from '../../pets-service/database/pet-store.ts';
-import { addDemoPets } from '../../pets-service/demo-pets.ts';
+import { addDemoPets } from '../../prisma/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
-import { petsDatabases, servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { petsDatabases, servePets, serviceToken, type PetsDatabase } from '../support/kits/pets-kit.ts';
 
 for (const { name, open, tags } of petsDatabases)
   describe(`the pets service on ${name}`, { tags }, () => {
     const token = serviceToken('tests');
     let clock = Date.now;
+    let database: PetsDatabase;
     let store: PetStore;
     let base: string;
     let stack: AsyncDisposableStack;
 
     beforeAll(async () => {
       await using starting = new AsyncDisposableStack();
-      const database = starting.use(await open());
+      database = starting.use(await open());
       expect(await migrate(database.adapter())).toEqual([
         '20261121000000_create_pets',
         '20261121080000_create_idempotency_keys',
@@ -44,8 +45,8 @@ for (const { name, open, tags } of petsDatabases)
     }
 
     test('demo pets are added to an empty database, once', async () => {
-      expect(await addDemoPets(store)).toBe(5);
-      expect(await addDemoPets(store)).toBe(0);
+      expect(await addDemoPets(database.adapter())).toBe(5);
+      expect(await addDemoPets(database.adapter())).toBe(0);
     });
 
     describe('createPet', () => {

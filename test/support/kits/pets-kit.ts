@@ -14,7 +14,7 @@ import type { DatabasePools } from '../../../pets-service/database/database.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
 import { createMetrics } from '../../../pets-service/metrics.ts';
-import { createTrustedKeys } from '../../../pets-service/token-keys.ts';
+import { createTrustedKeys, gatewayIssuers } from '../../../pets-service/token-keys.ts';
 import { createDatabase } from '../stores/stores.ts';
 
 /** An empty database for the pets service, which a test can query. */
@@ -100,8 +100,8 @@ export async function servePets(
   open({
     store,
     health: createDatabaseHealth({ store, log }),
-    metrics: createMetrics({ pools: () => store.pools() }),
-    verifyToken: createVerifyToken({ trustedKeys: createTrustedKeys([publicKey], []), now: Date.now }),
+    metrics: createMetrics(() => store.pools()),
+    verifyToken: createVerifyToken(createTrustedKeys([{ publicKey, issuers: gatewayIssuers }], []), Date.now),
     drain: { draining: false },
     log,
     now,

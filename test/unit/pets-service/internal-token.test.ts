@@ -3,7 +3,7 @@ import jwt from 'jsonwebtoken';
 import { describe, expect, test } from 'vitest';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createVerifyToken, TokenRefused, type TokenCaller } from '../../../pets-service/internal-token.ts';
-import { createTrustedKeys, type CallerKey } from '../../../pets-service/token-keys.ts';
+import { createTrustedKeys, gatewayIssuers, type TrustedKey } from '../../../pets-service/token-keys.ts';
 
 const generateKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const current = generateKeys();
@@ -11,13 +11,16 @@ const other = generateKeys();
 
 const caller = { id: 'key_1', customerId: 'cus_1', plan: 'pro' };
 
+const ofGateway = (keys: readonly KeyObject[]): TrustedKey[] =>
+  keys.map((publicKey) => ({ publicKey, issuers: gatewayIssuers }));
+
 /** @returns a function that returns the caller of a token, or the reason for its refusal */
 function createVerify(
   publicKeys: readonly KeyObject[],
   now: () => number = Date.now,
-  callerKeys: readonly CallerKey[] = [],
+  callerKeys: readonly TrustedKey[] = [],
 ) {
-  const verifyToken = createVerifyToken({ trustedKeys: createTrustedKeys(publicKeys, callerKeys), now });
+  const verifyToken = createVerifyToken(createTrustedKeys(ofGateway(publicKeys), callerKeys), now);
   return function verify(token: string): TokenCaller | string {
     try {
       return verifyToken(token);
@@ -270,10 +273,10 @@ describe('a token that an internal service signs with its own key', () => {
   const billing = generateKeys();
   const billingNext = generateKeys();
   const reports = generateKeys();
-  const callerKeys = [
-    { name: 'billing', publicKey: billing.publicKey },
-    { name: 'billing', publicKey: billingNext.publicKey },
-    { name: 'reports', publicKey: reports.publicKey },
+  const callerKeys: TrustedKey[] = [
+    { issuers: ['billing'], publicKey: billing.publicKey },
+    { issuers: ['billing'], publicKey: billingNext.publicKey },
+    { issuers: ['reports'], publicKey: reports.publicKey },
   ];
   const verifyCallers = createVerify([current.publicKey], Date.now, callerKeys);
 
@@ -362,11 +365,11 @@ describe('a token that an internal service signs with its own key', () => {
   });
 
   test('a key belongs to one name', () => {
-    const shared = { name: 'reports', publicKey: billing.publicKey };
+    const shared: TrustedKey = { issuers: ['reports'], publicKey: billing.publicKey };
     expect(() => createTrustedKeys([], [...callerKeys, shared])).toThrow(
       'PETS_SERVICE_CALLER_KEYS: a key of reports is also a key of billing: each key belongs to one name, and is listed once',
     );
-    expect(() => createTrustedKeys([billing.publicKey], callerKeys)).toThrow(
+    expect(() => createTrustedKeys(ofGateway([billing.publicKey]), callerKeys)).toThrow(
       'a key of billing is also a key of gateway',
     );
   });
