@@ -55,7 +55,6 @@ export function createVerifyToken(trustedKeys: TrustedKeys, now: () => number): 
   return function verifyToken(token) {
     const known = verified.get(token);
     if (known !== undefined && now() < known.expiresAtMs) return known.caller;
-    verified.delete(token);
     const { iss: issuer, sub: subject, iat, exp } = verify(token);
     const aheadSeconds = Math.ceil(iat - now() / 1000);
     if (aheadSeconds > issuedAheadSeconds) {

@@ -28,31 +28,25 @@ export class SchemaError extends Error {
  * failure), codes of the operating system, SQLSTATEs of PostgreSQL (appendix A of its manual) or their classes of two
  * characters, and messages of the driver `pg`, whose own errors have no code.
  */
-const signs: Record<Unavailability, string> = {
-  /*
-   * SQLSTATE: cancelled by statement_timeout or lock_timeout; rolled back because of another transaction; the login is
-   * refused, or there is no such database; a table or a column is missing, as with P2021 and P2022: migrations are not
-   * applied; a standby is read-only; too many connections, out of memory, disk full; not accepting connections yet.
-   */
-  refused: `P1001, P1002, P1011, P2021, P2022, P2024, P2037, DatabaseNotReachable, TlsConnectionError,
-    EAI_AGAIN, ECONNREFUSED, EHOSTUNREACH, ENOTFOUND,
-    57014, 55P03, 40, 28, 3D000, 42P01, 42703, 25006, 53, 57P03,
-    Connection terminated due to connection timeout, timeout exceeded when trying to connect, timeout expired`,
-  lost: `P1008, P1017, ConnectionClosed, SocketTimeout, ECONNRESET, EPIPE, ETIMEDOUT, 40003, 57, 08,
-    Connection terminated, Connection terminated unexpectedly, Query read timeout,
-    Client has encountered a connection error and is not queryable`,
-};
+const signs = (list: string): ReadonlySet<string> => new Set(list.split(/,\s+/));
 
-const unavailabilities = new Map<string, Unavailability>();
-for (const unavailability of ['refused', 'lost'] as const) {
-  for (const sign of signs[unavailability].split(/,\s+/)) unavailabilities.set(sign, unavailability);
-}
+/*
+ * SQLSTATE: cancelled by statement_timeout or lock_timeout; rolled back because of another transaction; the login is
+ * refused, or there is no such database; a table or a column is missing, as with P2021 and P2022: migrations are not
+ * applied; a standby is read-only; too many connections, out of memory, disk full; not accepting connections yet.
+ */
+const refused = signs(`P1001, P1002, P1011, P2021, P2022, P2024, P2037, DatabaseNotReachable, TlsConnectionError,
+  EAI_AGAIN, ECONNREFUSED, EHOSTUNREACH, ENOTFOUND,
+  57014, 55P03, 40, 28, 3D000, 42P01, 42703, 25006, 53, 57P03,
+  Connection terminated due to connection timeout, timeout exceeded when trying to connect, timeout expired`);
+
+const lost = signs(`P1008, P1017, ConnectionClosed, SocketTimeout, ECONNRESET, EPIPE, ETIMEDOUT, 40003, 57, 08,
+  Connection terminated, Connection terminated unexpectedly, Query read timeout,
+  Client has encountered a connection error and is not queryable`);
 
 /** Signs of a database that does not respond. */
-const noResponse = new Set(
-  `P1002, P1008, SocketTimeout, EHOSTUNREACH, ETIMEDOUT,
-    Connection terminated due to connection timeout, timeout expired, Query read timeout`.split(/,\s+/),
-);
+const noResponse = signs(`P1002, P1008, SocketTimeout, EHOSTUNREACH, ETIMEDOUT,
+  Connection terminated due to connection timeout, timeout expired, Query read timeout`);
 
 const prismaError = z.object({
   meta: z.object({
@@ -74,8 +68,8 @@ function signsOf(error: Error) {
 export function unavailabilityOf(error: unknown): Unavailability | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof DatabaseTimeout) return error.unavailability;
-  const known = Object.values(signsOf(error)).find((sign) => unavailabilities.has(sign));
-  return unavailabilities.get(known ?? '');
+  const known = Object.values(signsOf(error)).find((sign) => refused.has(sign) || lost.has(sign)) ?? '';
+  return refused.has(known) ? 'refused' : lost.has(known) ? 'lost' : undefined;
 }
 
 /** Whether neither the database nor the system of its server responded. */

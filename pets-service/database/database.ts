@@ -17,12 +17,6 @@ export interface DatabasePools {
   writes: ConnectionPool;
 }
 
-export interface Database extends DatabasePools {
-  /** One line for people: what runs, and where the data is. */
-  description: string;
-  close(): Promise<void>;
-}
-
 interface DatabaseOptions {
   /** Undefined: PostgreSQL embedded in this process. */
   url: string | undefined;
@@ -31,9 +25,11 @@ interface DatabaseOptions {
   log: Logger;
 }
 
-/** Opens either database with the same schema, migrations and SQL. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, poolSize, dataDirectory, log } = options;
+/**
+ * Opens either database with the same schema, migrations and SQL.
+ * @returns its pools, how to close it, and one line for people: what runs, and where the data is
+ */
+export async function openDatabase({ url, poolSize, dataDirectory, log }: DatabaseOptions) {
   if (url === undefined) {
     const { openEmbedded } = await loadOptional(
       () => import('../../prisma/embedded-postgres.ts'),
