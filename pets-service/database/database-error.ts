@@ -35,12 +35,14 @@ const signs = (list: string): ReadonlySet<string> => new Set(list.split(/,\s+/))
  * refused, or there is no such database; a table or a column is missing, as with P2021 and P2022: migrations are not
  * applied; a standby is read-only; too many connections, out of memory, disk full; not accepting connections yet.
  */
-const refused = signs(`P1001, P1002, P1011, P2021, P2022, P2024, P2037, DatabaseNotReachable, TlsConnectionError,
+const refused =
+  signs(`P1001, P1002, P1011, P2021, P2022, P2024, P2037, DatabaseNotReachable, TlsConnectionError,
   EAI_AGAIN, ECONNREFUSED, EHOSTUNREACH, ENOTFOUND,
   57014, 55P03, 40, 28, 3D000, 42P01, 42703, 25006, 53, 57P03,
   Connection terminated due to connection timeout, timeout exceeded when trying to connect, timeout expired`);
 
-const lost = signs(`P1008, P1017, ConnectionClosed, SocketTimeout, ECONNRESET, EPIPE, ETIMEDOUT, 40003, 57, 08,
+const lost =
+  signs(`P1008, P1017, ConnectionClosed, SocketTimeout, ECONNRESET, EPIPE, ETIMEDOUT, 40003, 57, 08,
   Connection terminated, Connection terminated unexpectedly, Query read timeout,
   Client has encountered a connection error and is not queryable`);
 

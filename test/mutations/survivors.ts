@@ -13,18 +13,6 @@ export const survivors: readonly { file: string; before: string; after: string; 
     because: 'it differs for a refusal in one single millisecond, the thousandth of the ban',
   },
   {
-    file: 'gateway/redis/scripts/bans.lua',
-    before: 'if leftMs > 0 and not last.err and last[1] == value then',
-    after: 'if leftMs >= 0 and not last.err and last[1] == value then',
-    because: 'a ban that ends in this very millisecond has no seconds left to take back',
-  },
-  {
-    file: 'gateway/redis/scripts/add-usage-2.lua',
-    before: 'if dayNumber < today then',
-    after: 'if dayNumber <= today then',
-    because: 'the sum of the month is only made again, with the same result',
-  },
-  {
     file: 'gateway/redis/scripts/add-usage-2.lua',
     before:
       "local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(customerTag, utcDate(today))) == 1",
@@ -37,15 +25,6 @@ export const survivors: readonly { file: string; before: string; after: string; 
     file: 'gateway/redis/scripts/consume.lua',
     before: 'local yesterday = utcDate(dayNumber - 1)',
     after: 'local yesterday = utcDate(dayNumber - 2)',
-    because:
-      'it only tells whether a request was allowed since the last refusal: the next one that is gives today a counter, and so another text',
-  },
-  {
-    file: 'gateway/redis/scripts/consume.lua',
-    before:
-      "return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(customerTag, yesterday))",
-    after:
-      "return string.format('%s:%.0f', yesterday, used >= 0 and used or rolledUp(customerTag, yesterday))",
     because:
       'it only tells whether a request was allowed since the last refusal: the next one that is gives today a counter, and so another text',
   },
