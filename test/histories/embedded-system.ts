@@ -7,7 +7,6 @@ import { createConnection } from './connection.ts';
 import { startEventReceiver } from './event-receiver.ts';
 import { createGatewayProcess } from './processes.ts';
 import type { FaultKind } from './schedule.ts';
-import { forgetSweep } from './stored-events.ts';
 import { gatewayFaults, receiverFaults, type System } from './system.ts';
 
 /** What embedded stores can suffer without losing what they have confirmed. */
@@ -41,11 +40,7 @@ export async function startEmbeddedSystem(): Promise<System> {
     gateways,
     receiver,
     redisUrl,
-    forwarded: () => undefined,
-    async afterGateways(connect) {
-      for (const gateway of gateways) await gateway.start();
-      await forgetSweep(await connect());
-    },
+    takeForwarded: () => undefined,
     faults: {
       ...gatewayFaults(gateways),
       ...receiverFaults(receiver),

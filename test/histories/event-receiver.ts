@@ -5,7 +5,8 @@ import type { Delivery } from './history.ts';
 /** What receives the events of all customers, and does not always do what it should. */
 export interface EventReceiver extends AsyncDisposable {
   url: string;
-  deliveries: Delivery[];
+  /** Takes what has come since it was taken last. */
+  takeDeliveries(): Delivery[];
   /** Responds with 503, or else takes each event and closes the connection. @returns a function that ends it */
   disturb(manner: 'fail' | 'cut'): () => void;
 }
@@ -34,7 +35,7 @@ export async function startEventReceiver(): Promise<EventReceiver> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
-    deliveries,
+    takeDeliveries: () => deliveries.splice(0),
     disturb(next) {
       manner = next;
       return () => {

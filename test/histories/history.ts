@@ -1,3 +1,4 @@
+import type { Thresholds } from '../../gateway/limits/thresholds.ts';
 import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
 
 /*
@@ -107,6 +108,8 @@ export interface Use {
 
 export interface History extends Interval {
   policy: BanPolicy;
+  /** Shares of a limit that are told as events, of all plans. */
+  thresholds: Thresholds;
   /** Limits at the start. */
   plans: Readonly<Record<string, WindowLimits>>;
   owners: Readonly<Record<string, OwnerLimits>>;

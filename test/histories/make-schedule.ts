@@ -30,6 +30,7 @@ function drawsOf(seed: number) {
   };
 }
 
+export const mostGateways = 3;
 const allKinds: readonly FaultKind[] = [
   'pause redis',
   'restart redis',
@@ -54,6 +55,8 @@ const kindsOfChange = [
 ] as const;
 const receiverFaults = ['fail receiver', 'cut receiver'] as const;
 const manners: readonly Manner[] = ['steady', 'burst', 'obedient', 'stubborn'];
+/** So many that most schedules cross some, and the first ones early. */
+const thresholds = [5, 20, 50, 80, 100];
 /** Time without faults at the beginning and the end, and between two faults of the same thing. */
 const quietMs = 1500;
 
@@ -66,7 +69,7 @@ export function makeSchedule({
 }: ScheduleOptions): Schedule {
   const { between, pick, chance } = drawsOf(seed);
 
-  const gateways = count ?? between(2, 3);
+  const gateways = count ?? between(2, mostGateways);
   const limits = (): WindowLimits => ({ minute: between(4, 30), day: between(20, 120) });
   const plans = { small: limits(), large: limits() };
   const ownLimits = (): OwnerLimits => ({
@@ -160,6 +163,7 @@ export function makeSchedule({
     lengthMs,
     gateways,
     policy,
+    thresholds,
     plans,
     keys,
     clients,

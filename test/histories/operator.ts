@@ -5,15 +5,20 @@ import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts'
 import { setPlan } from '../../gateway/operations/plans.ts';
 import type { Session } from '../../gateway/operations/session.ts';
 import { setSetting } from '../../gateway/operations/settings.ts';
+import { setPlanThresholds } from '../../gateway/operations/thresholds.ts';
 import { banPolicySetting } from '../../gateway/quota/ban-policy.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { send } from '../support/http/http.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import type { Change, EventHistory, History, OwnerLimits, Use } from './history.ts';
 import { createPortalCustomers } from './portal-customer.ts';
 import type { PlannedChange, PlannedKey, Schedule } from './schedule.ts';
-import { readPublished, receiveEvents, untilDelivered } from './stored-events.ts';
-import { openMinute, ownerOf, readUse } from './stored-quota.ts';
+import { readPublished, receiveEvents, untilDelivered, waitUntil } from './stored-events.ts';
+import { isEnforced, openMinute, ownerOf, readUse } from './stored-quota.ts';
+
+/** Gateways report every 5 s, and read settings twice a second. */
+const reportMs = 15_000;
 
 /** One operator and the customers in the portal, who do one thing after another, and what they have done. */
 export interface Operator {
@@ -25,7 +30,9 @@ export interface Operator {
   /** Begins a change when those before are complete. */
   begin(change: PlannedChange): Promise<void>;
   use(): Promise<Record<string, Use>>;
-  /** All events, when they were delivered. */
+  /** Resolves when each gateway has added what it has counted to the record of use. */
+  untilReported(): Promise<void>;
+  /** All events, also those of schedules before, when they were delivered. */
   published(): Promise<EventHistory['published']>;
 }
 
@@ -73,6 +80,12 @@ export async function createOperator({
       const use: Record<string, Use> = {};
       for (const key of issued) use[ownerOf(key)] ??= await readUse(session, key);
       return use;
+    },
+    async untilReported() {
+      const { session } = await open();
+      // One report has what was counted before it.
+      await Promise.all(urls.map((url) => send(`${url}/v1/pets`, { key: banned.key })));
+      await waitUntil(async () => (await readUse(session, banned)).refused >= urls.length, reportMs);
     },
     async published() {
       const { redis } = (await open()).session;
@@ -179,7 +192,11 @@ export async function createOperator({
   const { session, issue } = await open();
   await setPlan(session, 'anonymous', { minute: 1_000_000 }, true);
   for (const [name, limits] of Object.entries(schedule.plans)) await setPlan(session, name, limits, true);
+  await setPlanThresholds(session, '*', schedule.thresholds);
   await setSetting(session, banPolicySetting, schedule.policy);
+  await waitUntil(() => isEnforced(session.redis, schedule), reportMs);
+  const banned = await issue({ plan: 'small' });
+  await addBan(session, banned.id, 3_600_000, 'whose refusals show that all are reported');
   const webhookId = await receiveEvents(session, receiverUrl);
   for (const planned of schedule.keys) {
     const startMs = Date.now();

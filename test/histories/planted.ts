@@ -61,9 +61,9 @@ function runHistories(): Promise<string> {
     '0',
   ];
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: copy.path, maxBuffer: 1e9 }, (_error, stdout, stderr) =>
-      resolve(stdout + stderr),
-    );
+    const env = { ...process.env, NODE_COMPILE_CACHE: join(copy.path, 'compiled') };
+    const options = { cwd: copy.path, env, maxBuffer: 1e9 };
+    execFile(process.execPath, args, options, (_error, stdout, stderr) => resolve(stdout + stderr));
   });
 }
 

@@ -85,8 +85,8 @@ export interface UpstreamProcess extends AsyncDisposable {
   pause(): () => void;
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Ids of the requests that it has received, in order. */
-  forwarded(): string[];
+  /** Ids of the requests that it has received since they were taken last, in order. */
+  takeForwarded(): string[];
 }
 
 export async function createUpstreamProcess(): Promise<UpstreamProcess> {
@@ -113,7 +113,8 @@ export async function createUpstreamProcess(): Promise<UpstreamProcess> {
       present = await startUpstream(Number(new URL(url).port));
       runs.push(present);
     },
-    forwarded: () => runs.flatMap(({ seen }) => seen.map(({ headers }) => String(headers['x-request-id']))),
+    takeForwarded: () =>
+      runs.flatMap(({ seen }) => seen.splice(0).map(({ headers }) => String(headers['x-request-id']))),
     [Symbol.asyncDispose]: () => present[Symbol.asyncDispose](),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runClient } from './clients.ts';
 import { createConnection } from './connection.ts';
-import type { Fault, History, RecordedRequest } from './history.ts';
+import type { Fault, History, PublishedEvent, RecordedRequest } from './history.ts';
 import { createOperator } from './operator.ts';
 import { targetOf, type PlannedFault, type Schedule } from './schedule.ts';
 import { disturb, observedIn, startSystem, waitUntilNormal, type System } from './system.ts';
@@ -12,8 +12,11 @@ export async function runSchedule(schedule: Schedule, directory?: string): Promi
   return await runOn(system, schedule);
 }
 
-/** Runs a schedule on a system, and stops its gateways in order. */
+/** Runs a schedule on a system, which may have run others. */
 export async function runOn(system: System, schedule: Schedule): Promise<History> {
+  // Of schedules before. Events of this one come from its first key on.
+  system.receiver.takeDeliveries();
+  system.takeForwarded();
   using connection = createConnection(() => system.redisUrl());
   const urls = system.gateways.map(({ url }) => url);
   const operator = await createOperator({
@@ -58,24 +61,29 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
   ]);
   await waitUntilNormal(system);
   const endMs = Date.now();
-  for (const gateway of system.gateways) await gateway.end('SIGTERM');
-  await system.afterGateways(() => connection.open());
+  await operator.untilReported();
   const published = await operator.published();
-  const { policy, plans } = schedule;
+  const isOwn = ({ owner }: PublishedEvent) => owner in operator.owners;
+  const others = new Set(published.filter((event) => !isOwn(event)).map(({ id }) => id));
+  const { policy, thresholds, plans } = schedule;
   const { owners, opened, changes } = operator;
   return {
     startMs,
     endMs,
     policy,
+    thresholds,
     plans,
     owners,
     opened,
     requests,
     changes,
     faults,
-    ...observedIn(system),
-    forwarded: system.forwarded(),
+    ...observedIn(system, startMs),
+    forwarded: system.takeForwarded(),
     use: await operator.use(),
-    events: { published, deliveries: system.receiver.deliveries },
+    events: {
+      published: published.filter(isOwn),
+      deliveries: system.receiver.takeDeliveries().filter(({ id }) => !others.has(id)),
+    },
   };
 }

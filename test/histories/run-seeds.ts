@@ -1,8 +1,9 @@
 import { checkHistory } from './check-history.ts';
 import type { History, Violation } from './history.ts';
-import { makeSchedule } from './make-schedule.ts';
-import { runSchedule } from './run-schedule.ts';
+import { makeSchedule, mostGateways } from './make-schedule.ts';
+import { runOn } from './run-schedule.ts';
 import type { Schedule } from './schedule.ts';
+import { startSystem } from './system.ts';
 
 export interface SeedResult {
   seed: number;
@@ -14,7 +15,7 @@ export interface SeedResult {
 interface RunSeedsOptions {
   /** Such as `7`, or `1-20`. */
   seeds: string;
-  /** Schedules that run at the same time, each on stores of its own: most of the time they wait. */
+  /** Schedules that run at the same time, on a system a shard: most of the time they wait. */
   shards: number;
   lengthMs: number;
   /** Another copy of the sources. */
@@ -33,11 +34,13 @@ export async function runSeeds({
   const [first = 1, last = first] = seeds.split('-').map(Number);
   let next = first;
   async function runShard(): Promise<void> {
+    if (next > last) return;
+    await using system = await startSystem(mostGateways, sources);
     while (next <= last) {
       const seed = next;
       next += 1;
       const schedule = makeSchedule({ seed, lengthMs });
-      const history = await runSchedule(schedule, sources);
+      const history = await runOn(system, schedule);
       await onResult({ seed, schedule, history, violations: checkHistory(history) });
     }
   }

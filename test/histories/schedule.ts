@@ -1,3 +1,4 @@
+import type { Thresholds } from '../../gateway/limits/thresholds.ts';
 import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
 import type { Fault, OwnerLimits, WindowLimits } from './history.ts';
 
@@ -73,6 +74,7 @@ export interface Schedule {
   lengthMs: number;
   gateways: number;
   policy: BanPolicy;
+  thresholds: Thresholds;
   plans: Readonly<Record<string, WindowLimits>>;
   keys: readonly PlannedKey[];
   clients: readonly PlannedClient[];

@@ -1,8 +1,9 @@
 import type { Session } from '../../gateway/operations/session.ts';
 import { readLastDays } from '../../gateway/operations/usage-record.ts';
+import { readEnforcedSettings } from '../../gateway/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
-import type { Interval, Use } from './history.ts';
+import type { History, Interval, Use } from './history.ts';
 
 /*
  * All that depends on how quotas are stored: those of a customer, under its id.
@@ -10,6 +11,27 @@ import type { Interval, Use } from './history.ts';
 
 /** Whose quota a key uses. */
 export const ownerOf = ({ customerId }: IssuedKey): string => customerId;
+
+/** A process that was not seen for longer has ended. */
+const seenMs = 2000;
+
+/** Whether all gateways have read the settings of a schedule. They read a plan with its first customer. */
+export async function isEnforced(
+  redis: Session['redis'],
+  { policy, plans }: Pick<History, 'policy' | 'plans'>,
+): Promise<boolean> {
+  const has = (hash: Record<string, string> | undefined, wanted: object) =>
+    Object.entries(wanted).every(([field, value]) => hash?.[field] === String(value));
+  const enforced = await readEnforcedSettings(redis, Date.now() - seenMs);
+  return enforced.every(
+    ({ known }) =>
+      has(known[redisKeys.banPolicy], policy) &&
+      Object.entries(plans).every(([name, limits]) => {
+        const plan = known[redisKeys.plan(name)];
+        return plan === undefined || has(plan, limits);
+      }),
+  );
+}
 
 /** Opens a minute as if some requests had been served in it. @returns the interval in which it ends */
 export async function openMinute(

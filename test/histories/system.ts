@@ -1,36 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pino } from 'pino';
-import { startEvents } from '../../gateway/events/start-events.ts';
-import { createMetrics } from '../../gateway/observability/metrics.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
-import { localRules } from '../support/kits/events-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 import { startEventReceiver, type EventReceiver } from './event-receiver.ts';
-import type { Fault, History } from './history.ts';
+import { overlaps, type Fault, type History } from './history.ts';
 import { createGatewayProcess, createUpstreamProcess, type GatewayProcess } from './processes.ts';
 import { targetOf, type FaultKind, type PlannedFault } from './schedule.ts';
-import { forgetSweep } from './stored-events.ts';
-
-const metrics = createMetrics({ droppedLogLines: () => 0 });
 
 /** Begins a fault. @returns a function that ends it */
 export type Disturb = (gateway: number) => (() => unknown) | Promise<() => unknown>;
 
-/** Gateways that can be disturbed. */
+/** Gateways that can be disturbed. Schedules may run on them one after the other, each with customers of its own. */
 export interface System extends AsyncDisposable {
   gateways: readonly GatewayProcess[];
   /** Address of Redis that no fault of a link concerns. An embedded one gets another at each start of its gateway. */
   redisUrl(): string | undefined;
   faults: Partial<Record<FaultKind, Disturb>>;
   receiver: EventReceiver;
-  forwarded(): string[] | undefined;
-  /** Makes Redis available after the gateways have ended, and delivers what is left. @param connect connects to Redis */
-  afterGateways(connect: () => Promise<RedisClient>): Promise<void>;
+  /** Takes what the upstream has received since it was taken last. */
+  takeForwarded(): string[] | undefined;
 }
 
 /** What a gateway's process can suffer. */
@@ -90,20 +81,8 @@ export async function startSystem(count: number, directory?: string): Promise<Sy
   return {
     gateways,
     redisUrl: () => redis.url,
-    forwarded: () => upstream.forwarded(),
+    takeForwarded: () => upstream.takeForwarded(),
     receiver,
-    async afterGateways(connect) {
-      await forgetSweep(await connect());
-      // A new leader looks for what was lost, and does not wait for its next attempt.
-      const events = startEvents({
-        redisUrl: redis.url,
-        webhookRules: localRules,
-        metrics,
-        log: pino({ level: 'silent' }),
-        now: Date.now,
-      });
-      disposables.defer(() => events.close());
-    },
     faults: {
       ...gatewayFaults(gateways),
       ...receiverFaults(receiver),
@@ -153,11 +132,12 @@ export async function disturb({ faults }: System, planned: PlannedFault): Promis
 
 const normalMs = 20_000;
 
-/** Resolves when all gateways use Redis, or after a time in which they should. */
+/** Resolves when all gateways use Redis and the upstream, or after a time in which they should. */
 export async function waitUntilNormal({ gateways }: System): Promise<void> {
   const isNormal = async (gateway: GatewayProcess) => {
     const { json } = await send(`${gateway.adminUrl()}/readyz`);
-    return (json as { redis: string }).redis === 'ok';
+    const { redis, upstreams } = json as { redis: string; upstreams: Record<string, string> };
+    return redis === 'ok' && Object.values(upstreams).every((state) => state === 'ready');
   };
   const deadlineMs = Date.now() + normalMs;
   while (Date.now() < deadlineMs) {
@@ -167,8 +147,17 @@ export async function waitUntilNormal({ gateways }: System): Promise<void> {
   }
 }
 
-/** What the processes tell of a run. */
-export const observedIn = ({ gateways }: System): Pick<History, 'lives' | 'outages'> => ({
-  lives: gateways.flatMap((gateway) => gateway.lives()),
-  outages: gateways.flatMap((gateway) => gateway.outages()),
-});
+/** Time for which the others count a process that has ended. */
+const countedMs = 10_000;
+
+/** What the processes tell of a run that has just ended. */
+export function observedIn({ gateways }: System, startMs: number): Pick<History, 'lives' | 'outages'> {
+  const run = { startMs, endMs: Date.now() };
+  return {
+    lives: gateways.flatMap((gateway) => gateway.lives()).filter(({ endMs }) => endMs >= startMs - countedMs),
+    outages: gateways
+      .flatMap((gateway) => gateway.outages())
+      .map((outage) => ({ ...outage, endMs: Math.min(outage.endMs, run.endMs) }))
+      .filter((outage) => overlaps(outage, run)),
+  };
+}

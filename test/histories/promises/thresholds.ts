@@ -1,4 +1,4 @@
-import { defaultThresholds, unitsAt } from '../../../gateway/limits/thresholds.ts';
+import { unitsAt } from '../../../gateway/limits/thresholds.ts';
 import { dayNumberOf } from '../../../gateway/limits/utc-day.ts';
 import { counts, mayCount, type RecordedRequest } from '../history.ts';
 import type { View } from '../view.ts';
@@ -18,7 +18,7 @@ const clockMs = 1000;
 
 /** Each share of the day that was used is told, when it was used. */
 export const thresholdsAreTold: Find = (view) => {
-  const { events, startMs, endMs, use } = view.history;
+  const { events, startMs, endMs, use, thresholds } = view.history;
   // At midnight another day begins.
   if (events === undefined || use === undefined || dayNumberOf(startMs) !== dayNumberOf(endMs)) return [];
   const all = publishedIn(view, 'quota.threshold');
@@ -38,7 +38,7 @@ export const thresholdsAreTold: Find = (view) => {
     const inForce = new Set(view.limits(owner, 'day', { startMs: endMs, endMs }, -1));
     const [limit] = inForce;
     if (limit === undefined || inForce.size > 1) return withoutCause;
-    const missing = defaultThresholds.flatMap((threshold) => {
+    const missing = thresholds.flatMap((threshold) => {
       const units = unitsAt(threshold, limit);
       const event = own.find(({ data }) => data['threshold'] === threshold);
       if (event === undefined)

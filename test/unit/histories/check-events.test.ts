@@ -87,6 +87,15 @@ describe('what gateways find', () => {
     expect(check([threshold(1.4, 80, 40), threshold(1.4, 80, 41)])).toContain('each event once');
   });
 
+  test('a threshold is one of those that were set', () => {
+    const check = (thresholds: number[]) =>
+      broken(requests(), { use, thresholds, ...events([threshold(1.4, 80, 40)]) }).filter((name) =>
+        /told/.test(name),
+      );
+    expect(check([80, 90])).toEqual([]);
+    expect(check([20, 80])).toEqual(['thresholds are told']);
+  });
+
   test('a ban is told once, unless its process was killed', () => {
     const first = banned({ at: 6, endsAt: 66 });
     const check = (published: PublishedEvent[], killedAt?: number) => {

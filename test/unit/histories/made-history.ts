@@ -1,3 +1,4 @@
+import { defaultThresholds } from '../../../gateway/limits/thresholds.ts';
 import { defaultBanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import { checkHistory } from '../../histories/check-history.ts';
 import type { Change, Fault, History, RecordedRequest } from '../../histories/history.ts';
@@ -121,6 +122,7 @@ export function history(requests: RecordedRequest[], more: Partial<History> = {}
   return {
     ...seconds(0, 120),
     policy: { ...defaultBanPolicy, graceSeconds: 0, strikes: 3, strikesPerLimit: 0 },
+    thresholds: defaultThresholds,
     plans: { free: limits },
     owners: { k: { plan: 'free' } },
     opened: [],
