@@ -63,7 +63,13 @@ describe('.github', () => {
     return document.toJS() as Record<string, unknown>;
   };
   type Step = { uses?: string; run?: string };
-  type Job = { 'runs-on': string; needs?: string; steps: Step[]; permissions?: Record<string, string> };
+  type Job = {
+    'runs-on': string;
+    needs?: string | string[];
+    steps: Step[];
+    permissions?: Record<string, string>;
+    strategy?: { matrix: { seeds?: string[] } };
+  };
   const jobsOf = (file: string) => parse(file)['jobs'] as Record<string, Job>;
   const steps = (file: string) => Object.values(jobsOf(file)).flatMap((job) => job.steps);
 
@@ -101,7 +107,20 @@ describe('.github', () => {
     expect(parse('.github/workflows/release.yml')['on']).toEqual({ push: { tags: ['v*'] } });
     const { checks, images, notes } = jobsOf('.github/workflows/release.yml');
     expect(checks?.steps.map(({ run }) => run)).toContain('sudo -E env "PATH=$PATH" .ci/run');
-    expect([images?.needs, notes?.needs]).toEqual(['checks', 'images']);
+    expect([images?.needs, notes?.needs]).toEqual([['checks', 'histories'], 'images']);
+  });
+
+  test.each([
+    ['checks', 200],
+    ['release', 5000],
+  ])('the shards of histories in %s.yml run each seed up to %i once', (name, count) => {
+    const { histories } = jobsOf(`.github/workflows/${name}.yml`);
+    const seeds = (histories?.strategy?.matrix.seeds ?? []).flatMap((range) => {
+      const [first = 0, last = 0] = range.split('-').map(Number);
+      return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    });
+    expect(seeds).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+    expect(histories?.steps.at(-1)?.run).toContain('--seeds ${{ matrix.seeds }} --seconds 20');
   });
 
   test('images get SBOM, full provenance and a signature of their digest', () => {
