@@ -11,7 +11,7 @@ import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
-import { runOps, runProgram } from '../support/kits/service.ts';
+import { compileCache, runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
@@ -58,7 +58,7 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   const { HOME = '', PATH = '' } = process.env;
   const child: ChildProcess = spawn('npm', ['start'], {
     cwd: root,
-    env: { HOME, PATH, ...env },
+    env: { HOME, PATH, ...compileCache(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // Its own process group, as in a shell, so that a signal reaches all processes.
     detached: true,
@@ -204,7 +204,14 @@ describe('npm start', { tags: ['curl'] }, () => {
     const services = { 'pets-service': { description: join(root, 'gateway/services/pets.yaml'), urls } };
     await writeFile(servicesFile, JSON.stringify({ services }));
     const { HOME = '', PATH = '' } = process.env;
-    const env = { HOME, PATH, DATA_DIR: directory.path, ...ports, SERVICES_FILE: servicesFile };
+    const env = {
+      HOME,
+      PATH,
+      ...compileCache(),
+      DATA_DIR: directory.path,
+      ...ports,
+      SERVICES_FILE: servicesFile,
+    };
     // Without npm, whose end would stop it, too.
     const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
     onTestFinished(() => void child.kill('SIGTERM'));
@@ -279,7 +286,7 @@ describe('npm start', { tags: ['curl'] }, () => {
     for (let round = 0; round < 2; round += 1) {
       const ports = [await portSettings(), await portSettings()];
       const starts = ports.map((settings) => {
-        const env = { HOME, PATH, DATA_DIR: directory.path, ...settings };
+        const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...settings };
         const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
         onTestFinished(() => void child.kill('SIGTERM'));
         const start = { child, stdout: '', stderr: '', exited: once(child, 'close') };
@@ -357,7 +364,7 @@ describe('npm start', { tags: ['curl'] }, () => {
     async () => {
       await using directory = await temporaryDirectory();
       const { HOME = '', PATH = '' } = process.env;
-      const env = { HOME, PATH, DATA_DIR: directory.path, ...(await portSettings()) };
+      const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...(await portSettings()) };
       const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
       let output = '';
       for (const stream of [child.stdout, child.stderr]) {

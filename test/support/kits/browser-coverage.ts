@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { coverageDirectory } from './service.ts';
 
 /** Folders of the scripts, by the beginning of their addresses. */
 const folders = [
@@ -10,12 +11,12 @@ const folders = [
 ] as const;
 
 /**
- * Counts what a page runs of the project's own scripts, as Node does for its own if coverage is asked for. They are served with
+ * Counts what a page runs of the project's own scripts, as Node does for its own. They are served with
  * spaces in place of their types, so positions in them are those of the sources.
  * @returns a function that adds the counts to the coverage
  */
 export async function countCoverage({ coverage }: Page): Promise<() => Promise<void>> {
-  const directory = process.env['NODE_V8_COVERAGE'];
+  const directory = coverageDirectory();
   if (directory === undefined) return () => Promise.resolve();
   await coverage.startJSCoverage({ resetOnNavigation: false });
   return async () => {
