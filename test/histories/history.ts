@@ -57,6 +57,13 @@ export type Change = Interval & { outcome: 'made' | 'unknown' } & (
   );
 export type ChangeOf<Does extends Change['does']> = Extract<Change, { does: Does }>;
 
+/** What a change does. */
+export type ChangeMade = Change extends infer One
+  ? One extends Change
+    ? Omit<One, 'startMs' | 'endMs' | 'outcome'>
+    : never
+  : never;
+
 export interface Fault extends Interval {
   kind: string;
   /** `link` is what connects a gateway with Redis. */

@@ -11,7 +11,7 @@ import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { send } from '../support/http/http.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import type { Change, EventHistory, History, OwnerLimits, Use } from './history.ts';
+import type { Change, ChangeMade, EventHistory, History, OwnerLimits, Use } from './history.ts';
 import { createPortalCustomers } from './portal-customer.ts';
 import type { PlannedChange, PlannedKey, Schedule } from './schedule.ts';
 import { readPublished, receiveEvents, untilDelivered, waitUntil } from './stored-events.ts';
@@ -194,7 +194,7 @@ export async function createOperator({
   for (const [name, limits] of Object.entries(schedule.plans)) await setPlan(session, name, limits, true);
   await setPlanThresholds(session, '*', schedule.thresholds);
   await setSetting(session, banPolicySetting, schedule.policy);
-  await waitUntil(() => isEnforced(session.redis, schedule), reportMs);
+  await waitUntil(() => isEnforced(session.redis, urls.length, schedule), reportMs);
   const banned = await issue({ plan: 'small' });
   await addBan(session, banned.id, 3_600_000, 'whose refusals show that all are reported');
   const webhookId = await receiveEvents(session, receiverUrl);
@@ -216,12 +216,6 @@ export async function createOperator({
   }
   return operator;
 }
-
-type ChangeMade = Change extends infer One
-  ? One extends Change
-    ? Omit<One, 'startMs' | 'endMs' | 'outcome'>
-    : never
-  : never;
 
 function limitsIn({ plan, minute, day }: OwnerLimits): OwnerLimits {
   return { plan, ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };

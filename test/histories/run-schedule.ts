@@ -78,7 +78,7 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
     requests,
     changes,
     faults,
-    ...observedIn(system, startMs),
+    ...observedIn(system.gateways, startMs),
     forwarded: system.takeForwarded(),
     use: await operator.use(),
     events: {

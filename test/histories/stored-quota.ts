@@ -1,6 +1,6 @@
 import type { Session } from '../../gateway/operations/session.ts';
 import { readLastDays } from '../../gateway/operations/usage-record.ts';
-import { readEnforcedSettings } from '../../gateway/redis/enforced-settings.ts';
+import { readEnforcedSettings, type InstanceSettings } from '../../gateway/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import type { History, Interval, Use } from './history.ts';
@@ -18,19 +18,19 @@ const seenMs = 2000;
 /** Whether all gateways have read the settings of a schedule. They read a plan with its first customer. */
 export async function isEnforced(
   redis: Session['redis'],
+  gateways: number,
   { policy, plans }: Pick<History, 'policy' | 'plans'>,
 ): Promise<boolean> {
   const has = (hash: Record<string, string> | undefined, wanted: object) =>
     Object.entries(wanted).every(([field, value]) => hash?.[field] === String(value));
   const enforced = await readEnforcedSettings(redis, Date.now() - seenMs);
-  return enforced.every(
-    ({ known }) =>
-      has(known[redisKeys.banPolicy], policy) &&
-      Object.entries(plans).every(([name, limits]) => {
-        const plan = known[redisKeys.plan(name)];
-        return plan === undefined || has(plan, limits);
-      }),
-  );
+  const obeys = ({ known }: InstanceSettings) =>
+    has(known[redisKeys.banPolicy], policy) &&
+    Object.entries(plans).every(([name, limits]) => {
+      const plan = known[redisKeys.plan(name)];
+      return plan === undefined || has(plan, limits);
+    });
+  return enforced.length >= gateways && enforced.every(obeys);
 }
 
 /** Opens a minute as if some requests had been served in it. @returns the interval in which it ends */

@@ -151,7 +151,10 @@ export async function waitUntilNormal({ gateways }: System): Promise<void> {
 const countedMs = 10_000;
 
 /** What the processes tell of a run that has just ended. */
-export function observedIn({ gateways }: System, startMs: number): Pick<History, 'lives' | 'outages'> {
+export function observedIn(
+  gateways: readonly Pick<GatewayProcess, 'lives' | 'outages'>[],
+  startMs: number,
+): Pick<History, 'lives' | 'outages'> {
   const run = { startMs, endMs: Date.now() };
   return {
     lives: gateways.flatMap((gateway) => gateway.lives()).filter(({ endMs }) => endMs >= startMs - countedMs),

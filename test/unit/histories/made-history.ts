@@ -1,7 +1,7 @@
 import { defaultThresholds } from '../../../gateway/limits/thresholds.ts';
 import { defaultBanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import { checkHistory } from '../../histories/check-history.ts';
-import type { Change, Fault, History, RecordedRequest } from '../../histories/history.ts';
+import type { Change, ChangeMade, Fault, History, RecordedRequest } from '../../histories/history.ts';
 
 /*
  * Parts of hand-written histories.
@@ -104,15 +104,10 @@ export const seconds = (from: number, to: number) => ({
 });
 
 /** A change that was made from one time to another. */
-type Described = Change extends infer One
-  ? One extends Change
-    ? Omit<One, 'startMs' | 'endMs' | 'outcome'>
-    : never
-  : never;
 export function change(
   from: number,
   to: number,
-  made: Described,
+  made: ChangeMade,
   outcome: Change['outcome'] = 'made',
 ): Change {
   return { ...made, ...seconds(from, to), outcome };

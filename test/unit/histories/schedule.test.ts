@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { makeSchedule } from '../../histories/make-schedule.ts';
-import { outagesIn, type GatewayProcess } from '../../histories/processes.ts';
+import { outagesIn } from '../../histories/processes.ts';
 import { targetOf, type Schedule } from '../../histories/schedule.ts';
 import { shrink } from '../../histories/shrink.ts';
-import { observedIn, type System } from '../../histories/system.ts';
+import { observedIn } from '../../histories/system.ts';
 
 const seeds = Array.from({ length: 200 }, (_, seed) => seed);
 const lengthMs = 15_000;
@@ -84,13 +84,12 @@ test('a run on gateways that have run others is told what concerns it', () => {
   const nowMs = Date.now();
   const seconds = (from: number, to: number) => ({ startMs: nowMs + from * 1000, endMs: nowMs + to * 1000 });
   const lives = [seconds(-100, -60), seconds(-60, -25), seconds(-25, -10), seconds(-10, Infinity)];
-  const gateway: Partial<GatewayProcess> = {
+  const gateway = {
     lives: () => lives.map((life) => Object.assign({ gateway: 0, killed: true }, life)),
     outages: () =>
       [seconds(-70, -65), seconds(-5, Infinity)].map((outage) => Object.assign({ gateway: 0 }, outage)),
   };
-  const system = { gateways: [gateway] } as System;
-  const observed = observedIn(system, nowMs - 20_000);
+  const observed = observedIn([gateway], nowMs - 20_000);
   // The others count a process for some seconds after its end.
   expect(observed.lives).toMatchObject(lives.slice(1));
   expect(observed.outages).toMatchObject([{ startMs: nowMs - 5000 }]);
