@@ -160,7 +160,7 @@ export function observedIn(
     lives: gateways.flatMap((gateway) => gateway.lives()).filter(({ endMs }) => endMs >= startMs - countedMs),
     outages: gateways
       .flatMap((gateway) => gateway.outages())
-      .map((outage) => ({ ...outage, endMs: Math.min(outage.endMs, run.endMs) }))
+      .map((outage) => Object.assign(outage, { endMs: Math.min(outage.endMs, run.endMs) }))
       .filter((outage) => overlaps(outage, run)),
   };
 }

@@ -30,16 +30,22 @@ export async function startRedisProcess(
   const port = await freePort();
   let child: ChildProcess;
 
-  async function launch(): Promise<void> {
+  function begin(): void {
     const commonArgs = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory.path];
     child = spawn('redis-server', [...args(directory.path), ...commonArgs], { stdio: 'ignore' });
     preferOverTests(child);
+  }
+
+  async function launch(): Promise<void> {
+    begin();
     for (let attempt = 0; ; attempt += 1) {
       try {
         await redis.ping();
         return;
       } catch (error) {
-        if (attempt === 200) throw error;
+        if (attempt === 1200) throw error;
+        // While it was away, a connection of somebody else may have had its port.
+        if (child.exitCode !== null) begin();
         await sleep(25);
       }
     }
