@@ -1,44 +1,26 @@
 import { Router } from 'express';
-import type { Logger } from 'pino';
-import type { WebhookRules } from '../events/webhook-address.ts';
 import { changeCredentials } from '../redis/redis-client.ts';
-import type { Service } from '../service.ts';
 import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { callerOf } from './access/caller.ts';
-import { createConsoleAccess } from './access/console-access.ts';
+import { createConsoleAccess, type ConsoleAccessDependencies } from './access/console-access.ts';
 import { createSearchTurns } from './access/search-turns.ts';
 import { apiDocs } from './api-docs.ts';
 import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
+import type { Api } from './api/route.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages } from './console/console-pages.ts';
 import type { PageSettings } from './console/shell.ts';
 import { createLiveFeed } from './live/live-feed.ts';
-import { createLiveReader } from './live/live-reader.ts';
+import { createLiveReader, type LiveReaderDependencies } from './live/live-reader.ts';
 
-interface ConsoleDependencies {
+interface ConsoleDependencies
+  extends
+    Omit<ConsoleAccessDependencies & LiveReaderDependencies, 'read'>,
+    Pick<Api, 'webhookRules' | 'publicOrigin'> {
   redisUrl: string;
-  /** Whether the gateway runs this Redis itself. */
-  redisIsPrivate: boolean;
-  /** The setting ADMIN_URL. */
-  adminUrl: string | undefined;
-  /** The setting ADMIN_API_HOSTS. */
-  adminApiHosts: readonly string[];
-  /** The setting TRUST_PROXY. */
-  trustProxy: readonly string[];
-  /** This gateway itself, whose state is known without Redis. */
-  service: Pick<Service, 'health' | 'statuses'>;
-  /** Which addresses webhooks may have. */
-  webhookRules: WebhookRules;
   /** What the pages say of the API. */
   api: PageSettings;
-  /** Where customers see the gateway. */
-  publicOrigin: () => string;
-  log: Logger;
-  /** Counts a refusal in the metrics, by the code of its error. */
-  countRefusal: (code: string) => void;
-  /** Unix milliseconds. */
-  now: () => number;
 }
 
 /** The console of the admin port: pages for the browser, and the API that they call. */
@@ -55,40 +37,26 @@ export interface Console {
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
-  const {
-    redisUrl: url,
-    redisIsPrivate,
-    adminUrl,
-    adminApiHosts,
-    trustProxy,
-    service,
-    api: pageSettings,
-    webhookRules,
-    publicOrigin,
-    log,
-    countRefusal,
-    now,
-  } = dependencies;
-  const redis = createConsoleRedis({ url, isPrivate: redisIsPrivate, log, now });
+  const { redisUrl: url, redisIsPrivate: isPrivate, api: pageSettings, log } = dependencies;
+  const redis = createConsoleRedis({ ...dependencies, url, isPrivate });
   const { read } = redis;
   const takeTurn = createSearchTurns();
-  const access = createConsoleAccess({ read, adminUrl, adminApiHosts, trustProxy, log, countRefusal, now });
+  const access = createConsoleAccess({ ...dependencies, read });
   let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
   const live = createLiveFeed({
-    createReader: () => createLiveReader({ read, service, redisIsPrivate, now }),
+    createReader: () => createLiveReader({ ...dependencies, read }),
     logUnexpected,
   });
   return {
     api: Router().use(
       apiDocs(),
       operatorsApi({
+        ...dependencies,
         read,
         search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
         change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
-        webhookRules,
         access,
-        publicOrigin,
         live,
         logUnexpected,
       }),

@@ -94,9 +94,9 @@ export function strikesToBan(
   return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
 }
 
-/** Fields of a policy in words. */
-export function describePolicy(policy: object): string {
-  return Object.entries(policy)
+/** Values of a setting in words. */
+export function describeValues(values: object): string {
+  return Object.entries(values)
     .map(([field, value]) => `${field} ${value}`)
     .join(', ');
 }

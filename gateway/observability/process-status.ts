@@ -51,24 +51,21 @@ export const processStatus = z.object({
       costs: z.array(z.object({ operation: z.string(), units: z.int(), scopes: z.array(z.string()) })),
     }),
   ),
-  /** Undefined in a release that cannot reload. */
-  reload: reloadState.optional(),
+  reload: reloadState,
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
   invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()) })),
   /** API keys that this process has served and Redis has lost. */
-  lostKeys: count.default(0),
+  lostKeys: count,
   /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */
   localMode: localModePeriod.nullable(),
   /** Those before it that ended within 15 minutes, oldest first. */
-  earlierLocalModes: z.array(localModePeriod).optional(),
+  earlierLocalModes: z.array(localModePeriod),
   /** What it has measured in the last minute (recent-measures.ts). */
-  recent: z
-    .object({
-      redisP99Ms: count.nullable().describe('Of the slowest process; null with few commands'),
-      upstreamP99Ms: count.nullable().describe('Of the slowest process; null with few requests'),
-      errors: z.record(z.string(), z.int()).describe('Error responses of the gateways by code'),
-    })
-    .optional(),
+  recent: z.object({
+    redisP99Ms: count.nullable().describe('Of the slowest process; null with few commands'),
+    upstreamP99Ms: count.nullable().describe('Of the slowest process; null with few requests'),
+    errors: z.record(z.string(), z.int()).describe('Error responses of the gateways by code'),
+  }),
   /** Open client connections. */
   connections: count,
   /** Share of the last half second in which the event loop was busy. */

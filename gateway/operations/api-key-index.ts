@@ -100,32 +100,38 @@ export async function* indexPages(
   let start = 0;
   if (after !== undefined) {
     assertNotApiKey(after);
-    const rank = await rankAfter(redis, [after]);
+    const rank = await rankAfter(redis, [after], apiKeysByCreation);
     if (rank === undefined) throw new UnknownKey(after);
     start = rank;
   }
-  for (;;) {
-    const [from, to] = [String(start), String(start + size - 1)];
-    const entries = scoredMembers(await redis.zrange(apiKeysByCreation, from, to, 'WITHSCORES'));
-    if (entries.length === 0) return;
-    const ids = entries.map(([id]) => id);
-    const places = await placesOf(redis, ids);
+  for await (const entries of pagesFrom(redis, apiKeysByCreation, start, size)) {
+    const places = await placesOf(
+      redis,
+      entries.map(([id]) => id),
+    );
     yield entries.map(([id, createdAtMs], index) => ({
       id,
       place: places[index],
       settled: isSettled(createdAtMs, now),
     }));
-    start = (await rankAfter(redis, ids)) ?? start;
   }
 }
 
 /** All customers by time of creation, in pages. */
 export async function* customerPages(redis: RedisClient, size: number): AsyncGenerator<CustomerId[]> {
-  for (let start = 0; ;) {
-    const ids = await redis.zrange(redisKeys.customers, String(start), String(start + size - 1));
-    if (ids.length === 0) return;
-    yield ids.filter(isCustomerId);
-    start = (await rankAfter(redis, ids, redisKeys.customers)) ?? start;
+  for await (const page of pagesFrom(redis, redisKeys.customers, 0, size)) {
+    yield page.map(([id]) => id).filter(isCustomerId);
+  }
+}
+
+async function* pagesFrom(redis: RedisClient, index: string, first: number, size: number) {
+  for (let start = first; ;) {
+    const [from, to] = [String(start), String(start + size - 1)];
+    const entries = scoredMembers(await redis.zrange(index, from, to, 'WITHSCORES'));
+    if (entries.length === 0) return;
+    yield entries;
+    const ids = entries.map(([id]) => id);
+    start = (await rankAfter(redis, ids, index)) ?? start;
   }
 }
 
@@ -165,7 +171,7 @@ async function findDeserted(redis: RedisClient, place: KeyPlace | undefined): Pr
 async function rankAfter(
   redis: RedisClient,
   ids: readonly string[],
-  index: string = apiKeysByCreation,
+  index: string,
 ): Promise<number | undefined> {
   for (const id of ids.toReversed()) {
     const rank = await redis.zrank(index, id);

@@ -3,7 +3,6 @@ import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { banPattern, placeIn, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { scoredMembers } from '../redis/scored-members.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import {
   countRedisKeys,
@@ -12,6 +11,7 @@ import {
   type ScanPart,
   type ScanProgress,
 } from './scan-redis-keys.ts';
+import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { Session } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 import { showStoredKey } from './stored-keys.ts';
@@ -99,15 +99,22 @@ export async function readBanPage(
   count: number,
 ): Promise<{ bans: ActiveBan[]; next: string | undefined }> {
   const { redis } = session;
-  const start = after === undefined ? 0 : await rankAfter(redis, after);
-  const entries = scoredMembers(
-    await redis.zrange(redisKeys.bans, String(start), String(start + count - 1), 'WITHSCORES'),
-  );
-  const found = await Promise.all(entries.map(([id]) => bannedKey(session, id)));
+  const entries: ScoredMember[] = [];
+  const pages = {
+    key: redisKeys.bans,
+    order: 'ascending',
+    after: parsePosition(after),
+    size: count,
+  } as const;
+  for await (const page of scoredPages(redis, pages)) {
+    entries.push(...page.slice(0, count - entries.length));
+    if (entries.length === count) break;
+  }
+  const found = await Promise.all(entries.map(({ member }) => bannedKey(session, member)));
   const last = entries.at(-1);
   return {
     bans: found.filter((ban) => ban !== undefined),
-    next: last !== undefined && entries.length === count ? `${last[1]}:${last[0]}` : undefined,
+    next: last !== undefined && entries.length === count ? formatPosition(last) : undefined,
   };
 }
 
@@ -203,13 +210,6 @@ async function describeAt(session: Session, place: KeyPlace): Promise<ActiveBan 
 async function isListed(redis: RedisClient, place: KeyPlace): Promise<boolean> {
   const id = await redis.hget(redisKeys.apiKey(place), 'id').catch(() => null);
   return id !== null && (await redis.zscore(redisKeys.bans, id)) !== null;
-}
-
-/** The key before the page may have been removed from the index since, for its ban has ended. */
-async function rankAfter(redis: RedisClient, cursor: string): Promise<number> {
-  const separator = cursor.indexOf(':');
-  const rank = await redis.zrank(redisKeys.bans, cursor.slice(separator + 1));
-  return rank === null ? redis.zcount(redisKeys.bans, '-inf', `(${cursor.slice(0, separator)}`) : rank + 1;
 }
 
 function banKeys(place: KeyPlace): [ban: string, strikes: string] {

@@ -92,14 +92,7 @@ interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grant
  * Finds whom a code is for, without using it up.
  * @returns undefined if it was used before, has expired or never existed
  */
-export async function findConsolePerson(
-  session: CodeSession,
-  code: string,
-): Promise<ConsolePerson | undefined> {
-  return findLink(session, code);
-}
-
-async function findLink(session: CodeSession, code: string): Promise<FoundCode | undefined> {
+export async function findConsolePerson(session: CodeSession, code: string): Promise<FoundCode | undefined> {
   const { reader, secret } = codePattern.exec(code)?.groups ?? {};
   if (secret === undefined) return undefined;
   const codeHash = hashSecret(secret);
@@ -126,7 +119,7 @@ export async function redeemConsoleCode(
   code: string,
   replaced: readonly ConsoleSession[] = [],
 ): Promise<BegunSession | undefined> {
-  const found = await findLink({ redis, now }, code);
+  const found = await findConsolePerson({ redis, now }, code);
   if (found === undefined || !(await useCode({ redis }, found.key))) return undefined;
   const { id, name, role, grantedBy, isRecorded } = found;
   const audit = createAuditLog({ redis, who: name });

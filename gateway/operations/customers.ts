@@ -21,7 +21,7 @@ import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.t
 import { assertRev } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
-import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
+import { parsePosition, readFoundPage, scoredPages } from './scored-pages.ts';
 import type { Session } from './session.ts';
 import {
   newCustomer,
@@ -264,22 +264,14 @@ export async function readCustomerPage(
     after: parsePosition(after),
     size: size + 1,
   });
-  const found: { record: CustomerRecord; position: ScoredMember }[] = [];
-  let read = 0;
-  let next: string | null = null;
-  for await (const positions of pages) {
-    const records = await Promise.all(positions.map(({ member }) => readCustomer(redis, member)));
-    for (const [index, position] of positions.entries()) {
+  const { found, next } = await readFoundPage(pages, { size, maxRead }, async (places) => {
+    const records = await Promise.all(places.map(({ member }) => readCustomer(redis, member)));
+    return places.flatMap((place, index) => {
       const record = records[index];
-      if (record !== undefined && matches(record)) found.push({ record, position });
-    }
-    read += positions.length;
-    const end = found.length > size ? found[size - 1]?.position : positions.at(-1);
-    if (end === undefined || (found.length <= size && read < maxRead)) continue;
-    next = formatPosition(end);
-    break;
-  }
-  const items = await Promise.all(found.slice(0, size).map(({ record }) => view(session, record)));
+      return record !== undefined && matches(record) ? [{ record, place }] : [];
+    });
+  });
+  const items = await Promise.all(found.map(({ record }) => view(session, record)));
   return { items, next, total };
 }
 

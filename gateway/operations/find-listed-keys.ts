@@ -1,7 +1,7 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
 import { apiKeysIn } from './find-key.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { InvalidOperation, ofLine } from './invalid-operation.ts';
 import { listKeys } from './keys.ts';
 import { searchText } from './search-keys.ts';
 import type { Session } from './session.ts';
@@ -31,11 +31,7 @@ export async function findListedKeys(
   const idsOf = await readHints(lines, session);
   const found = new Map<string, StoredApiKey>();
   for (const { line, text } of lines) {
-    const key = await findOne(text).catch((error: unknown) => {
-      throw error instanceof InvalidOperation
-        ? new InvalidOperation(`line ${line}: ${error.message}`)
-        : error;
-    });
+    const key = await ofLine(line, findOne(text));
     found.set(key.outcome === 'record' ? key.record.id : key.id, key);
   }
   return [...found.values()];

@@ -5,7 +5,7 @@ import type { FleetGateway } from './fleet-status.ts';
 export function combineMeasures(gateways: readonly Pick<FleetGateway, 'processes'>[]): RecentMeasures {
   const measured = gateways
     .flatMap(({ processes }) => processes)
-    .flatMap(({ state, recent }) => (state === 'not_seen' || recent === undefined ? [] : [recent]));
+    .flatMap(({ state, recent }) => (state === 'not_seen' ? [] : [recent]));
   const errors = new Map<string, number>();
   for (const [code, count] of measured.flatMap((recent) => Object.entries(recent.errors))) {
     errors.set(code, (errors.get(code) ?? 0) + count);

@@ -51,17 +51,6 @@ export function viewGateway({ processes, ...gateway }: FleetGateway): GatewayVie
   return { ...gateway, processes: processes.map(viewProcess) };
 }
 
-function viewProcess(process: FleetProcess): ProcessView {
-  const {
-    counts: _,
-    keysInUse: _k,
-    invalidSettings: _i,
-    lostKeys: _l,
-    services: _s,
-    earlierLocalModes: _e,
-    recent: _r,
-    seenAtMs,
-    ...shown
-  } = process;
-  return { ...shown, seenAt: new Date(seenAtMs).toISOString() };
+function viewProcess({ seenAtMs, ...process }: FleetProcess): ProcessView {
+  return processSchema.parse({ ...process, seenAt: new Date(seenAtMs).toISOString() });
 }

@@ -1,7 +1,7 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, parsePlace, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { placesOf } from './api-key-index.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { keyIdPattern } from './key-input.ts';
+import { nameKeys } from './plan-impact.ts';
 
 export interface NamedId {
   id: string;
@@ -28,10 +28,10 @@ export async function keyIdsStartingWith(
   text: string,
   { max, deadlineMs }: KeyIdsOptions,
 ): Promise<NamedId[]> {
-  if (idPrefix.startsWith(text)) return newestIds(redis, max);
+  if (idPrefix.startsWith(text)) return newestIds(redis, redisKeys.apiKeysByCreation, max);
   // Characters with a meaning in a pattern of Redis are in no id.
   if (!keyIdPattern.test(text)) return [];
-  const found: [id: string, place: KeyPlace | undefined][] = [];
+  const found: string[] = [];
   let cursor = '0';
   do {
     const [next, flat] = await redis.hscan(
@@ -42,41 +42,19 @@ export async function keyIdsStartingWith(
       'COUNT',
       pageSize,
     );
-    for (let at = 0; at < flat.length; at += 2) found.push([flat[at] ?? '', parsePlace(flat[at + 1] ?? '')]);
+    found.push(...flat.filter((_text, at) => at % 2 === 0));
     cursor = next;
   } while (cursor !== '0' && found.length < max && Date.now() < deadlineMs);
-  return withNames(redis, found.slice(0, max));
+  return namesOf(redis, found.slice(0, max));
 }
 
-async function newestIds(redis: RedisClient, max: number): Promise<NamedId[]> {
-  const ids = await redis.zrange(redisKeys.apiKeysByCreation, '0', String(max - 1), 'REV');
-  if (ids.length === 0) return [];
-  const places = await placesOf(redis, ids);
-  return withNames(
-    redis,
-    ids.map((id, index) => [id, places[index]]),
-  );
+/** Ids of the newest keys, or of the newest customers, with their names. */
+export async function newestIds(redis: RedisClient, index: string, max: number): Promise<NamedId[]> {
+  return namesOf(redis, await redis.zrange(index, '0', String(max - 1), 'REV'));
 }
 
-/** Ids of the newest customers, with their names. */
-export async function newestCustomers(redis: RedisClient, max: number): Promise<NamedId[]> {
-  const ids = await redis.zrange(redisKeys.customers, '0', String(max - 1), 'REV');
-  return Promise.all(
-    ids.filter(isCustomerId).map(async (id) => {
-      const name = await redis.hget(redisKeys.customer(id), 'name').catch(() => null);
-      return { id, name: name ?? '' };
-    }),
+const namesOf = (redis: RedisClient, ids: readonly string[]) =>
+  nameKeys(
+    { redis },
+    ids.map((id) => ({ id })),
   );
-}
-
-function withNames(
-  redis: RedisClient,
-  ids: readonly [id: string, place: KeyPlace | undefined][],
-): Promise<NamedId[]> {
-  return Promise.all(
-    ids.map(async ([id, place]) => {
-      const name = place && (await redis.hget(redisKeys.apiKey(place), 'name').catch(() => null));
-      return { id, name: name ?? '' };
-    }),
-  );
-}

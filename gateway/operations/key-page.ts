@@ -3,9 +3,9 @@ import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placeOf, placesOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyMatcher, type KeyFilter } from './key-filter.ts';
-import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
+import { createKeyRows, keyRowSchema } from './key-rows.ts';
 import { containsApiKey } from './pasted-key.ts';
-import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
+import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 import { findExactly, keyTextMatcher, searchText, textOfKey } from './search-keys.ts';
 import type { Session } from './session.ts';
 import { lostKey, readStoredKey, type StoredApiKey } from './stored-keys.ts';
@@ -67,30 +67,18 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
     // One more than the page shows whether there is another one.
     size: isFiltered || banned ? batchSize : size + 1,
   });
-  const found: { row: KeyRow; place: ScoredMember }[] = [];
-  let read = 0;
-  for await (const places of pages) {
+  const { found, ...page } = await readFoundPage(pages, { size, maxRead }, async (places, lacking) => {
     const keys = await lookUpPlaces(session, places, { plan: filter.plan, text: search });
     const matching = keys.filter(({ key }) => matchesFilter(key) && matchesText(textOfKey(key)));
     // A ban in the index may have been lifted by hand, which its row shows.
-    const wanted = banned ? matching : matching.slice(0, size + 1 - found.length);
+    const wanted = banned ? matching : matching.slice(0, lacking);
     const rows = await Promise.all(
       wanted.map(async ({ key, keyPlace, place }) => ({ row: await rowOf(key, keyPlace), place })),
     );
-    found.push(...rows.filter(({ row }) => !banned || row.bannedUntil !== null));
-    read += places.length;
-    const [last, end] = [found.at(size - 1), places.at(-1)];
-    if (found.length > size && last !== undefined) {
-      return { items: rowsOf(found.slice(0, size)), next: formatPosition(last.place), read, total };
-    }
-    if (read >= maxRead && end !== undefined) {
-      return { items: rowsOf(found), next: formatPosition(end), read, total };
-    }
-  }
-  return { items: rowsOf(found), next: null, read, total };
+    return rows.filter(({ row }) => !banned || row.bannedUntil !== null);
+  });
+  return { items: found.map(({ row }) => row), ...page, total };
 }
-
-const rowsOf = (found: readonly { row: KeyRow }[]) => found.map(({ row }) => row);
 
 /** A key with its place in a sorted set of ids. */
 interface PlacedKey {

@@ -13,7 +13,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
 import { assertTypes } from './change-redis.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { InvalidOperation, ofLine } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { readStoredCustomer } from './stored-customers.ts';
@@ -121,7 +121,7 @@ export async function importKeys(
     }
     const end = recordExpiry(record);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
-    if (apiKeyState(record, now()) === 'valid') await checkLimits(record, line);
+    if (apiKeyState(record, now()) === 'valid') await ofLine(line, assertLimits(redis, record));
     absent.push(key);
     return 'absent';
   }
@@ -137,17 +137,9 @@ export async function importKeys(
       if (score === null) unindexedCustomers.push(found.record);
       return isSameCustomer(found.record, customer) ? 'unchanged' : 'differing';
     }
-    if (customer.suspendedAt === undefined) await checkLimits(customer, line);
+    if (customer.suspendedAt === undefined) await ofLine(line, assertLimits(redis, customer));
     absentCustomers.push(customer);
     return 'absent';
-  }
-
-  async function checkLimits(record: ApiKeyRecord | CustomerRecord, line: number): Promise<void> {
-    await assertLimits(redis, record).catch((error: unknown) => {
-      throw error instanceof InvalidOperation
-        ? new InvalidOperation(`line ${line}: ${error.message}`)
-        : error;
-    });
   }
 
   /** A customer that is present stays as it is. */

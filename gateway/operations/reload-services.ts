@@ -62,7 +62,7 @@ function answersOf({ gateways, withoutStatus }: FleetStatus, request: string): G
 function answerOf({ host, adminAddress, processes }: FleetGateway, request: string): GatewayReload {
   const states = processes
     .filter(({ state }) => state !== 'not_seen')
-    .map(({ reload }) => (reload?.request === request ? reload : undefined));
+    .map(({ reload }) => (reload.request === request ? reload : undefined));
   const issues = [...new Set(states.flatMap((state) => state?.issues ?? []))];
   const outcome = states.includes(undefined) ? 'no_answer' : issues.length > 0 ? 'refused' : 'reloaded';
   const revision = states[0]?.revision ?? null;

@@ -84,6 +84,38 @@ function isAfter(entry: ScoredMember, cursor: ScoredMember, isDescending: boolea
   return isDescending ? entry.member < cursor.member : entry.member > cursor.member;
 }
 
+/** What is found among members, each with its place. */
+interface FoundPage<Found> {
+  found: Found[];
+  next: string | null;
+  /** Members that were looked at. */
+  read: number;
+}
+
+/**
+ * Reads a page of what is found among the members of a sorted set: of all of them no more than it needs, and never many more than
+ * `maxRead`.
+ * @param find is given the number of what the page lacks, and one more, which shows whether there is another page
+ */
+export async function readFoundPage<Found extends { place: ScoredMember }>(
+  members: AsyncIterable<ScoredMember[]>,
+  { size, maxRead }: { size: number; maxRead: number },
+  find: (members: ScoredMember[], wanted: number) => Promise<Found[]>,
+): Promise<FoundPage<Found>> {
+  const found: Found[] = [];
+  let read = 0;
+  for await (const page of members) {
+    found.push(...(await find(page, size + 1 - found.length)));
+    read += page.length;
+    const [last, end] = [found.at(size - 1), page.at(-1)];
+    if (found.length > size && last !== undefined) {
+      return { found: found.slice(0, size), next: formatPosition(last.place), read };
+    }
+    if (read >= maxRead && end !== undefined) return { found, next: formatPosition(end), read };
+  }
+  return { found, next: null, read };
+}
+
 /** A member as the `next` of a page. */
 export function formatPosition({ score, member }: ScoredMember): string {
   return `${score}:${member}`;

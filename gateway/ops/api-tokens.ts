@@ -8,11 +8,11 @@ import {
   type ListedApiToken,
 } from '../operations/api-tokens.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { confirm, yesOption } from './confirm.ts';
+import { changing } from './changing.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { fieldLayout, listing } from './list-output.ts';
-import { asOption, jsonOption, nameArgument, timeAheadArgument, type ChangeOptions } from './options.ts';
-import { printFields, printJson } from './output.ts';
-import { withChanges } from './redis-session.ts';
+import { nameArgument, timeAheadArgument } from './options.ts';
+import { print, printJson } from './output.ts';
 import { required } from './usage-error.ts';
 
 const layout = fieldLayout<ListedApiToken>({
@@ -40,14 +40,14 @@ export function apiTokensCommand(): Command {
     .addCommand(revokeCommand());
 }
 
-interface IssueOptions extends ChangeOptions {
+interface IssueOptions {
   scopes?: ApiScope[];
   expires?: Date;
   name?: string;
 }
 
 function issueCommand(): Command {
-  return new Command('issue')
+  const command = new Command('issue')
     .description('issue a token; it is shown once and not stored')
     .option(
       '--scopes <scopes>',
@@ -55,32 +55,29 @@ function issueCommand(): Command {
       apiScopesArgument,
     )
     .option('--expires <time>', 'ISO 8601 time, or a duration such as 90d; a year at most', timeAheadArgument)
-    .option('--name <name>', 'name of the program, for the audit log', nameArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async ({ name, as, json, ...given }: IssueOptions, command: Command) => {
-      const scopes = required(given.scopes, '--scopes <scopes>', command);
-      const expiresAt = required(given.expires, '--expires <time>', command);
-      const wanted = { name: name ?? null, scopes, expiresAt };
-      const issued = await withChanges(as, (session) => issueApiToken(session, wanted));
-      if (json) printJson(issued);
-      else printFields(issued);
-    });
+    .option('--name <name>', 'name of the program, for the audit log', nameArgument);
+  return changing(command, () => {
+    const { name = null, ...given } = command.opts<IssueOptions>();
+    const scopes = required(given.scopes, '--scopes <scopes>', command);
+    const expiresAt = required(given.expires, '--expires <time>', command);
+    return (session) => issueApiToken(session, { name, scopes, expiresAt });
+  });
 }
 
 function revokeCommand(): Command {
-  return new Command('revoke')
+  const command = new Command('revoke')
     .description('refuse a token for good, from its next request on')
     .argument('<token>', 'id of a token, not the token itself', tokenIdArgument)
-    .addOption(yesOption())
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { yes, as, json }: ChangeOptions & { yes?: true }) => {
-      await confirm(`Revoke the token ${id}?`, yes);
-      const revoked = await withChanges(as, (session) => revokeApiToken(session, id));
-      if (json) printJson(revoked);
-      else process.stdout.write(`revoked ${id}${revoked.name === null ? '' : `, ${revoked.name}`}\n`);
-    });
+    .addOption(yesOption());
+  return changing(
+    command,
+    async (id) => {
+      await confirm(`Revoke the token ${id}?`, command.opts<YesOption>().yes);
+      return (session) => revokeApiToken(session, id);
+    },
+    (revoked, json) =>
+      json ? printJson(revoked) : print(`revoked ${[revoked.id, revoked.name ?? []].flat().join(', ')}\n`),
+  );
 }
 
 function apiScopesArgument(text: string): ApiScope[] {

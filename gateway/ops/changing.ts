@@ -4,14 +4,16 @@ import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
+type Change<Result> = (session: ChangingSession) => Promise<Result>;
+
 /**
  * Ends a command that changes something: in whose name, and how what it returns is printed.
- * @param prepare gets the argument, if there is one; checks the options before Redis is asked anything; returns the change
+ * @param prepare gets the argument, if there is one; checks the options, or asks the person, before anything is changed; returns the change
  */
 export function changing<Result extends object>(
   command: Command,
-  prepare: (target: string) => (session: ChangingSession) => Promise<Result>,
-  show: (result: Result, json: true | undefined) => void = printResult,
+  prepare: (target: string) => Change<Result> | Promise<Change<Result>>,
+  show: (result: Result, json: true | undefined) => unknown = printResult,
 ): Command {
   return command
     .addOption(asOption())
@@ -19,6 +21,7 @@ export function changing<Result extends object>(
     .action(async () => {
       const { as, json } = command.opts<ChangeOptions>();
       const target: unknown = command.processedArgs[0];
-      show(await withChanges(as, prepare(typeof target === 'string' ? target : '')), json);
+      const change = await prepare(typeof target === 'string' ? target : '');
+      await show(await withChanges(as, change), json);
     });
 }

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
-import { keyIdsStartingWith, newestCustomers } from '../operations/key-ids.ts';
+import { keyIdsStartingWith, newestIds } from '../operations/key-ids.ts';
 import { readPlanNames } from '../operations/plan-names.ts';
 import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plan-settings.ts';
 import { auditActions } from '../redis/audit-actions.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { completeWords, type Candidate, type Completion } from './complete-words.ts';
 import { print, printable } from './output.ts';
 import { withRedis } from './redis-session.ts';
@@ -71,7 +72,7 @@ async function readValues(kind: ValueKind, { prefix }: Completion): Promise<Cand
       return ids.map(({ id, name }) => ({ value: id, description: name }));
     }
     if (kind === 'customer-id') {
-      const ids = await newestCustomers(redis, maxIds);
+      const ids = await newestIds(redis, redisKeys.customers, maxIds);
       return ids.map(({ id, name }) => ({ value: id, description: name }));
     }
     const names = await readPlanNames(redis);

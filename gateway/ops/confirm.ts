@@ -2,6 +2,10 @@ import { createInterface } from 'node:readline';
 import { Option } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 
+export interface YesOption {
+  yes?: true;
+}
+
 /** `--yes`, for commands that ask before they do something that can't be undone. */
 export function yesOption(): Option {
   return new Option('--yes', 'do not ask; needed where there is no terminal');

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { createConsoleSessions, type ListedConsoleSession } from '../operations/console-sessions.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { confirm, yesOption } from './confirm.ts';
+import { changing } from './changing.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addListOptions, fieldLayout, outputFormat, printList, type ListOptions } from './list-output.ts';
-import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
-import { printJson } from './output.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { idArgument } from './options.ts';
+import { print, printJson } from './output.ts';
+import { withRedis } from './redis-session.ts';
 import { assertNoMistypedCommand } from './usage-error.ts';
 
 const layout = fieldLayout<ListedConsoleSession>({
@@ -33,37 +34,39 @@ export function consoleSessionsCommand(): Command {
     .addCommand(endCommand());
 }
 
-interface EndOptions extends ChangeOptions {
+interface EndOptions extends YesOption {
   all?: true;
-  yes?: true;
 }
 
 function endCommand(): Command {
-  return new Command('end')
+  const command = new Command('end')
     .description('sign a person out, or everybody, at once')
     .argument('[session]', 'id of a session', idArgument)
     .option('--all', 'end all sessions')
-    .addOption(yesOption())
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string | undefined, { all, yes, as, json }: EndOptions) => {
-      if ((id === undefined) === (all === undefined)) {
+    .addOption(yesOption());
+  return changing(
+    command,
+    async (id) => {
+      const { all = false, yes } = command.opts<EndOptions>();
+      if ((id === '') !== all) {
         throw new InvalidOperation('give either the id of a session, see: ops console sessions, or --all');
       }
-      const listed = await withRedis((session) => createConsoleSessions(session).list());
-      await confirm(question(id, listed), yes);
-      const ended = await withChanges(as, async (session) => {
+      await confirm(question(id, await withRedis((session) => createConsoleSessions(session).list())), yes);
+      return async (session) => {
         const sessions = createConsoleSessions(session);
-        return id === undefined ? sessions.endAll() : [await sessions.end(id)];
-      });
-      if (json) printJson({ ended });
-      else process.stdout.write(`ended ${ended.length} ${ended.length === 1 ? 'session' : 'sessions'}\n`);
-    });
+        return all ? sessions.endAll() : [await sessions.end(id)];
+      };
+    },
+    (ended, json) =>
+      json
+        ? printJson({ ended })
+        : print(`ended ${ended.length} ${ended.length === 1 ? 'session' : 'sessions'}\n`),
+  );
 }
 
 /** @throws InvalidOperation if there is no such session */
-function question(id: string | undefined, sessions: readonly ListedConsoleSession[]): string {
-  if (id === undefined) return `End all ${sessions.length} sessions of the console?`;
+function question(id: string, sessions: readonly ListedConsoleSession[]): string {
+  if (id === '') return `End all ${sessions.length} sessions of the console?`;
   const session = sessions.find((listed) => listed.id === id);
   if (session === undefined)
     throw new InvalidOperation(`there is no session ${id}; see: ops console sessions`);

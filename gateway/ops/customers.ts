@@ -30,17 +30,15 @@ import {
 } from './limit-options.ts';
 import { fieldColumns, fieldLayout, listing, printList, type ListLayout } from './list-output.ts';
 import {
-  asOption,
   customerArgument,
   jsonOption,
   nameArgument,
   thresholdsArgument,
   untilArgument,
-  type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { print, printError, printFields, printJson } from './output.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { print, printError, printFields, printJson, printResult } from './output.ts';
+import { withRedis } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 export function customersCommand(): Command {
@@ -103,20 +101,19 @@ const keysLayout = fieldLayout<KeyRow>({
 });
 
 function linkCommand(): Command {
-  return new Command('link')
+  const command = new Command('link')
     .description('print a link to the portal of a customer; it works once, within five minutes')
-    .argument('<customer>', '', customerArgument)
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { as, json }: ChangeOptions) => {
+    .argument('<customer>', '', customerArgument);
+  return changing(
+    command,
+    (id) => (session) => makePortalCode(session, id),
+    ({ code, ...made }, json) => {
       const config = loadConfig(process.env);
-      const { code, ...made } = await withChanges(as, (session) => makePortalCode(session, id));
-      const link = portalLink(publicOrigin(config), code);
       if (config.publicUrl === undefined)
         printError('warning: PUBLIC_URL is not set, so the address is a guess');
-      if (json) printJson({ link, ...made });
-      else printFields({ link, ...made });
-    });
+      printResult({ link: portalLink(publicOrigin(config), code), ...made }, json);
+    },
+  );
 }
 
 function listCommand(): Command {

@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
 import { findKey } from '../operations/find-key.ts';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { KeyInList } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
 import { searchKeys } from '../operations/search-keys.ts';
@@ -13,6 +12,7 @@ import { listedKeys } from './listed-keys.ts';
 import { countArgument } from './options.ts';
 import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
+import { readStandardInput } from './text-file.ts';
 
 /** Hits that a person looks through. */
 const defaultLimit = 20;
@@ -37,7 +37,9 @@ export function keysFindCommand(): Command {
   return addListOptions(command).action(async (text: string | undefined, options: FindOptions) => {
     const format = outputFormat(options);
     if (text === undefined) {
-      const input = process.stdin.isTTY ? await askHidden() : await readInput();
+      const input = process.stdin.isTTY
+        ? await askHidden()
+        : await readStandardInput(maxInputCharacters, 'the input is too long to be a key');
       const key = await withRedis((session) => findKey(input, session));
       // One object and not an array: at most one key is found.
       if (format !== 'csv') return printKey(key, format === 'json' ? true : undefined);
@@ -58,15 +60,6 @@ export function keysFindCommand(): Command {
 }
 
 const maxInputCharacters = 1_000_000;
-
-async function readInput(): Promise<string> {
-  let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) {
-    text += String(chunk);
-    if (text.length > maxInputCharacters) throw new InvalidOperation('the input is too long to be a key');
-  }
-  return text;
-}
 
 /** Asks for a line that the terminal does not show. */
 async function askHidden(): Promise<string> {

@@ -1,15 +1,16 @@
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { byWindow, windowNames } from '../limits/windows.ts';
-import { formatCsvText, parseCsvText } from '../operations/csv-cell.ts';
-import { InvalidOperation, OperationFailure } from '../operations/invalid-operation.ts';
+import { parseCsvText } from '../operations/csv-cell.ts';
+import { InvalidOperation, ofLine, OperationFailure } from '../operations/invalid-operation.ts';
 import { issueBatch } from '../operations/key-batches.ts';
 import { assertIssuable, type IssuedApiKey, type NewApiKey } from '../operations/keys.ts';
 import type { Session } from '../operations/session.ts';
 import { issuedView } from './key-output.ts';
 import { limitArgument } from './limit-options.ts';
+import { fieldLayout, printList } from './list-output.ts';
 import { nameArgument, scopesArgument, timeArgument } from './options.ts';
-import { print, printJsonArray, stopOnClosedPipe } from './output.ts';
+import { stopOnClosedPipe } from './output.ts';
 import { stopSignal, withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
 import { readTextFile } from './text-file.ts';
@@ -36,7 +37,7 @@ export async function issueFromFile(path: string, who: string, json: true | unde
       const source = { fileSha256: sha256, stop: AbortSignal.any([stop, closedPipe.signal]) };
       const pages = issueBatch(session, keys, source);
       const issued = viewPages(pages, session.now, (count) => onProgress((done += count)));
-      return json ? printJsonArray(issued) : printCsv(issued);
+      return printList(json ? 'json' : 'csv', layout, issued);
     }).catch((error: unknown) => {
       if (!closedPipe.signal.aborted) throw error;
     });
@@ -115,13 +116,9 @@ function checkColumns(header: string[]): string[] {
 async function checkAll(session: Session, wanted: readonly WantedLine[]): Promise<void> {
   for (let start = 0; start < wanted.length; start += batchSize) {
     await Promise.all(
-      wanted.slice(start, start + batchSize).map(({ line, key }) =>
-        assertIssuable(session, key).catch((error: unknown) => {
-          throw error instanceof InvalidOperation
-            ? new InvalidOperation(`line ${line}: ${error.message}`)
-            : error;
-        }),
-      ),
+      wanted
+        .slice(start, start + batchSize)
+        .map(({ line, key }) => ofLine(line, assertIssuable(session, key))),
     );
   }
 }
@@ -137,11 +134,9 @@ async function* viewPages(
   }
 }
 
-async function printCsv(pages: ReturnType<typeof viewPages>): Promise<void> {
-  await print('id,name,plan,key\n');
-  for await (const page of pages) {
-    await print(
-      page.map(({ id, name, plan, key }) => `${id},${formatCsvText(name)},${plan},${key}\n`).join(''),
-    );
-  }
-}
+const layout = fieldLayout<ReturnType<typeof issuedView>>({
+  ID: 'id',
+  NAME: 'name',
+  PLAN: 'plan',
+  KEY: 'key',
+});

@@ -5,7 +5,7 @@ import { acceptLoss } from '../operations/missing-keys.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { rotateKey } from '../operations/rotate-key.ts';
 import { changing } from './changing.ts';
-import { confirm, yesOption } from './confirm.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { printIssued, printKey } from './key-output.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
@@ -24,18 +24,14 @@ import {
   type NoLimit,
 } from './limit-options.ts';
 import {
-  asOption,
   graceArgument,
   idArgument,
-  jsonOption,
   nameArgument,
   scopesOption,
   timeOrNeverArgument,
   untilArgument,
-  type ChangeOptions,
 } from './options.ts';
 import { printError, printResult } from './output.ts';
-import { withChanges } from './redis-session.ts';
 
 export function keysCommand(): Command {
   return new Command('keys')
@@ -121,29 +117,30 @@ function rotateCommand(): Command {
 const maxPrinted = 10;
 
 function reindexCommand(): Command {
-  return new Command('reindex')
-    .description('make the indexes gw:key-ids and gw:keys agree with the records; scans all of Redis')
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async ({ as, json }: ChangeOptions) => {
-      const { unusable, ...counts } = await withChanges(as, reindexKeys);
+  const command = new Command('reindex').description(
+    'make the indexes gw:key-ids and gw:keys agree with the records; scans all of Redis',
+  );
+  return changing(
+    command,
+    () => reindexKeys,
+    ({ unusable, ...counts }, json) => {
       printResult({ ...counts, unusable: unusable.length }, json);
       for (const key of unusable.slice(0, maxPrinted)) {
         printError(`warning: ${key} has no id, or that of another key: it is served, but can't be listed`);
       }
-    });
+    },
+  );
 }
 
 function keysAcceptLossCommand(): Command {
-  return new Command('accept-loss')
+  const command = new Command('accept-loss')
     .description(
       'refuse keys that Redis has lost as unknown: gateways that served them answer 503 until then',
     )
-    .addOption(yesOption())
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async ({ yes, as, json }: ChangeOptions & { yes?: true }) => {
-      await confirm('Are all keys that Redis has lost meant to be gone? Their clients get 401.', yes);
-      printResult(await withChanges(as, acceptLoss), json);
-    });
+    .addOption(yesOption());
+  return changing(command, async () => {
+    const { yes } = command.opts<YesOption>();
+    await confirm('Are all keys that Redis has lost meant to be gone? Their clients get 401.', yes);
+    return acceptLoss;
+  });
 }

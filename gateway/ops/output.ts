@@ -64,6 +64,9 @@ export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
+/** Moves the cursor to the top left corner, and clears the screen below. */
+export const clearScreen = '\u{1B}[H\u{1B}[J';
+
 /** Prints JSON on one line, for programs. Its shape is stable: fields are only added. */
 export function printJson(value: object): void {
   const shown = warning === undefined || Array.isArray(value) ? value : { ...value, warning };

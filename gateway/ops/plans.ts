@@ -4,7 +4,8 @@ import type { ByWindow } from '../limits/windows.ts';
 import { previewPlanUndo, undoPlanChange } from '../operations/plan-undo.ts';
 import { previewPlan, setPlan, type PlanChange } from '../operations/plans.ts';
 import { removePlan } from '../operations/remove-plan.ts';
-import { confirm, yesOption } from './confirm.ts';
+import { changing } from './changing.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printJson, printWarning } from './output.ts';
@@ -76,24 +77,20 @@ function questionOf({ after: { name, ...limits } }: PlanChange): string | undefi
   return doubtInWords(name, knownIn(limits));
 }
 
-interface RemoveOptions extends ChangeOptions {
-  yes?: true;
-}
-
 function plansRemoveCommand(): Command {
-  return new Command('remove')
+  const command = new Command('remove')
     .description('remove a plan that no valid key is on')
     .argument('<name>')
-    .addOption(yesOption())
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (name: string, { yes, as, json }: RemoveOptions) => {
-      const removal = await withChanges(as, (session) =>
-        removePlan(session, name, () => confirm(`Remove the plan ${name}?`, yes)),
-      );
-      if (json) return printJson({ name, before: removal.before, after: null });
-      await print(formatChanges({ changes: [removal], unlisted: [] }));
-    });
+    .addOption(yesOption());
+  return changing(
+    command,
+    (name) => (session) =>
+      removePlan(session, name, () => confirm(`Remove the plan ${name}?`, command.opts<YesOption>().yes)),
+    (removal, json) =>
+      json
+        ? printJson({ name: removal.target, before: removal.before, after: null })
+        : print(formatChanges({ changes: [removal], unlisted: [] })),
+  );
 }
 
 interface UndoOptions extends ChangeOptions {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { describePolicy } from '../limits/setting-fields.ts';
+import { describeValues } from '../limits/setting-fields.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
@@ -9,9 +9,10 @@ import { resetSetting, setSetting, showSetting } from '../operations/settings.ts
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { valueOf } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
-import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
+import { changing } from './changing.ts';
+import { jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson, printResult } from './output.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
 
 export function policyCommand(): Command {
@@ -57,40 +58,42 @@ async function readPolicy(session: Session): Promise<ShownPolicy> {
 
 function describeEnforced(policies: readonly BanPolicy[]): Record<string, string> {
   if (policies.length === 0) return {};
-  return { 'enforced by gateways': policies.map(describePolicy).join(' or ') };
+  return { 'enforced by gateways': policies.map(describeValues).join(' or ') };
 }
 
-type SetOptions = Partial<BanPolicy> & ChangeOptions;
-
 function setCommand(): Command {
-  return addSettingOptions(new Command('set'), banPolicySetting.values.shape)
-    .description('change the ban policy; in force on all gateways within a second')
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async ({ as, json, ...change }: SetOptions, command: Command) => {
-      if (Object.keys(change).length === 0) command.error('error: nothing to set: see --help');
-      const { after } = await withChanges(as, (session) => setSetting(session, banPolicySetting, change));
-      printResult(json ? after : textFields(after), json);
-    });
+  const { shape } = banPolicySetting.values;
+  const command = addSettingOptions(new Command('set'), shape).description(
+    'change the ban policy; in force on all gateways within a second',
+  );
+  return changing(
+    command,
+    () => {
+      const given = Object.entries(command.opts()).filter(([field]) => Object.hasOwn(shape, field));
+      if (given.length === 0) command.error('error: nothing to set: see --help');
+      return (session) => setSetting(session, banPolicySetting, Object.fromEntries(given));
+    },
+    ({ after }, json) => printResult(json ? after : textFields(after), json),
+  );
 }
 
 function resetCommand(): Command {
-  return new Command('reset')
-    .description('set the ban policy back to the defaults; in force on all gateways within a second')
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async ({ as, json }: ChangeOptions) => {
-      const { before, after } = await withChanges(as, (session) =>
-        resetSetting(session, banPolicySetting, 'policy.reset'),
-      );
+  const command = new Command('reset').description(
+    'set the ban policy back to the defaults; in force on all gateways within a second',
+  );
+  return changing(
+    command,
+    () => (session) => resetSetting(session, banPolicySetting, 'policy.reset'),
+    ({ before, after }, json) => {
       if (json) return printJson({ ...after, before });
       const [old, next]: Record<string, unknown>[] = [{ ...before }, { ...after }];
       const fields = Object.keys({ ...old, ...next });
       const lines = formatFields(
         fields.map((field) => ({ field, before: old?.[field], after: next?.[field] })),
       );
-      await print(`${lines.join('\n')}\n`);
-    });
+      return print(`${lines.join('\n')}\n`);
+    },
+  );
 }
 
 /** Adds an option for each field of a setting, such as --grace-seconds for graceSeconds. */

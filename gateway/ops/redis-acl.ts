@@ -13,6 +13,7 @@ import {
 import type { RedisUser } from '../operations/redis-commands.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printJson } from './output.ts';
+import { readStandardInput } from './text-file.ts';
 import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface RuleOptions extends JsonOption {
@@ -157,11 +158,7 @@ async function readPasswordLines(count: number, lines: string): Promise<string[]
   if (process.stdin.isTTY) {
     throw new InvalidOperation('passwords are read from a file or a pipe: a terminal would show them');
   }
-  let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) {
-    text += String(chunk);
-    if (text.length > maxInputCharacters) break;
-  }
+  const text = await readStandardInput(maxInputCharacters, `standard input must be ${lines}`);
   const passwords = text.replace(/\r?\n$/, '').split(/\r?\n/);
   if (passwords.length !== count || passwords.at(-1) === '') {
     throw new InvalidOperation(`standard input must be ${lines}`);

@@ -13,9 +13,9 @@ import { checkConformance, type TestTokens } from '../services/conformance.ts';
 import { readServicesFile, type LoadedServices } from '../services/load-services.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueGatewayToken } from '../upstream/internal-token.ts';
-import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
+import { changing } from './changing.ts';
+import { jsonOption, type JsonOption } from './options.ts';
 import { print, printable, printError, printJson } from './output.ts';
-import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 export function servicesCommand(): Command {
@@ -76,19 +76,20 @@ export function servicesCommand(): Command {
       return print(`${lines.join('\n')}\n${failed.length} of ${checks.length} checks failed\n`);
     });
 
-  services
+  const reload = services
     .command('reload')
     .description(
       'have all gateways read their services file, its descriptions and secrets again; exit code 1 if one refuses',
-    )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async ({ as, json }: ChangeOptions) => {
-      const gateways = await withChanges(as, reloadServices);
+    );
+  changing(
+    reload,
+    () => reloadServices,
+    (gateways, json) => {
       if (gateways.some(({ outcome }) => outcome !== 'reloaded')) process.exitCode = 1;
       if (json) return printJson({ gateways });
       return print(gateways.map((gateway) => `${printable(reloadText(gateway))}\n`).join(''));
-    });
+    },
+  );
 
   return services;
 }

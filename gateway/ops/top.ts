@@ -14,12 +14,10 @@ import {
   type ListOptions,
 } from './list-output.ts';
 import { countArgument } from './options.ts';
+import { clearScreen } from './output.ts';
 import { retryWhileUnavailable, withRedis } from './redis-session.ts';
 
 const refreshMs = 2000;
-
-/** Moves the cursor to the top left corner, and clears the screen below. */
-const clearScreen = '\u{1B}[H\u{1B}[J';
 
 type TopOptions = ListOptions & { count: number; by: 'key' | 'customer' };
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { allRefusals } from '../operations/traffic-summary.ts';
 import type { Traffic, TrafficPoint } from '../operations/traffic.ts';
 import { perSecond } from './traffic-table.ts';
 
@@ -51,7 +52,7 @@ export function drawTraffic(
   });
   const lines = [
     ...shown.map(({ status, colour }) => rate(status, colour, ({ byStatus }) => byStatus[status] ?? 0)),
-    rate('refused', 'yellow', ({ refusals }) => refusals.minute + refusals.day),
+    rate('refused', 'yellow', ({ refusals }) => allRefusals(refusals)),
     rate('banned', 'yellow', ({ bannedRequests }) => bannedRequests),
     rate('bans', 'red', ({ bans }) => bans),
     ...(total.unauthenticated === undefined
@@ -122,7 +123,8 @@ function colourAt({ requests, byStatus }: TrafficPoint, share: number): Colour {
   return 'gray';
 }
 
-function sparkOf(value: number, max: number): string {
+/** A bar of one character, the largest value at full height; a space for 0. */
+export function sparkOf(value: number, max: number): string {
   return value > 0 ? (eighths[Math.ceil((value / max) * 8)] ?? ' ') : ' ';
 }
 

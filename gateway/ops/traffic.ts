@@ -6,7 +6,7 @@ import { chooseStep } from '../operations/traffic-steps.ts';
 import { readTraffic, type Traffic } from '../operations/traffic.ts';
 import { outputFormat, outputOption, printList, type ListOptions, type OutputFormat } from './list-output.ts';
 import { durationArgument, jsonOption } from './options.ts';
-import { print, printable, printError, printJson } from './output.ts';
+import { clearScreen, print, printable, printError, printJson } from './output.ts';
 import { retryWhileUnavailable, withRedis } from './redis-session.ts';
 import { chartWidth, drawTraffic } from './traffic-chart.ts';
 import { describeDuration, trafficLayout } from './traffic-table.ts';
@@ -15,9 +15,6 @@ import { describeDuration, trafficLayout } from './traffic-table.ts';
 const refreshMs = 5000;
 /** Number of points if there is no terminal whose width decides, and no --step. */
 const defaultPoints = 100;
-
-/** Moves the cursor to the top left corner, and clears the screen below. */
-const clearScreen = '\u{1B}[H\u{1B}[J';
 
 interface TrafficOptions extends ListOptions {
   last: number;

@@ -35,7 +35,7 @@ export interface ConsoleAccess {
   close(): void;
 }
 
-interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
+export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
   /** The setting ADMIN_API_HOSTS: names at which no session counts. */

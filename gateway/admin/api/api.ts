@@ -65,20 +65,15 @@ export const apiRoutes: readonly Route[] = [
 
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
-  const { read, search, change, webhookRules, access, publicOrigin, live, logUnexpected } = dependencies;
+  const { access, live, logUnexpected } = dependencies;
   const api: Api = {
-    read,
-    search,
-    change,
-    webhookRules,
-    access,
-    publicOrigin,
+    ...dependencies,
     sendEvents: sendEvents(live, (req) => callerOf(req).id),
-    counts: createPlanCounts({ read }),
-    readTraffic: createTrafficReader({ search }),
-    adjustments: createUsageAdjustments({ change }),
-    usageMonths: createUsageMonths({ read }),
-    downloadUsage: createUsageDownload({ read }),
+    counts: createPlanCounts(dependencies),
+    readTraffic: createTrafficReader(dependencies),
+    adjustments: createUsageAdjustments(dependencies),
+    usageMonths: createUsageMonths(dependencies),
+    downloadUsage: createUsageDownload(dependencies),
   };
   const router = Router();
   const serve =

@@ -17,13 +17,12 @@ import {
 import { customerChangeInput, furtherKeyInput, newCustomerInput } from '../../operations/key-input.ts';
 import { issueFurtherKey } from '../../operations/keys.ts';
 import { makePortalCode } from '../../operations/portal-sessions.ts';
-import type { ChangingSession } from '../../operations/session.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
 import { issued, respondIssued } from './key.ts';
-import { limitedRoutes } from './limited-routes.ts';
+import { changeAndShow, limitedRoutes } from './limited-routes.ts';
 import { countInput, nextInput } from './query-input.ts';
 import { changed, withWarnings } from './results.ts';
-import { route, type Api, type Call } from './route.ts';
+import { route } from './route.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
 const maxRead = 20_000;
@@ -41,17 +40,7 @@ const changedCustomer = {
   result: changed(customerDetailSchema).meta({ id: 'ChangedCustomer' }),
 };
 
-async function change(
-  { req, target }: Call<unknown>,
-  api: Api,
-  operate: (session: ChangingSession) => Promise<unknown>,
-) {
-  const changed = await api.change(req, async (session) => {
-    await operate(session);
-    return readCustomerDetail(session, target);
-  });
-  return withWarnings(changed);
-}
+const change = changeAndShow(readCustomerDetail);
 
 /** Customers, whose keys share a plan, limits and what is used of them. */
 export const customersRoutes = [

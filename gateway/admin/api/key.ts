@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { addBan, liftBan } from '../../operations/bans.ts';
 import { InvalidOperation, OperationFailure } from '../../operations/invalid-operation.ts';
-import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
+import { keyDetailSchema, readKeyDetail } from '../../operations/key-detail.ts';
 import { banInput, graceInput, keyChangeInput } from '../../operations/key-input.ts';
 import { keyViewSchema, recordView } from '../../operations/key-view.ts';
 import { changeKey, revokeKey, type IssuedApiKey } from '../../operations/keys.ts';
 import { rotateKey } from '../../operations/rotate-key.ts';
 import type { ChangingSession } from '../../operations/session.ts';
-import { limitedRoutes } from './limited-routes.ts';
+import { changeAndShow, limitedRoutes } from './limited-routes.ts';
 import { changed, withWarnings } from './results.ts';
 import { route, type Api, type Call } from './route.ts';
 
@@ -48,17 +48,7 @@ const changedKey = {
   result: changed(keyDetailSchema).meta({ id: 'ChangedKey' }),
 };
 
-async function change(
-  { req, target }: Call<unknown>,
-  api: Api,
-  operate: (session: ChangingSession) => Promise<unknown>,
-): Promise<KeyDetail & { warnings: string[] }> {
-  const changed = await api.change(req, async (session) => {
-    await operate(session);
-    return readKeyDetail(session, target);
-  });
-  return withWarnings(changed);
-}
+const change = changeAndShow(readKeyDetail);
 
 /** One API key: what it is, what it uses, and changes of it. */
 export const keyRoutes = [

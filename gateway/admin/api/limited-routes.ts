@@ -3,13 +3,13 @@ import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
 import { limitsChangeInput, trialInput } from '../../operations/key-input.ts';
 import { applyTrial, startTrial, stopTrial } from '../../operations/key-trial.ts';
 import { resetDay } from '../../operations/reset-day.ts';
-import type { ChangingSession } from '../../operations/session.ts';
+import type { ChangingSession, Session } from '../../operations/session.ts';
 import { findCustomerId } from '../../operations/stored-customers.ts';
 import { readLastDays } from '../../operations/usage-record.ts';
 import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
 import { countInput } from './query-input.ts';
-import { listOf } from './results.ts';
+import { listOf, withWarnings } from './results.ts';
 import { route, type Api, type Call, type Operation, type Route } from './route.ts';
 
 interface LimitedRoutesOptions<Result> {
@@ -23,13 +23,25 @@ interface LimitedRoutesOptions<Result> {
     string
   >;
   changed: Pick<Operation<never, Result>, 'responds' | 'result'>;
-  /** Changes what the path names, and shows it as it is then. */
   change: (
     call: Call<unknown>,
     api: Api,
     operate: (session: ChangingSession) => Promise<unknown>,
   ) => Promise<Result>;
 }
+
+/** Changes what a path names, and shows it as it is then. */
+export const changeAndShow =
+  <Result extends object>(
+    show: (session: Session, id: string) => Promise<Result>,
+  ): LimitedRoutesOptions<Result & { warnings: string[] }>['change'] =>
+  async ({ req, target }, api, operate) =>
+    withWarnings(
+      await api.change(req, async (session) => {
+        await operate(session);
+        return show(session, target);
+      }),
+    );
 
 /** Routes about limits and what is used of them, which a customer has, and each of its keys with it. */
 export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Route[] {

@@ -127,21 +127,16 @@ export function viewTrial({ since, ...limits }: Trial) {
   return { ...limitsView(limits), since: new Date(since).toISOString() };
 }
 
-/** @throws ApiError not_found */
-export async function findPlan(session: Session, name: string): Promise<PlanOverview> {
-  const { plans } = await readPlanOverviews(session);
-  const plan = plans.find((plan) => plan.name === name);
-  if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
-  return plan;
-}
-
 /**
  * A plan whose limits can be set.
  * @throws ApiError not_found, and invalid_operation for what is no plan with limits of its own
  */
 export async function findEditablePlan(session: Session, name: string): Promise<PlanOverview> {
-  const plan = await findPlan(session, name);
-  switch (plan.kind) {
+  const { plans } = await readPlanOverviews(session);
+  const plan = plans.find((plan) => plan.name === name);
+  switch (plan?.kind) {
+    case undefined:
+      throw new ApiError('not_found', { message: 'There is no plan of this name.' });
     case 'plan':
       return plan;
     case 'own_limits':

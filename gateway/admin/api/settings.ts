@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { anonymousField, describePolicy, retentionField } from '../../limits/setting-fields.ts';
+import { anonymousField, describeValues, retentionField } from '../../limits/setting-fields.ts';
 import { setPlan } from '../../operations/plans.ts';
 import { readSettingState, resetSetting, setSetting, settingStateSchema } from '../../operations/settings.ts';
 import { anonymousPlan, anonymousSetting } from '../../plans/plan-settings.ts';
@@ -139,7 +139,7 @@ function expectPolicy(expected: BanPolicy | null): (stored: BanPolicy | null) =>
   return (stored) => {
     expectUnchanged(
       isDeepStrictEqual(stored, expected),
-      describePolicy(stored ?? {}) || 'missing or invalid',
+      describeValues(stored ?? {}) || 'missing or invalid',
     );
   };
 }

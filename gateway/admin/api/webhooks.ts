@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { webhookIdPattern } from '../../events/webhook-record.ts';
+import type { Session } from '../../operations/session.ts';
 import { listEventTypes } from '../../operations/webhook-view.ts';
 import {
   addWebhook,
@@ -14,7 +15,7 @@ import {
 import { isCustomerId, type WebhookOwner } from '../../redis/redis-keys.ts';
 import { ApiError } from './api-error.ts';
 import { withWarnings } from './results.ts';
-import { route } from './route.ts';
+import { route, type Api } from './route.ts';
 import { replayInput, webhookOperations } from './webhook-operations.ts';
 
 /** Whose webhooks, and which of them, by the path. @throws ApiError not_found */
@@ -28,6 +29,15 @@ function placeOf({ params }: Request): { owner: WebhookOwner; id: string } {
     throw new ApiError('not_found', { message: 'No webhook has such an id.' });
   }
   return { owner: ownerText, id };
+}
+
+async function change<Result extends object>(
+  req: Request,
+  api: Api,
+  operate: (session: Session, owner: WebhookOwner, id: string) => Promise<Result>,
+) {
+  const { owner, id } = placeOf(req);
+  return withWarnings(await api.change(req, (session) => operate(session, owner, id)));
 }
 
 /** Addresses that events are sent to. */
@@ -47,44 +57,27 @@ export const webhooksRoutes = [
   }),
   route.post('/webhooks/:owner', {
     ...webhookOperations.add,
-    handle: async ({ req, input }, { change, webhookRules }) =>
-      withWarnings(
-        await change(req, (session) => addWebhook(session, placeOf(req).owner, input, webhookRules)),
-      ),
+    handle: ({ req, input }, api) =>
+      change(req, api, (session, owner) => addWebhook(session, owner, input, api.webhookRules)),
   }),
   route.patch('/webhooks/:owner/:webhook', {
     ...webhookOperations.change,
-    handle: async ({ req, input }, { change, webhookRules }) => {
-      const { owner, id } = placeOf(req);
-      return withWarnings(
-        await change(req, (session) => changeWebhook(session, owner, id, input, webhookRules)),
-      );
-    },
+    handle: ({ req, input }, api) =>
+      change(req, api, (session, owner, id) => changeWebhook(session, owner, id, input, api.webhookRules)),
   }),
   route.delete('/webhooks/:owner/:webhook', {
     ...webhookOperations.remove,
-    handle: async ({ req }, { change }) => {
-      const { owner, id } = placeOf(req);
-      return withWarnings(await change(req, (session) => removeWebhook(session, owner, id)));
-    },
+    handle: ({ req }, api) => change(req, api, removeWebhook),
   }),
   route.post('/webhooks/:owner/:webhook/test', {
     ...webhookOperations.test,
-    handle: async ({ req }, { change }) => {
-      const { owner, id } = placeOf(req);
-      return withWarnings(
-        await change(req, async (session) => ({ eventId: await testWebhook(session, owner, id) })),
-      );
-    },
+    handle: ({ req }, api) =>
+      change(req, api, async (...webhook) => ({ eventId: await testWebhook(...webhook) })),
   }),
   route.post('/webhooks/:owner/:webhook/rotate-secret', {
     ...webhookOperations.rotateSecret,
-    handle: async ({ req, input }, { change }) => {
-      const { owner, id } = placeOf(req);
-      return withWarnings(
-        await change(req, (session) => rotateWebhookSecret(session, owner, id, input.overlapSeconds * 1000)),
-      );
-    },
+    handle: ({ req, input }, api) =>
+      change(req, api, (...webhook) => rotateWebhookSecret(...webhook, input.overlapSeconds * 1000)),
   }),
   route.get('/webhooks/:owner/:webhook/deliveries', {
     ...webhookOperations.deliveries,
@@ -97,9 +90,6 @@ export const webhooksRoutes = [
     ...webhookOperations.replay,
     summary: 'Send a webhook again what was given up, or everything since a time',
     input: replayInput,
-    handle: async ({ req, input }, { change }) => {
-      const { owner, id } = placeOf(req);
-      return withWarnings(await change(req, (session) => replayEvents(session, owner, id, input.since)));
-    },
+    handle: ({ req, input }, api) => change(req, api, (...webhook) => replayEvents(...webhook, input.since)),
   }),
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { trafficSummarySchema } from '../../operations/traffic-summary.ts';
+import { allRefusals, trafficSummarySchema } from '../../operations/traffic-summary.ts';
 import type { LiveState } from './live-state.ts';
 
 const milliseconds = z.number().nullable().describe('Milliseconds; null without requests');
@@ -109,7 +109,7 @@ function pointOf({ traffic }: LiveState): LivePoint | undefined {
     at,
     seconds,
     byStatus: counted.byStatus,
-    refusals: counted.refusals.minute + counted.refusals.day,
+    refusals: allRefusals(counted.refusals),
     bannedRequests: counted.bannedRequests,
     p50: perSecond.latencyMs.served?.p50 ?? null,
     p99: perSecond.latencyMs.served?.p99 ?? null,

@@ -16,9 +16,10 @@ import type { ApiDependencies } from '../api/api-dependencies.ts';
 import type { LiveState } from './live-state.ts';
 import { createPeriodically } from './periodically.ts';
 
-interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
+export interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
+  /** Whether the gateway runs this Redis itself. */
   redisIsPrivate: boolean;
   /** Unix milliseconds. */
   now: () => number;

@@ -25,7 +25,7 @@ export const liveStateSchema = z
     gateways: z.array(gatewaySchema),
     withoutStatus: z.int().describe('Processes of a release that publishes no status'),
     upstreams: z.array(upstreamStateSchema),
-    recent: publishedStatus.shape.recent.unwrap().describe('What gateways have measured in the last minute'),
+    recent: publishedStatus.shape.recent.describe('What gateways have measured in the last minute'),
     busiestKeys: z
       .array(
         z.object({

@@ -42,8 +42,7 @@ function upstreamProblems({ upstreams }: LiveFacts): Problem[] {
   ).flat();
 }
 
-/** @param service undefined for the pets service, the only one of processes of an older version */
-function problemsOfService(service = 'the pets service', upstreams: LiveFacts['upstreams']): Problem[] {
+function problemsOfService(service: string, upstreams: LiveFacts['upstreams']): Problem[] {
   if (upstreams.every(({ state }) => ['down', 'not_ready'].includes(state))) {
     const states = upstreams.map(({ upstream, state }) => `${upstream} is ${stateText[state]}`).join(', ');
     return [

@@ -53,21 +53,17 @@ const shareGateway = (one: readonly LocalPeriod[], other: readonly LocalPeriod[]
   one.some(({ gateway }) => other.some((each) => each.gateway === gateway));
 
 function localPeriods(gateway: FleetGateway): LocalPeriod[] {
-  return gateway.processes.flatMap(
-    ({ state, localMode, earlierLocalModes = [], worker, startedAt, seenAtMs }) => {
-      if (state === 'not_seen' || localMode === null) return [];
-      return [...earlierLocalModes, localMode]
-        .filter(
-          ({ to }) => to === null || (Date.parse(to) >= Date.parse(startedAt) && isRecent(to, seenAtMs)),
-        )
-        .map(({ from, to }) => ({
-          gateway: gatewayName(gateway),
-          worker: worker === null ? '' : `, worker ${worker}`,
-          from,
-          to,
-        }));
-    },
-  );
+  return gateway.processes.flatMap(({ state, localMode, earlierLocalModes, worker, startedAt, seenAtMs }) => {
+    if (state === 'not_seen' || localMode === null) return [];
+    return [...earlierLocalModes, localMode]
+      .filter(({ to }) => to === null || (Date.parse(to) >= Date.parse(startedAt) && isRecent(to, seenAtMs)))
+      .map(({ from, to }) => ({
+        gateway: gatewayName(gateway),
+        worker: worker === null ? '' : `, worker ${worker}`,
+        from,
+        to,
+      }));
+  });
 }
 
 /** @param stalls oldest first */

@@ -1,3 +1,4 @@
+import { describeValues } from '../../limits/setting-fields.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, runbook, type Problem, type ProblemLink } from './problem.ts';
 
@@ -28,7 +29,7 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
       detail: `${values
         .map(
           ({ fields, processes }) =>
-            `${processes} ${processes === 1 ? 'process has' : 'processes have'} ${fieldsText(fields)}`,
+            `${processes} ${processes === 1 ? 'process has' : 'processes have'} ${describeValues(fields)}`,
         )
         .join('; ')}.`,
       advice: 'Set the value again, so that all take it over. If one differs for long, restart it.',
@@ -75,11 +76,6 @@ function sentences(issues: readonly string[], stored: Record<string, string>): s
 }
 
 const maxValueLength = 60;
-
-const fieldsText = (fields: Record<string, string>) =>
-  Object.entries(fields)
-    .map(([field, value]) => `${field} ${value}`)
-    .join(', ');
 
 /** The hash of an API key identifies it, but says nothing to people. */
 const settingName = (key: string) => key.replace(/:[\da-f]{64}$/, ':…');

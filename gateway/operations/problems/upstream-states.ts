@@ -8,7 +8,7 @@ type State = z.infer<typeof stateSchema>;
 /** An instance of a service as all processes see it. */
 export const upstreamStateSchema = z.object({
   upstream: z.string().describe('Origin'),
-  service: z.exactOptional(z.string()).describe('Name of the service that it is an instance of'),
+  service: z.string().describe('Name of the service that it is an instance of'),
   state: stateSchema.describe('The worst that a process sees'),
   seenAs: z.partialRecord(stateSchema, z.int()).describe('Number of processes by the state that they see'),
 });
@@ -33,8 +33,7 @@ export function combineUpstreams(gateways: readonly Pick<FleetGateway, 'processe
       const seenAs: UpstreamState['seenAs'] = {};
       for (const { state } of entries) seenAs[state] = (seenAs[state] ?? 0) + 1;
       const state = states.findLast((each) => seenAs[each] !== undefined) ?? 'unknown';
-      const service = entries.at(-1)?.service;
-      return { upstream, ...(service === undefined ? {} : { service }), state, seenAs };
+      return { upstream, service: entries.at(-1)?.service ?? '', state, seenAs };
     },
   ).toSorted((one, other) => one.upstream.localeCompare(other.upstream));
 }

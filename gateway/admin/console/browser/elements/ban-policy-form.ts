@@ -3,7 +3,7 @@ import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { checkbox, field } from '../../../../browser/elements/fields.ts';
 import { notify } from '../../../../browser/elements/notice.ts';
 import { formatDuration, formatNumber, sentence } from '../../../../browser/format.ts';
-import { banPolicyFields, describePolicy, type BanPolicyField } from '../../../../limits/setting-fields.ts';
+import { banPolicyFields, describeValues, type BanPolicyField } from '../../../../limits/setting-fields.ts';
 import { api } from '../api.ts';
 import { policySentences } from '../policy-text.ts';
 import type { BanPolicy, Changed, KeyPlan, Page, SettingState } from '../responses.ts';
@@ -28,7 +28,7 @@ class BanPolicyForm extends SettingForm<BanPolicy, State> {
   }
 
   describe(policy: BanPolicy) {
-    return describePolicy(policy);
+    return describeValues(policy);
   }
 
   valuesOf({ stored, enforced, defaults }: State) {

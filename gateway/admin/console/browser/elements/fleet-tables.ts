@@ -113,7 +113,7 @@ export const upstreamTable = ({ upstreams }: LiveState) =>
     upstreams,
     [
       ['Upstream', ({ upstream }) => upstream],
-      ['Service', ({ service }) => service ?? '–'],
+      ['Service', ({ service }) => service],
       ['State', ({ state }) => stateTag(state)],
       [
         'As gateway processes see it',

@@ -21,9 +21,12 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   startedAt: ago(3600),
   state: 'ok',
   services: {},
+  reload: { revision: 'r', request: null, at: null, issues: [] },
   invalidSettings: [],
   lostKeys: 0,
   localMode: null,
+  earlierLocalModes: [],
+  recent: { redisP99Ms: null, upstreamP99Ms: null, errors: {} },
   connections: 0,
   busy: 0,
   rssBytes: 1,
@@ -91,7 +94,9 @@ const facts = ({
   nowMs,
   redis: { available: true, servers: [redisServer()] },
   redisIsPrivate: false,
-  upstreams: [{ upstream: 'http://pets:3001', state: 'ready', seenAs: { ready: 1 } }],
+  upstreams: [
+    { upstream: 'http://pets:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 1 } },
+  ],
   lastHour: hour(),
   perSecond: undefined,
   busiestAddresses: [],
@@ -231,8 +236,12 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'warning',
     says: '400 ms',
   },
-  'No instance of the pets service is ready': {
-    problems: found({ upstreams: [{ upstream: 'http://pets:3001', state: 'down', seenAs: { down: 1 } }] }),
+  'No instance of pets-service is ready': {
+    problems: found({
+      upstreams: [
+        { upstream: 'http://pets:3001', service: 'pets-service', state: 'down', seenAs: { down: 1 } },
+      ],
+    }),
     severity: 'critical',
     says: 'http://pets:3001 is down and ejected',
   },
@@ -249,8 +258,8 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
   'Upstream http://b:3001 is down and ejected': {
     problems: found({
       upstreams: [
-        { upstream: 'http://a:3001', state: 'ready', seenAs: { ready: 3 } },
-        { upstream: 'http://b:3001', state: 'down', seenAs: { ready: 1, down: 2 } },
+        { upstream: 'http://a:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 3 } },
+        { upstream: 'http://b:3001', service: 'pets-service', state: 'down', seenAs: { ready: 1, down: 2 } },
       ],
     }),
     severity: 'warning',
