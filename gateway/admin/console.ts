@@ -9,8 +9,7 @@ import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
 import type { Api } from './api/route.ts';
 import { createConsoleRedis } from './console-redis.ts';
-import { consolePages } from './console/console-pages.ts';
-import type { PageSettings } from './console/shell.ts';
+import { consolePages, type PageSettings } from './console/console-pages.ts';
 import { createLiveFeed } from './live/live-feed.ts';
 import { createLiveReader, type LiveReaderDependencies } from './live/live-reader.ts';
 

@@ -38,35 +38,13 @@ export interface BegunSession {
   session: ConsoleSession;
 }
 
-export interface ConsoleSessions {
-  begin(person: Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'>): Promise<BegunSession>;
-  /**
-   * Finds the session of a token.
-   * @returns undefined if it has ended or expired, or its record was edited into something else
-   * @throws InvalidOperation if the record of sessions was edited into another type of value
-   */
-  find(token: string): Promise<ConsoleSession | undefined>;
-  /** Records that a session is in use. To be called at most once a minute. */
-  touch(token: string): Promise<void>;
-  /** Sessions that have not expired, oldest first. */
-  list(): Promise<ListedConsoleSession[]>;
-  /** @throws InvalidOperation if there is no such session */
-  end(id: string): Promise<ConsoleSession>;
-  /**
-   * Ends all sessions, also those whose record is invalid.
-   * @param options except: id of a session that goes on
-   * @returns those that were valid
-   */
-  endAll(options?: { except?: string }): Promise<ConsoleSession[]>;
-}
-
 const tokenBits = 256;
 const tokenPattern = /^[\w-]{43}$/;
 /** Twelve hours: a working day. */
 export const sessionMs = 12 * 3_600_000;
 
 /** Sessions of the console. A record is written once and then only deleted, so that nothing revives one that was ended. */
-export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSessions {
+export function createConsoleSessions({ redis, audit, now }: Session) {
   const { consoleSessions: sessionsKey, consoleSeen: seenKey } = redisKeys;
 
   /** @returns undefined for a record that is invalid or has expired */
@@ -90,7 +68,7 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
     audit({ action: 'console.end', target: id, before: { name, role }, after: null });
 
   return {
-    async begin(person) {
+    async begin(person: Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'>): Promise<BegunSession> {
       const stale = (await readAll()).filter(({ session }) => session === undefined);
       await remove(stale.map(({ tokenHash }) => tokenHash));
       const token = generateSecret(tokenBits);
@@ -104,17 +82,24 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
       await redis.pexpire(sessionsKey, sessionMs);
       return { token, session };
     },
-    async find(token) {
+    /**
+     * Finds the session of a token.
+     * @returns undefined if it has ended or expired, or its record was edited into something else
+     * @throws InvalidOperation if the record of sessions was edited into another type of value
+     */
+    async find(token: string): Promise<ConsoleSession | undefined> {
       if (!tokenPattern.test(token)) return undefined;
       return parseRecord(await readField(redis, sessionsKey, hashSecret(token)));
     },
-    async touch(token) {
+    /** Records that a session is in use. To be called at most once a minute. */
+    async touch(token: string) {
       await ignoreWrongTypes([
         redis.hset(seenKey, hashSecret(token), now()),
         redis.pexpire(seenKey, sessionMs),
       ]);
     },
-    async list() {
+    /** Sessions that have not expired, oldest first. */
+    async list(): Promise<ListedConsoleSession[]> {
       const all = await readAll();
       const seen = await readSettings(redis, seenKey);
       const listed: ListedConsoleSession[] = [];
@@ -123,7 +108,8 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
       }
       return listed.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
     },
-    async end(id) {
+    /** @throws InvalidOperation if there is no such session */
+    async end(id: string): Promise<ConsoleSession> {
       const { tokenHash, session } = (await readAll()).find((entry) => entry.session?.id === id) ?? {};
       if (tokenHash === undefined || session === undefined) {
         throw new InvalidOperation(`there is no session ${id}: it has ended or expired, or never was`);
@@ -132,7 +118,12 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
       await remove([tokenHash]);
       return session;
     },
-    async endAll({ except } = {}) {
+    /**
+     * Ends all sessions, also those whose record is invalid.
+     * @param options except: id of a session that goes on
+     * @returns those that were valid
+     */
+    async endAll({ except }: { except?: string } = {}): Promise<ConsoleSession[]> {
       const ending = (await readAll()).filter(
         ({ session }) => except === undefined || session?.id !== except,
       );

@@ -38,7 +38,7 @@ export async function createKeySelection(
   { redis, now }: Session,
   filter: KeyFilter,
   { withLastUse = false }: { withLastUse?: boolean } = {},
-): Promise<KeySelection> {
+) {
   const matches = keyMatcher(filter, now);
   const { plan, unusedSince } = filter;
   const names = plan === undefined ? [] : await readPlanNames(redis);
@@ -49,7 +49,7 @@ export async function createKeySelection(
   }
 
   return {
-    async select(page) {
+    async select(page: readonly (StoredApiKey & { place?: KeyPlace })[]): Promise<KeyInList[]> {
       isOnPlan ||= page.some((key) => key.outcome === 'record' && key.record.plan === plan);
       const matching = page.filter(matches);
       const banned =
@@ -71,16 +71,11 @@ export async function createKeySelection(
         ({ lastUsedAt }) => lastUsedAt === null || Date.parse(lastUsedAt) < unusedSince.getTime(),
       );
     },
+    /** To be called after the last page. @throws InvalidOperation for a plan that does not exist */
     end() {
       if (!isOnPlan) throw unknownPlan(plan ?? '', names, `the plans are ${listPlans(names)}`);
     },
   };
-}
-
-export interface KeySelection {
-  select(page: readonly (StoredApiKey & { place?: KeyPlace })[]): Promise<KeyInList[]>;
-  /** To be called after the last page. @throws InvalidOperation for a plan that does not exist */
-  end(): void;
 }
 
 /** @returns a function that tells whether a key matches, but for a ban; an invalid record matches by its state only */

@@ -1,6 +1,6 @@
 import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { strikesToBan } from '../limits/setting-fields.ts';
-import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySetting } from '../quota/ban-policy.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows, type WindowViews } from './key-windows.ts';
@@ -22,21 +22,16 @@ export interface KeyUsage extends WindowViews {
   ban: { reason: string; endsAt: string } | null;
 }
 
-export interface UsageReader {
-  /** Undefined if it is invalid; gateways then use their last valid one. */
-  policy: BanPolicy | undefined;
-  /** @throws InvalidOperation if there is no such key, or its record is invalid */
-  read(id: string): Promise<KeyUsage>;
-}
-
 /** Creates a reader that reads the ban policy once for all keys. */
-export async function createUsageReader(session: Session): Promise<UsageReader> {
+export async function createUsageReader(session: Session) {
   const { redis, now } = session;
   const policy = await ignoreInvalid(showSetting(session, banPolicySetting));
 
   return {
+    /** Undefined if it is invalid; gateways then use their last valid one. */
     policy,
-    async read(id) {
+    /** @throws InvalidOperation if there is no such key, or its record is invalid */
+    async read(id: string): Promise<KeyUsage> {
       const { place, record } = await showLimited(redis, id);
       // Gateways use their last valid limit in place of an invalid one.
       const limits = await readStoredLimits(session, record);

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { createBrowserModules } from '../admin/console/browser-modules.ts';
-import { escapeText } from '../admin/console/shell.ts';
+import { renderShell } from '../admin/console/shell.ts';
 
 export interface PortalLook {
   title: string;
@@ -29,41 +29,17 @@ const otherModules = [
 
 /** Serves the page of the portal, with the modules and styles that it loads. */
 export function portalPages(look: PortalLook): Router {
-  const {
-    base,
-    importMap,
-    headers,
-    router: assets,
-  } = createBrowserModules({
+  const { title, keyPrefix, supportUrl = '' } = look;
+  const modules = createBrowserModules({
     path: '/portal/assets',
     folders: ['browser', 'portal/browser'],
     modules: otherModules,
     texts: { 'portal/theme.css': themeOf(look) },
   });
-  const page = renderPage(look, base, importMap);
-  const router = Router();
-  router.use(assets);
-  router.get('/portal', (_req, res) => {
-    res.set(headers).set('Cache-Control', 'no-cache').type('html').send(page);
-  });
-  return router;
-}
-
-function renderPage({ title, supportUrl, keyPrefix }: PortalLook, base: string, importMap: string): string {
-  const name = escapeText(title);
-  const style = (file: string) => `<link rel="stylesheet" href="${base}/${file}" />`;
-  return `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <title>${name}</title>
-    <meta name="application-name" content="${name}" />
-    <meta name="key-prefix" content="${keyPrefix}" />
-    <meta name="support-url" content="${escapeText(supportUrl ?? '')}" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <meta name="color-scheme" content="light dark" />
-    <link rel="icon" href="${base}/browser/icon.svg" type="image/svg+xml" />
-    ${[
+  const page = renderShell(modules, {
+    title,
+    facts: { 'application-name': title, 'key-prefix': keyPrefix, 'support-url': supportUrl },
+    styles: [
       'webawesome/styles/webawesome.css',
       'browser/styles/base.css',
       'browser/styles/customers.css',
@@ -71,19 +47,17 @@ function renderPage({ title, supportUrl, keyPrefix }: PortalLook, base: string, 
       'docs/browser/usage-chart.css',
       'portal/browser/portal.css',
       'portal/theme.css',
-    ]
-      .map(style)
-      .join('\n    ')}
-    <script src="${base}/browser/theme.ts"></script>
-    <script type="importmap">${importMap}</script>
-    <script type="module" src="${base}/portal/browser/main.ts"></script>
-  </head>
-  <body>
-    <noscript><p class="no-script">This page needs JavaScript.</p></noscript>
-    <portal-app></portal-app>
-  </body>
-</html>
-`;
+    ],
+    main: 'portal/browser/main.ts',
+    element: 'portal-app',
+    withoutScript: 'This page needs JavaScript.',
+  });
+  const router = Router();
+  router.use(modules.router);
+  router.get('/portal', (_req, res) => {
+    res.set(modules.headers).set('Cache-Control', 'no-cache').type('html').send(page);
+  });
+  return router;
 }
 
 /** The colour, and the text that can be read on it. */

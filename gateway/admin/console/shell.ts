@@ -1,51 +1,44 @@
+import type { BrowserModules } from './browser-modules.ts';
+
+/** A page whose content is made by modules. */
 interface Shell {
-  /** Path of all files. */
-  base: string;
-  /** JSON. */
-  importMap: string;
-  /** Paths of own styles, below gateway/. */
+  title: string;
+  /** What the page knows before any request, by the names of `meta` elements. */
+  facts: Readonly<Record<string, string>>;
+  /** Paths of styles below that of all files, in their order. */
   styles: readonly string[];
-  settings: PageSettings;
+  /** Path of the module that makes the page. */
+  main: string;
+  /** Name of the element that is the page. */
+  element: string;
+  withoutScript: string;
 }
 
-/** What the pages of a gateway say of its API. */
-export interface PageSettings {
-  /** Such as Animal store gateway. */
-  productName: string;
-  keyPrefix: string;
-  /** Address of a request that any key may make, for samples. */
-  sampleUrl: () => string;
-}
-
-/** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
-export function renderShell({ base, importMap, styles, settings }: Shell): string {
-  const name = escapeText(settings.productName);
+export function renderShell({ base, importMap }: BrowserModules, shell: Shell): string {
+  const { title, facts, styles, main, element, withoutScript } = shell;
+  const meta = { ...facts, viewport: 'width=device-width, initial-scale=1', 'color-scheme': 'light dark' };
   return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
-    <title>Console – ${name}</title>
-    <meta name="application-name" content="${name}" />
-    <meta name="key-prefix" content="${settings.keyPrefix}" />
-    <meta name="sample-url" content="${escapeText(settings.sampleUrl())}" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <meta name="color-scheme" content="light dark" />
+    <title>${escapeText(title)}</title>
+    ${Object.entries(meta)
+      .map(([name, content]) => `<meta name="${name}" content="${escapeText(content)}" />`)
+      .join('\n    ')}
     <link rel="icon" href="${base}/browser/icon.svg" type="image/svg+xml" />
-    <link rel="stylesheet" href="${base}/webawesome/styles/webawesome.css" />
-    <link rel="stylesheet" href="${base}/uplot/uPlot.min.css" />
     ${styles.map((name) => `<link rel="stylesheet" href="${base}/${name}" />`).join('\n    ')}
     <script src="${base}/browser/theme.ts"></script>
     <script type="importmap">${importMap}</script>
-    <script type="module" src="${base}/admin/console/browser/main.ts"></script>
+    <script type="module" src="${base}/${main}"></script>
   </head>
   <body>
-    <noscript><p class="no-script">The console needs JavaScript. The command does the same: npm run ops -- --help</p></noscript>
-    <console-app></console-app>
+    <noscript><p class="no-script">${withoutScript}</p></noscript>
+    <${element}></${element}>
   </body>
 </html>
 `;
 }
 
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -1,17 +1,5 @@
-/** A value that is read at most once in an interval. */
-export interface Periodically<T> {
-  /** The value that was read last. */
-  value(): T;
-  /** Reads it again if it is due and no reading is under way. Does not wait for the reading, and never rejects. */
-  refresh(): void;
-}
-
-/** @param read the value stays as it is if this rejects */
-export function createPeriodically<T>(
-  intervalMs: number,
-  initial: T,
-  read: () => Promise<T>,
-): Periodically<T> {
+/** A value that is read at most once in an interval. @param read the value stays as it is if this rejects */
+export function createPeriodically<T>(intervalMs: number, initial: T, read: () => Promise<T>) {
   let value = initial;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading = false;
@@ -29,7 +17,9 @@ export function createPeriodically<T>(
   }
 
   return {
+    /** The value that was read last. */
     value: () => value,
+    /** Reads it again if it is due and no reading is under way. Does not wait for the reading, and never rejects. */
     refresh() {
       if (!reading && performance.now() - readAtMs >= intervalMs) void readNow();
     },
