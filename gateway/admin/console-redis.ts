@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { changeRedis } from '../operations/change-redis.ts';
-import { readOnlyAudit, type Session } from '../operations/session.ts';
+import { readOnlyAudit, type ReadingSession } from '../operations/session.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { createRedisClock } from '../redis/redis-clock.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
@@ -35,7 +35,7 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
   let syncedAtMs = Number.NEGATIVE_INFINITY;
 
   /** @throws ApiError service_unavailable */
-  async function open(): Promise<Pick<Session, 'redis' | 'now'>> {
+  async function open(): Promise<ReadingSession> {
     if (performance.now() - syncedAtMs > clockMaxAgeMs) {
       await clock.sync().catch(() => {
         throw new ApiError('service_unavailable');

@@ -3,7 +3,7 @@ import { formatBlock, parseBlock, type AddressBlock } from '../quota/address-blo
 import { parseNetwork } from '../quota/network.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
 
 export const blockSchema = z
@@ -24,7 +24,7 @@ const key = redisKeys.addressBlocks;
  * Active blocks, soonest to end first, and what is wrong with others in Redis.
  * @throws InvalidOperation if the Redis key is no hash
  */
-export async function listAddressBlocks({ redis, now }: Pick<Session, 'redis' | 'now'>) {
+export async function listAddressBlocks({ redis, now }: ReadingSession) {
   const { blocks, issues } = parseBlocks(await readSettings(redis, key));
   return { blocks: activeBlocks(blocks, now()).map(viewBlock), issues };
 }
@@ -131,7 +131,7 @@ function activeBlocks<T extends AddressBlock>(blocks: readonly T[], nowMs: numbe
  * Active blocks as gateways find addresses in them, soonest to end first.
  * @throws InvalidOperation if the Redis key is no hash
  */
-export async function readActiveBlocks({ redis, now }: Pick<Session, 'redis' | 'now'>) {
+export async function readActiveBlocks({ redis, now }: ReadingSession) {
   return activeBlocks(parseBlocks(await readSettings(redis, key)).blocks, now());
 }
 

@@ -11,10 +11,7 @@ import {
 import { scoredMembers } from '../redis/scored-members.ts';
 import { UnknownKey } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
-import type { Session } from './session.ts';
-
-/** What an operation that reads the index works with. */
-type Reading = Pick<Session, 'redis' | 'now'>;
+import type { ReadingSession } from './session.ts';
 
 /** Entry of the index, which leads from an id to a record. */
 export interface IndexedKey {
@@ -62,7 +59,7 @@ export async function indexSizes(redis: RedisClient): Promise<{ listed: number; 
 
 /** Adds a key. Without a valid time of creation it counts as made now. */
 export async function addToIndex(
-  { redis, now }: Reading,
+  { redis, now }: ReadingSession,
   { id, createdAt }: Pick<ApiKeyRecord, 'id' | 'createdAt'>,
   place: KeyPlace,
 ): Promise<void> {
@@ -76,7 +73,7 @@ export async function addToIndex(
 
 /** The same for a customer. */
 export async function addCustomerToIndex(
-  { redis, now }: Reading,
+  { redis, now }: ReadingSession,
   { id, createdAt }: { id: CustomerId; createdAt: string },
 ): Promise<void> {
   await redis.zadd(redisKeys.customers, creationMs(createdAt, now), id);
@@ -93,7 +90,7 @@ function creationMs(createdAt: string, now: () => number): number {
  * @throws UnknownKey if that key is not in the index
  */
 export async function* indexPages(
-  { redis, now }: Reading,
+  { redis, now }: ReadingSession,
   after: string | undefined,
   size: number,
 ): AsyncGenerator<IndexedKey[]> {
@@ -139,7 +136,7 @@ async function* pagesFrom(redis: RedisClient, index: string, first: number, size
  * Removes ids, except those of keys that are being issued. They stay among the ids of their customers' keys: gateways tell by
  * it that a key was not lost (lost-keys.ts).
  */
-export async function removeFromIndex({ redis, now }: Reading, ids: readonly string[]): Promise<void> {
+export async function removeFromIndex({ redis, now }: ReadingSession, ids: readonly string[]): Promise<void> {
   const scores = await Promise.all(ids.map((id) => redis.zscore(apiKeysByCreation, id)));
   const settled = ids.filter((_id, index) => isSettled(Number(scores[index]), now));
   if (settled.length === 0) return;

@@ -12,7 +12,7 @@ import {
   type ScanProgress,
 } from './scan-redis-keys.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 import { showStoredKey } from './stored-keys.ts';
 
@@ -43,7 +43,7 @@ const batchSize = 100;
 
 /** The ban of a key; undefined if it is not banned. */
 export async function findBan(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   place: KeyPlace,
 ): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
   const [expiresInMs, value, [recorded, banMs]] = await Promise.all([

@@ -5,7 +5,7 @@ import { scoredMembers } from '../redis/scored-members.ts';
 import { readActiveBlocks } from './address-blocks.ts';
 import { newestSlots } from './busiest-keys.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 
 /** Refused requests of an address within the last minute. */
 export const busyAddressSchema = z
@@ -29,7 +29,7 @@ export const presentSlots = 2;
  * @param slotCount presentSlots for those of the last 10 to 20 seconds
  */
 export async function readBusiestAddresses(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   count: number,
   slotCount?: number,
 ): Promise<BusyAddress[]> {

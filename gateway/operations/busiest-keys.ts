@@ -5,7 +5,7 @@ import { scoredMembers } from '../redis/scored-members.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import { nameKeys } from './plan-impact.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 
 /** Requests of one key within the last minute. */
 export interface BusyKey {
@@ -49,7 +49,7 @@ export interface EndedKeyUse {
 const maxNamed = 3;
 
 /** Ended keys with the most requests in the last minute on all instances, busiest first. Counts appear within 5 s. */
-export async function readBusiestEndedKeys(session: Pick<Session, 'redis' | 'now'>): Promise<EndedKeyUse[]> {
+export async function readBusiestEndedKeys(session: ReadingSession): Promise<EndedKeyUse[]> {
   const slots = newestSlots(session.now());
   const members = await session.redis.zunion(slots.length, slots.map(redisKeys.busyEnded), 'WITHSCORES');
   const busiest = scoredMembers(members)

@@ -7,9 +7,9 @@ import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
 import { infoNumber } from '../redis/redis-memory.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import { OperationFailure } from './invalid-operation.ts';
-import type { ChangingSession, Session } from './session.ts';
+import type { ChangingSession, ReadingSession } from './session.ts';
 
-interface ChangeRedisOptions extends Pick<Session, 'redis' | 'now'> {
+interface ChangeRedisOptions extends ReadingSession {
   /** Name of the person, for the audit log. */
   who: string;
   /** Why they make the change, perhaps with a ticket, for the audit log. */

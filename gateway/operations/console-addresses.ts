@@ -4,7 +4,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 
 /** Where the console of a running gateway is. */
 export interface ConsoleAddress {
@@ -24,7 +24,7 @@ const keptMs = 30_000;
 
 /** Announces a console. To be repeated every ten seconds. */
 export async function announceConsole(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   address: ConsoleAddress,
 ): Promise<void> {
   await redis.zadd(redisKeys.consoleAddresses, now(), JSON.stringify(address));
@@ -41,10 +41,7 @@ export async function withdrawConsole(redis: RedisClient, address: ConsoleAddres
  * @param machine its gateways come first: a console on loopback can be opened there only
  * @throws InvalidOperation if the list was edited into another type of value
  */
-export async function findConsoleOrigins(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
-  machine: string,
-): Promise<string[]> {
+export async function findConsoleOrigins({ redis, now }: ReadingSession, machine: string): Promise<string[]> {
   const key = redisKeys.consoleAddresses;
   const members = await redis.zrangebyscore(key, now() - keptMs, '+inf').catch((error: unknown) => {
     if (!isWrongType(error)) throw error;

@@ -11,8 +11,8 @@ import {
   type ConsoleSession,
 } from './console-sessions.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import { codeMs, findCode, newCode, storeCode, useCode, type CodeSession } from './one-time-codes.ts';
-import type { Session } from './session.ts';
+import { codeMs, findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+import type { ReadingSession, Session } from './session.ts';
 
 /** Whom a link is for. */
 export interface ConsolePerson {
@@ -64,10 +64,7 @@ export async function makeConsoleCode(
  * Makes a code with the Redis user of a reader (redis-acl.ts), for themselves and to look only. It replaces the one before. The
  * audit log, which this user cannot write to, has it when it is used.
  */
-export async function makeReaderCode(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
-  reader: string,
-): Promise<ReaderCode> {
+export async function makeReaderCode({ redis, now }: ReadingSession, reader: string): Promise<ReaderCode> {
   const { code: secret, codeHash, expiresAtMs, expiresAt } = newCode({ now });
   const record: z.infer<typeof readerRecord> = { codeHash, expiresAtMs };
   await redis.psetex(redisKeys.consoleReader(reader), codeMs, JSON.stringify(record));
@@ -92,7 +89,10 @@ interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grant
  * Finds whom a code is for, without using it up.
  * @returns undefined if it was used before, has expired or never existed
  */
-export async function findConsolePerson(session: CodeSession, code: string): Promise<FoundCode | undefined> {
+export async function findConsolePerson(
+  session: ReadingSession,
+  code: string,
+): Promise<FoundCode | undefined> {
   const { reader, secret } = codePattern.exec(code)?.groups ?? {};
   if (secret === undefined) return undefined;
   const codeHash = hashSecret(secret);
@@ -115,7 +115,7 @@ export async function findConsolePerson(session: CodeSession, code: string): Pro
  * @returns undefined if it was used before, has expired or never existed
  */
 export async function redeemConsoleCode(
-  { redis, now }: CodeSession,
+  { redis, now }: ReadingSession,
   code: string,
   replaced: readonly ConsoleSession[] = [],
 ): Promise<BegunSession | undefined> {

@@ -1,6 +1,6 @@
 import { readEnforcedSettings } from '../redis/enforced-settings.ts';
 import { readProcessStatuses } from '../redis/process-statuses.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 
 /** An instance that was seen longer ago may have ended. More than the skew of a clock. */
 const aliveMs = 10_000;
@@ -17,10 +17,7 @@ export interface EnforcedValues {
   counted(key: string): { fields: Record<string, string>; gateways: number; processes: number }[];
 }
 
-export async function readEnforcedValues({
-  redis,
-  now,
-}: Pick<Session, 'redis' | 'now'>): Promise<EnforcedValues> {
+export async function readEnforcedValues({ redis, now }: ReadingSession): Promise<EnforcedValues> {
   const [instances, statuses] = await Promise.all([
     readEnforcedSettings(redis, now() - aliveMs),
     // A process without a status counts as a gateway of its own.

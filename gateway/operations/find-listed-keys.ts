@@ -4,7 +4,7 @@ import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation, ofLine } from './invalid-operation.ts';
 import { listKeys } from './keys.ts';
 import { searchText } from './search-keys.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 import { findStoredKey, readKeyOfHash, type StoredApiKey } from './stored-keys.ts';
 
 /** A line of a list of keys. */
@@ -25,7 +25,7 @@ function isHint(text: string): boolean {
  */
 export async function findListedKeys(
   lines: readonly KeyLine[],
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
 ): Promise<StoredApiKey[]> {
   const { redis } = session;
   const idsOf = await readHints(lines, session);
@@ -58,10 +58,7 @@ export async function findListedKeys(
 }
 
 /** Ids of the keys by hint, as far as the list has hints. */
-async function readHints(
-  lines: readonly KeyLine[],
-  session: Pick<Session, 'redis' | 'now'>,
-): Promise<Map<string, string[]>> {
+async function readHints(lines: readonly KeyLine[], session: ReadingSession): Promise<Map<string, string[]>> {
   const ids = new Map(
     lines
       .map(({ text }) => searchText(text))

@@ -4,7 +4,7 @@ import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 
 type ProcessState = PublishedStatus['state'];
 
@@ -49,7 +49,7 @@ export interface FleetStatus {
 }
 
 /** Reads what all gateways and workers say of themselves. */
-export async function readFleetStatus({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<FleetStatus> {
+export async function readFleetStatus({ redis, now }: ReadingSession): Promise<FleetStatus> {
   let isWhole = true;
   const [statuses, announced, enforced, activeBans] = await Promise.all([
     readProcessStatuses(redis).catch((error: unknown) => {

@@ -17,7 +17,7 @@ import { InvalidOperation } from './invalid-operation.ts';
 import { showLimited, updateLimits, type Limited } from './limited.ts';
 import { readStoredLimits } from './limits-in-force.ts';
 import { newTrial, noTrial, validTrial } from './plan-trial.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 
 /** A customer, or a key of one, with the limits in force and those on trial. */
 export interface KeyOnTrial {
@@ -53,10 +53,7 @@ async function readTrial(redis: RedisClient, hashKey: string): Promise<StoredTri
  * A customer with its trial, which goes before that of its plan. This function and those that change it take the id of the
  * customer or of one of its keys, and throw InvalidOperation if there is none, or its record is invalid.
  */
-export async function showTrial(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
-  id: string,
-): Promise<KeyOnTrial> {
+export async function showTrial({ redis, now }: ReadingSession, id: string): Promise<KeyOnTrial> {
   const { place, record } = await showLimited(redis, id);
   const [stored, own, ofPlan] = await Promise.all([
     readStoredLimits({ redis, now }, record),

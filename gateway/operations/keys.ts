@@ -17,7 +17,7 @@ import {
 } from './key-limits.ts';
 import { assertRev } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { newCustomer, showCustomer } from './stored-customers.ts';
 import {
   findStoredKey,
@@ -226,7 +226,7 @@ const defaultPageSize = 500;
  * @throws InvalidOperation if there is no key with the id `after`
  */
 export async function* listKeys(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   after?: string,
   pageSize = defaultPageSize,
 ): AsyncGenerator<ListedApiKey[]> {

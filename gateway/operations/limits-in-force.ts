@@ -15,7 +15,7 @@ import { enterprisePlan } from '../plans/plan-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { readPlanLimits } from './plans.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 
 /** Limit of one window of a key, and where it comes from. */
 export const limitInForceSchema = z
@@ -50,7 +50,7 @@ interface PlanTexts {
 export function createLimitsReader({
   redis,
   now,
-}: Pick<Session, 'redis' | 'now'>): (key: LimitedKey) => Promise<LimitsInForce> {
+}: ReadingSession): (key: LimitedKey) => Promise<LimitsInForce> {
   const plans = new Map<string, Promise<PlanTexts>>();
 
   async function readPlan(name: string): Promise<PlanTexts> {
@@ -80,10 +80,7 @@ export function createLimitsReader({
 }
 
 /** Limits in force as Redis has them: one of the plan that is invalid is absent. */
-export async function readStoredLimits(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
-  key: LimitedKey,
-): Promise<SomeLimits> {
+export async function readStoredLimits({ redis, now }: ReadingSession, key: LimitedKey): Promise<SomeLimits> {
   const texts = await readPlanLimits(redis, key.plan);
   const limited = limitedAt(key, now());
   return byWindow((name) => limited[name] ?? parseLimit(texts[name]));

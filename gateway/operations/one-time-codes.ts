@@ -2,10 +2,7 @@ import type { z } from 'zod';
 import { parseJson } from '../redis/parse-json.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
-import type { Session } from './session.ts';
-
-/** What a code needs. */
-export type CodeSession = Pick<Session, 'redis' | 'now'>;
+import type { ReadingSession, Session } from './session.ts';
 
 export interface NewCode {
   /** Works once. It is not stored, only its hash is. */
@@ -29,7 +26,7 @@ export function newCode({ now }: Pick<Session, 'now'>): NewCode {
 
 /** Stores what a code stands for. */
 export async function storeCode(
-  { redis }: CodeSession,
+  { redis }: ReadingSession,
   key: string,
   record: { expiresAtMs: number },
 ): Promise<void> {
@@ -41,7 +38,7 @@ export async function storeCode(
  * @returns undefined if it was used before, has expired or never existed
  */
 export async function findCode<T extends { expiresAtMs: number }>(
-  { redis, now }: CodeSession,
+  { redis, now }: ReadingSession,
   key: string,
   schema: z.ZodType<T>,
 ): Promise<T | undefined> {

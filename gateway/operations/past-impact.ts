@@ -6,7 +6,7 @@ import { readUsageMonth, unitsOfMonth, unitsOn, type MonthRecord } from '../quot
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { maxNamed, nameKeys, planKeyPages, type CountOptions } from './plan-impact.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { oldestDay } from './usage-record.ts';
 
 /** What the limit of a calendar window would have done in the past, by the record of use. */
@@ -75,7 +75,7 @@ interface PastUseOptions extends Pick<CountOptions, 'pageSize'> {
 
 /** Reads the recorded use of all valid keys that are on a plan now. */
 export async function readPastUse(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   plan: string,
   { windows, pageSize, onPage }: PastUseOptions,
 ): Promise<PastUse> {
@@ -93,7 +93,7 @@ export async function readPastUse(
 
 /** The same of one key, also for windows in which it has a limit of its own. */
 export async function readPastUseOfKey(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   customerId: CustomerId,
   windows: readonly WindowName[],
 ): Promise<PastUse> {
@@ -104,7 +104,7 @@ export async function readPastUseOfKey(
 
 type Periods = [window: WindowName, periods: Period[]][];
 
-async function begin(session: Pick<Session, 'redis' | 'now'>, windows: readonly WindowName[]) {
+async function begin(session: ReadingSession, windows: readonly WindowName[]) {
   const oldest = await oldestDay(session);
   const periods: Periods = windowNames.flatMap((window) => {
     const { calendar } = windowOf(window);

@@ -18,7 +18,7 @@ import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexPages } from './api-key-index.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { findStoredKey } from './stored-keys.ts';
 
 /** Keys of a plan, and the effect that other limits of it would have now. */
@@ -82,7 +82,7 @@ const anyBanPolicy = { windowSeconds: 1, maxBanSeconds: 1 };
  * @returns plans with at least one key
  */
 export async function planImpacts(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   limits: ReadonlyMap<string, Limits> = new Map(),
   options: CountOptions = {},
 ): Promise<ReadonlyMap<string, Readonly<PlanImpact>>> {
@@ -119,7 +119,7 @@ interface PlanUseOptions {
 
 /** Reads the use of all keys on a plan, as planImpacts does. */
 export async function readPlanUse(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   plan: string,
   { pageSize, onPage }: PlanUseOptions = {},
 ): Promise<PlanUse> {
@@ -185,7 +185,7 @@ export async function nameKeys<Key extends { id: string }>(
 
 /** All valid keys, page by page. */
 export async function* planKeyPages(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   { pageSize = defaultPageSize, onPage }: CountOptions,
 ): AsyncGenerator<PlanKey[]> {
   let read = 0;

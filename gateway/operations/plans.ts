@@ -17,7 +17,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { comparePlanNames, unknownPlan } from './plan-names.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
@@ -52,7 +52,7 @@ export interface PlanChange {
 export async function readPlans({
   redis,
   now,
-}: Pick<Session, 'redis' | 'now'>): Promise<{ plans: ListedPlan[]; gateways: number }> {
+}: ReadingSession): Promise<{ plans: ListedPlan[]; gateways: number }> {
   const enforced = await readEnforcedValues({ redis, now });
   const { listed, enforcedOnly, lost } = await comparePlanNames(redis, enforced);
   // Without gw:plans, only the gateways know the operators' own plans.
@@ -80,7 +80,7 @@ async function readRow(redis: RedisClient, name: string, enforced: EnforcedValue
  * name of the nearest one that does, and a limit that is neither given nor stored
  */
 export async function previewPlan(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   name: string,
   limits: LimitChange,
   create: boolean,
@@ -119,7 +119,7 @@ export async function setPlan(
 }
 
 async function assertSettable(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   name: string,
   limits: LimitChange,
   create: boolean,

@@ -4,7 +4,7 @@ import { placeOf } from './api-key-index.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
 import { keyRowSchema, readKeyNow } from './key-rows.ts';
 import { keyView } from './key-view.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { readKeysOf, readStoredKey, type KeyOfCustomer } from './stored-keys.ts';
 
 /** A key as its customer sees it. */
@@ -59,7 +59,7 @@ export async function findOwnKey(
 }
 
 export async function readPortalKey(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: ReadingSession,
   { id, place, key }: KeyOfCustomer,
 ): Promise<PortalKey> {
   const view = keyView(key, now());
@@ -72,7 +72,7 @@ export async function readPortalKey(
 
 /** One page of the keys of a customer, also those that have ended. */
 export async function readPortalKeys(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   customer: CustomerId,
   after = '',
 ): Promise<z.infer<typeof portalKeyPageSchema>> {
@@ -88,7 +88,7 @@ export async function readPortalKeys(
 
 /** @throws InvalidOperation if a customer has so many keys that the portal makes no further one */
 export async function assertRoomForKey(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   customer: CustomerId,
   change: 'create' | 'rotate',
 ): Promise<void> {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { createAuditLog } from '../redis/record-change.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
-import { findCode, newCode, storeCode, useCode, type CodeSession } from './one-time-codes.ts';
-import type { Session } from './session.ts';
+import { findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { showCustomer } from './stored-customers.ts';
 
 /** A person whom an operator's own product has let into the portal of a customer. */
@@ -63,7 +63,7 @@ const linkOf = (customerId: CustomerId, grantedBy: string, expiresAtMs: number) 
  * @returns undefined if it was used before, has expired or never existed
  */
 export async function beginPortalSession(
-  { redis, now }: CodeSession,
+  { redis, now }: ReadingSession,
   code: string,
 ): Promise<{ token: string; session: PortalSession } | undefined> {
   if (!codePattern.test(code)) return undefined;
@@ -88,7 +88,7 @@ export async function beginPortalSession(
 
 /** @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else */
 export async function findPortalSession(
-  session: CodeSession,
+  session: ReadingSession,
   token: string,
 ): Promise<PortalSession | undefined> {
   if (!portalTokenPattern.test(token)) return undefined;
@@ -99,7 +99,7 @@ export async function findPortalSession(
 }
 
 /** Ends the session of a token. */
-export async function endPortalSession({ redis, now }: CodeSession, token: string): Promise<void> {
+export async function endPortalSession({ redis, now }: ReadingSession, token: string): Promise<void> {
   const found = await findPortalSession({ redis, now }, token);
   if (found === undefined) return;
   const { customerId, grantedBy } = found;

@@ -10,6 +10,9 @@ export interface Session {
   now: () => number;
 }
 
+/** What an operation that only reads works with. */
+export type ReadingSession = Pick<Session, 'redis' | 'now'>;
+
 /** What an operation that changes something works with. */
 export interface ChangingSession extends Session {
   /** Resolves when all changes so far are on Redis' disk. */

@@ -8,7 +8,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { changeSettings, parseSetting, readSettings } from './settings-hash.ts';
 
 /** @throws InvalidOperation if the setting is not set, or invalid */
@@ -104,7 +104,7 @@ export type SettingState<T> = z.infer<ReturnType<typeof settingStateSchema<z.Zod
 
 /** Reads a setting that may have been edited by hand into anything. */
 export async function readSettingState<Value extends object>(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   setting: Setting<Value>,
 ): Promise<SettingState<Value>> {
   const [values, { stored, issues }] = await Promise.all([

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import { byUnits, serviceUseSchema, type ServiceUse } from '../quota/usage-days.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 import { readUseByCustomer, type CustomerUse, type Days } from './usage-record.ts';
 
 const counts = z.object({
@@ -46,7 +46,7 @@ export const monthPattern = /^\d{4}-(?:0[1-9]|1[0-2])$/;
  * @param onPage called after each page of customers with the number of customers in the index that are done, and the sums so far
  */
 export async function readUsageMonths(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   months: readonly string[],
   onPage: (customers: number, soFar: MonthUsage[]) => unknown,
 ): Promise<MonthUsage[]> {
@@ -64,7 +64,7 @@ export async function readUsageMonths(
 
 /** Use of each customer in one month, in pages. Customers without use are left out. @param month as YYYY-MM */
 export async function* readMonthByCustomer(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   month: string,
 ): AsyncGenerator<CustomerMonth[]> {
   for await (const { customers } of readUseByCustomer(session, daysOfMonth(month))) {
@@ -164,7 +164,7 @@ export interface CustomerServiceUse extends ServiceUse {
  * @param onProgress called with the number of customers that are done, of those in the index
  */
 export async function* readUseByService(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   month: string,
   onProgress: (customers: number) => void,
 ): AsyncGenerator<CustomerServiceUse[]> {

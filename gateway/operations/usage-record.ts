@@ -13,7 +13,7 @@ import { parseUsageKey, redisKeys, type CustomerId } from '../redis/redis-keys.t
 import { customerPages } from './api-key-index.ts';
 import { formatCsvText } from './csv-cell.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 
 /** UTC days as numbers of days since the Unix epoch, both included. */
@@ -34,7 +34,7 @@ const pageMonths = 100;
 
 /** Reads each day of a range, oldest first. Days without use, and those older than the retention, have zeros. */
 export async function readDays(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   customerId: CustomerId,
   { from, to }: Days,
 ): Promise<DayUsage[]> {
@@ -47,7 +47,7 @@ export async function readDays(
 
 /** Reads each of the last days, oldest first, today included. */
 export function readLastDays(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   customerId: CustomerId,
   count: number,
 ): Promise<DayUsage[]> {
@@ -61,7 +61,7 @@ export function readLastDays(
  * @param onProgress called with the number of customers that are done, of those in the index
  */
 export async function* exportUsage(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   days: Days,
   onProgress: (customers: number) => void,
 ): AsyncGenerator<UsageRow[]> {
@@ -87,7 +87,7 @@ export interface UsePage {
 
 /** As exportUsage, customer by customer. */
 export async function* readUseByCustomer(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   { from, to }: Days,
 ): AsyncGenerator<UsePage> {
   const { redis } = session;
@@ -135,7 +135,7 @@ async function readRows(
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
-export async function oldestDay({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<number> {
+export async function oldestDay({ redis, now }: ReadingSession): Promise<number> {
   return dayNumberOf(now()) - (await readRetentionDays(redis));
 }
 

@@ -1,6 +1,6 @@
 import { listKeys, type ListedApiKey } from '../operations/keys.ts';
 import { detectMissingKeys } from '../operations/missing-keys.ts';
-import type { Session } from '../operations/session.ts';
+import type { ReadingSession, Session } from '../operations/session.ts';
 import { lostKey } from '../operations/stored-keys.ts';
 import { printError } from './output.ts';
 
@@ -9,7 +9,7 @@ export type ExistingKey = Extract<ListedApiKey, { outcome: 'record' | 'invalid' 
 
 /** Lists keys as listKeys does. At the end prints to standard error what is wrong with the index. */
 export async function* listedKeys(
-  session: Pick<Session, 'redis' | 'now'>,
+  session: ReadingSession,
   after?: string,
   pageSize?: number,
 ): AsyncGenerator<ExistingKey[]> {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Response } from 'express';
-import type { Session } from '../../operations/session.ts';
+import type { ReadingSession } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 
@@ -15,7 +15,7 @@ export interface UsageText {
   contentType: string;
   /** Under which a browser saves it; undefined for a response to a program. */
   fileName?: string;
-  write: (session: Pick<Session, 'redis' | 'now'>) => AsyncIterable<string>;
+  write: (session: ReadingSession) => AsyncIterable<string>;
 }
 
 /** Streams a text. @throws ApiError if too many are under way */
