@@ -38,7 +38,13 @@ export async function readBusiestCustomerUsage(
       // Its record may be gone, or invalid.
       const usage = await ignoreInvalid(reader.read(counts.id));
       if (usage === undefined) return undefined;
-      const { strikes: _strikes, strikesToBan: _toBan, ban: _ban, ...ofCustomer } = usage;
+      const {
+        strikes: _strikes,
+        strikesToBan: _toBan,
+        violations: _violations,
+        ban: _ban,
+        ...ofCustomer
+      } = usage;
       const state = usage.state === 'suspended' ? ('suspended' as const) : ('active' as const);
       return Object.assign(ofCustomer, counts, { state });
     }),

@@ -19,6 +19,8 @@ export interface KeyUsage extends WindowViews {
   strikes: number;
   /** Strikes that lead to a ban; null if the ban policy or the minute limit is invalid. */
   strikesToBan: number | null;
+  /** The same as `strikes`, under its name in earlier versions. */
+  violations: number;
   ban: { reason: string; endsAt: string } | null;
 }
 
@@ -50,6 +52,7 @@ export async function createUsageReader(session: Session) {
         strikes,
         strikesToBan:
           policy === undefined || limits.minute === undefined ? null : strikesToBan(policy, limits.minute),
+        violations: strikes,
         ban: ban ?? null,
       };
     },
