@@ -65,7 +65,7 @@ function createProxy(
         responseHeaders,
         onNotModified: async (res) => res.locals.giveBack?.(),
         isCompressible: compression.applies,
-        compress: compression.compress,
+        compress: ({ req }, body) => compression.compress(req, body),
         onSettled(res, ms, status) {
           res.locals.upstreamMs = ms;
           res.locals.upstreamStatus = status;

@@ -18,15 +18,15 @@ export function needsContent({ method, headers }: IncomingMessage): boolean {
   return method === 'HEAD' && headers['if-none-match'] !== undefined;
 }
 
-interface ResponseOptions {
-  /** Makes the headers for the client from those of the upstream. */
-  clientHeaders: (status: number, headers: UpstreamHeaders) => ResponseHeaders;
+export interface ResponseOptions<Res extends ServerResponse> {
+  /** Headers for the client, from those of the upstream and of the gateway. */
+  responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
   /** Called before a 304 is sent. Never rejects. */
-  onNotModified: () => Promise<void>;
+  onNotModified: (res: Res) => Promise<void>;
   /** Whether the response depends on Accept-Encoding. */
   isCompressible: (headers: UpstreamHeaders, body: Buffer) => boolean;
   /** @returns undefined if the body is sent as it is */
-  compress: (body: Buffer) => Promise<Buffer | undefined> | undefined;
+  compress: (res: Res, body: Buffer) => Promise<Buffer | undefined> | undefined;
 }
 
 /**
@@ -34,16 +34,16 @@ interface ResponseOptions {
  * leads to a clean 502, and a client that reads slowly occupies no connection to the upstream. A response larger than
  * the buffer is streamed.
  */
-export class BufferedResponse {
-  readonly #res: ServerResponse;
-  readonly #options: ResponseOptions;
+export class BufferedResponse<Res extends ServerResponse> {
+  readonly #res: Res;
+  readonly #options: ResponseOptions<Res>;
   #status = 0;
   #headers: UpstreamHeaders = {};
   #bodyKind: BodyKind = 'json';
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(res: ServerResponse, options: ResponseOptions) {
+  constructor(res: Res, options: ResponseOptions<Res>) {
     this.#res = res;
     this.#options = options;
   }
@@ -68,7 +68,7 @@ export class BufferedResponse {
     this.#headers = headers;
     this.#bodyKind = bodyKind;
     if (Number(headers['content-length']) > maxBufferedBytes) {
-      this.#res.writeHead(status, this.#options.clientHeaders(status, headers).toRaw());
+      this.#res.writeHead(status, this.#clientHeaders(status, headers).toRaw());
       this.#res.flushHeaders();
     }
   }
@@ -79,7 +79,7 @@ export class BufferedResponse {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= maxBufferedBytes) return true;
-    this.#res.writeHead(this.#status, this.#options.clientHeaders(this.#status, this.#headers).toRaw());
+    this.#res.writeHead(this.#status, this.#clientHeaders(this.#status, this.#headers).toRaw());
     return this.#res.write(this.#takeChunks());
   }
 
@@ -115,15 +115,16 @@ export class BufferedResponse {
 
   /** With the fields that RFC 9110 section 15.4.5 asks for, and those that the client must not miss. */
   async #sendNotModified(headers: UpstreamHeaders): Promise<void> {
-    await this.#options.onNotModified();
+    await this.#options.onNotModified(this.#res);
     if (this.#res.destroyed) return;
-    this.#res.writeHead(304, this.#options.clientHeaders(304, headers).toRaw()).end();
+    this.#res.writeHead(304, this.#clientHeaders(304, headers).toRaw()).end();
   }
 
   #sendBody(body: Buffer, tag: string | undefined, canCompress: boolean): void {
     const headers = this.#completeHeaders(body);
     if (tag !== undefined && this.#headers['etag'] === undefined) headers.set('ETag', tag);
-    const compressed = canCompress && this.#hasContent() ? this.#options.compress(body) : undefined;
+    const compressed =
+      canCompress && this.#hasContent() ? this.#options.compress(this.#res, body) : undefined;
     if (compressed === undefined) this.#endWith(headers, body);
     else void this.#sendCompressed(headers, body, compressed);
   }
@@ -172,12 +173,16 @@ export class BufferedResponse {
   /** Headers of a response whose length is known. */
   #completeHeaders(body: Buffer): ResponseHeaders {
     if (this.#headers['content-length'] === undefined) {
-      const headers = this.#options.clientHeaders(this.#status, this.#headers);
+      const headers = this.#clientHeaders(this.#status, this.#headers);
       if (this.#hasContent()) headers.set('Content-Length', String(body.length));
       return headers;
     }
-    if (this.#status !== 204) return this.#options.clientHeaders(this.#status, this.#headers);
-    return this.#options.clientHeaders(this.#status, { ...this.#headers, 'content-length': undefined });
+    if (this.#status !== 204) return this.#clientHeaders(this.#status, this.#headers);
+    return this.#clientHeaders(this.#status, { ...this.#headers, 'content-length': undefined });
+  }
+
+  #clientHeaders(status: number, headers: UpstreamHeaders): ResponseHeaders {
+    return this.#options.responseHeaders(this.#res, status, headers);
   }
 
   #hasContent(): boolean {

@@ -3,12 +3,12 @@ import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../http/request-body.ts';
-import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { BodyKind } from '../services/what-passes.ts';
 import {
   BufferedResponse,
   maxBufferedBytes,
   needsContent,
+  type ResponseOptions,
   type UpstreamHeaders,
 } from './buffered-response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
@@ -23,7 +23,10 @@ import {
 import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
 import type { Upstreams } from './upstreams.ts';
 
-interface UndiciTransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {
+interface UndiciTransportOptions<
+  Req extends IncomingMessage,
+  Res extends ServerResponse,
+> extends ResponseOptions<Res> {
   dispatcher: Dispatcher;
   upstreams: Upstreams;
   /**
@@ -35,13 +38,6 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   requestHeaders: (req: Req, res: Res) => string[];
   /** The complete body for the upstream. */
   requestBody: (res: Res) => Buffer | null;
-  /** Headers for the client, from those of the upstream and of the gateway. */
-  responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
-  /** Called before a 304 is sent. Never rejects. */
-  onNotModified: (res: Res) => Promise<void>;
-  isCompressible: (headers: UpstreamHeaders, body: Buffer) => boolean;
-  /** @returns undefined if the body is sent as it is */
-  compress: (req: Req, body: Buffer) => Promise<Buffer | undefined> | undefined;
   /** Called with the time from first sending the request to its outcome, whatever that is, and the response's status. */
   onSettled: (res: Res, ms: number, status: number | undefined) => void;
   /**
@@ -111,7 +107,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   readonly #succeed: () => void;
   readonly #fail: (error: GatewayError) => void;
   readonly #headers: string[];
-  readonly #response: BufferedResponse;
+  readonly #response: BufferedResponse<Res>;
   /** Set by the dispatcher when the request is given to a connection. */
   connection?: UpstreamConnection;
   #target: Target;
@@ -149,12 +145,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#succeed = succeed;
     this.#fail = fail;
     this.#headers = options.requestHeaders(req, res);
-    this.#response = new BufferedResponse(res, {
-      clientHeaders: (status, upstreamHeaders) => options.responseHeaders(res, status, upstreamHeaders),
-      onNotModified: () => options.onNotModified(res),
-      isCompressible: options.isCompressible,
-      compress: (body) => options.compress(req, body),
-    });
+    this.#response = new BufferedResponse(res, options);
   }
 
   begin(): void {
