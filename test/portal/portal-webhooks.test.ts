@@ -150,6 +150,9 @@ describe('webhooks and thresholds in the portal', () => {
     });
     for (const wrong of [[0], [101], [50, 50], [1.5], ['50'], [1, 2, 3, 4, 5, 6], 'none', undefined])
       expect((await set(wrong)).status).toBe(400);
+    expect((await set([50, null, 'x'])).json).toMatchObject({
+      message: expect.stringMatching(/^thresholds: are not up to 5 [^;]*$/),
+    });
     expect((await portal.send('GET', '/customer')).json).toMatchObject({ thresholds: [50, 90] });
     expect((await set([])).json).toMatchObject({ thresholds: [] });
     expect((await set(null)).json).toMatchObject({ thresholds: null });

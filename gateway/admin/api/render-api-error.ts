@@ -68,11 +68,13 @@ export function toApiError(thrown: unknown): ApiError {
   return new ApiError('bad_request', message === undefined ? {} : { message });
 }
 
-/** Names fields, and never their values. */
+/** Names fields, and never their values. Of a list of values, the list is named, once for each message. */
 function describeIssues({ issues }: z.ZodError): string {
-  return issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-    .join('; ');
+  const texts = issues.map(({ path, message }) => {
+    const field = typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
+    return field.length === 0 ? message : `${field.join('.')}: ${message}`;
+  });
+  return Array.from(new Set(texts)).join('; ');
 }
 
 /** Messages of operations begin in lower case, since the command puts its name before them. */
