@@ -65,6 +65,20 @@ end`,
     expected: { 429: [99.9, 100] },
   },
   {
+    name: 'connections',
+    title: 'one hot key, a new connection for each ten requests',
+    connections: 50,
+    contenders: [],
+    script: ({ hotKey }) => `local turn = 0
+function request()
+  turn = turn + 1
+  return wrk.format('GET', '/v1/pets?limit=2', {
+    authorization = 'Bearer ${hotKey}', connection = turn % 10 == 0 and 'close' or 'keep-alive'
+  })
+end`,
+    expected: all200,
+  },
+  {
     name: 'forwarded',
     title: 'one hot key, through a load balancer (with the setting TRUST_PROXY)',
     connections: 50,

@@ -11,7 +11,7 @@ import { cores, processTree } from './pinned-process.ts';
 import { formatRatio, meanRatio } from './ratio.ts';
 import { environmentLine, markdownTable, median } from './report.ts';
 import { assertStatuses, startContender, type RunningContender } from './running-contender.ts';
-import { scenarioNamed } from './scenarios.ts';
+import { scenarioNamed, type Scenario } from './scenarios.ts';
 import { ratioOfPair, type MicrosOfEach } from './side-by-side.ts';
 
 /*
@@ -34,6 +34,8 @@ const seconds = positiveInteger('seconds', options.seconds);
 const warmUpSeconds = 20;
 
 const hotKey = scenarioNamed('hot-key');
+/** Each is accepted by the primary and handed to a worker; a gateway of one process accepts it itself. */
+const newConnections = scenarioNamed('connections');
 
 /** Two processes that serve, and what else belongs to them. */
 interface Group {
@@ -46,12 +48,14 @@ interface Load {
   name: string;
   /** Requests a second for each process; undefined: as many as are served. */
   rate?: number;
+  scenario?: Scenario;
 }
 
 const loads: readonly Load[] = [
   { name: 'as many as are served' },
   { name: '3,000 a second for each process', rate: 3000 },
   { name: '1,500 a second for each process', rate: 1500 },
+  { name: 'as many as are served, ten a connection', scenario: newConnections },
 ];
 
 async function pin(pid: number, core: number): Promise<void> {
@@ -84,7 +88,7 @@ async function generateLoad(
   fixture: Fixture,
   port: number,
   generator: number,
-  { rate }: Load,
+  { rate, scenario = hotKey }: Load,
   length: number,
 ): Promise<LoadResult> {
   const directory = join(fixture.directory, `generator-${generator}`);
@@ -94,8 +98,8 @@ async function generateLoad(
     return closedLoop({
       directory,
       url,
-      script: hotKey.script(fixture),
-      connections: hotKey.connections / 2,
+      script: scenario.script(fixture),
+      connections: scenario.connections / 2,
       seconds: length,
     });
   }
