@@ -209,7 +209,7 @@ function createJourney(
       setSecurityHeaders(),
       matchRoute(api, docs, portal),
       traceRequest({ spans, isProxy }),
-      recordAccess({ services, logRequest, metrics, failures }),
+      recordAccess({ services, logRequest, metrics, failures, docs }),
       ...allowOrigins({ corsOrigins, api, publicAddress }),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       outsidePath(basePaths, serveDescription(api, publicAddress), serveDocs(docs, api), servePortal(portal)),

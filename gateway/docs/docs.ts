@@ -6,7 +6,7 @@ import { readApiDocument, type ApiDocument } from '../services/api-document.ts';
 import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
 import { changelogFeed } from './changelog-feed.ts';
-import { guideMarkdown } from './guide.ts';
+import { codesOf, guideMarkdown } from './guide.ts';
 import { escapeHtml, html } from './html.ts';
 import type { KeySettings } from './key-form.ts';
 import { renderPage, type Page } from './layout.ts';
@@ -29,6 +29,8 @@ export interface Docs {
   find(path: string): DocsFile | undefined;
   /** Finds the route of a path, for Allow and for metrics. */
   match(path: string): ApiRoute | undefined;
+  /** Error codes that they explain. */
+  errorCodes: ReadonlySet<string>;
 }
 
 /** Scripts and styles of the gateway's own origin only. A page runs nothing that is written into it. */
@@ -177,6 +179,7 @@ export function loadDocs(
   ]);
 
   return {
+    errorCodes: new Set(codesOf(document)),
     find: (path) => pages.get(path)?.file ?? assets.find(path),
     match(path) {
       if (path === indexRoute.pattern) return indexRoute;

@@ -51,7 +51,7 @@ function fillIn(
 }
 
 /** Error codes of the gateway and of the services. */
-function codesOf({ schemas }: ApiDocument): string[] {
+export function codesOf({ schemas }: ApiDocument): string[] {
   const { schema } = schemas.find(({ name }) => name === 'ErrorCode') ?? {};
   return schema?.anyOf?.flatMap((part) => part.enum ?? []) ?? [];
 }

@@ -63,6 +63,9 @@ function createProxy(
         requestHeaders,
         requestBody: (res) => res.locals.body ?? null,
         responseHeaders,
+        onErrorCode(res, code) {
+          res.locals.serviceErrorCode = code;
+        },
         onNotModified: async (res) => res.locals.giveBack?.(),
         isCompressible: compression.applies,
         compress: ({ req }, body) => compression.compress(req, body),

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
+import type { Docs } from '../docs/docs.ts';
 import type { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -12,6 +13,7 @@ interface RecordAccessDependencies {
   logRequest: LogRequest;
   metrics: Metrics;
   failures: Pick<FailureReports, 'add'>;
+  docs: Pick<Docs, 'errorCodes'>;
 }
 
 /**
@@ -19,7 +21,7 @@ interface RecordAccessDependencies {
  * or a body.
  */
 export function recordAccess(dependencies: RecordAccessDependencies): RequestHandler {
-  const { services, logRequest, metrics, failures } = dependencies;
+  const { services, logRequest, metrics, failures, docs } = dependencies;
   const upstreamSeconds = services.map(({ name: service }) => metrics.upstreamSeconds.child({ service }));
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
@@ -35,8 +37,8 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
 
       function record(): void {
         delete res.locals.onDecision;
-        const { requestId, span, caller, endedKey, decision, errorCode, upstreamMs, upstreamStatus } =
-          res.locals;
+        const { requestId, span, caller, endedKey, decision, upstreamMs, upstreamStatus } = res.locals;
+        const { errorCode, serviceErrorCode = '' } = res.locals;
         const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
         const countedMethod = knownMethods.has(method) ? method : 'other';
         const key = caller ?? endedKey;
@@ -46,7 +48,8 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
         if (key !== undefined && status >= 400 && status !== clientClosedRequest) {
           const { id: keyId, customerId } = key;
-          const code = errorCode ?? null;
+          // Of a service, only a code that it describes: others might be of any number.
+          const code = errorCode ?? (docs.errorCodes.has(serviceErrorCode) ? serviceErrorCode : null);
           failures.add(customerId, { requestId, code, status, method: countedMethod, route, keyId });
         }
         logRequest({

@@ -47,6 +47,8 @@ declare module 'express-serve-static-core' {
     body?: Buffer;
     /** Code of the error that was sent. */
     errorCode?: ErrorCode;
+    /** The same if the service sent it. */
+    serviceErrorCode?: string;
     /** Milliseconds from sending the request upstream to its outcome. */
     upstreamMs?: number;
     /** Status of the upstream's response, if it has begun. */

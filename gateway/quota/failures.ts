@@ -9,7 +9,10 @@ export const failureSchema = z
   .object({
     at: z.iso.datetime(),
     requestId: z.string().describe('X-Request-Id of the response'),
-    code: z.string().nullable().describe('Code of the error; null if a service has sent the response'),
+    code: z
+      .string()
+      .nullable()
+      .describe('Code of the error; null if the response of a service names none that it describes'),
     status: z.int(),
     method: z.string(),
     route: z.string().describe('Path with its parameters in braces; `unmatched` for an unknown one'),

@@ -21,6 +21,8 @@ export function needsContent({ method, headers }: IncomingMessage): boolean {
 export interface ResponseOptions<Res extends ServerResponse> {
   /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
+  /** Called with the code that an error of the service names. */
+  onErrorCode: (res: Res, code: string) => void;
   /** Called before a 304 is sent. Never rejects. */
   onNotModified: (res: Res) => Promise<void>;
   /** Whether the response depends on Accept-Encoding. */
@@ -91,8 +93,7 @@ export class BufferedResponse<Res extends ServerResponse> {
     }
     const body = this.#takeChunks();
     if (this.#hasContent() && this.#headers['content-encoding'] === undefined) this.#checkBody(body);
-    const code = this.#status < 400 ? undefined : (errorCodeOf(body) ?? this.#codeWithoutBody());
-    if (code !== undefined) this.#addToList('link', helpLink(code));
+    if (this.#status >= 400) this.#explain(errorCodeOf(body));
     const canCompress = this.#options.isCompressible(this.#headers, body);
     if (canCompress) this.#addToList('vary', 'Accept-Encoding');
     const { 'if-none-match': condition } = this.#res.req.headers;
@@ -159,9 +160,11 @@ export class BufferedResponse<Res extends ServerResponse> {
     );
   }
 
-  /** The response to HEAD does not hold its code: the link leads to all of them. */
-  #codeWithoutBody(): string | undefined {
-    return this.#res.req.method === 'HEAD' ? 'errors' : undefined;
+  #explain(code: string | undefined): void {
+    if (code !== undefined) this.#options.onErrorCode(this.#res, code);
+    // The response to HEAD does not hold its code: the link leads to all of them.
+    const anchor = code ?? (this.#res.req.method === 'HEAD' ? 'errors' : undefined);
+    if (anchor !== undefined) this.#addToList('link', helpLink(anchor));
   }
 
   /** Adds an element to a header of the upstream. For links, so that all become absolute in one way. */

@@ -13,6 +13,7 @@ import { localRules } from '../support/kits/events-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 interface Key {
   id: string;
@@ -124,6 +125,32 @@ describe('the portal', () => {
       .toMatchObject({ items: [{ id, name: 'Shown', state: 'valid', served: 2 }], next: null });
     const [shown] = ((await portal.send('GET', '/keys')).json as { items: Key[] }).items;
     expect(Date.parse(shown?.lastUsedAt ?? '')).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  test('names the error of a service by a code that it describes', async () => {
+    const { key, portal } = await newCustomer('Failing');
+    const { upstream } = started.kit;
+    try {
+      for (const code of ['pet_not_found', 'any_other']) {
+        upstream.response = (_req, res) => {
+          const error = JSON.stringify({ code, message: 'There is no such pet.', status: 404 });
+          res.writeHead(404, { 'content-type': 'application/json' }).end(error);
+        };
+        expect((await pets(key, '/pets/7')).status).toBe(404);
+      }
+    } finally {
+      upstream.response = respondWithPets;
+    }
+    await expect
+      .poll(async () => (await portal.send('GET', '/failures')).json, { timeout: 15_000 })
+      .toMatchObject({
+        items: expect.toSatisfy(
+          (items: { code: string | null }[]) =>
+            items.length === 2 &&
+            items.some(({ code }) => code === 'pet_not_found') &&
+            items.some(({ code }) => code === null),
+        ),
+      });
   });
 
   test('creates, rotates and revokes keys in the name of the customer', async () => {

@@ -40,6 +40,7 @@ app.use(
           addClientHeaders(clientHeaders, headers);
           return clientHeaders;
         },
+        onErrorCode: () => {},
         onNotModified: async () => {},
         isCompressible: () => false,
         compress: () => undefined,
