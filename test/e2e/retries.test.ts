@@ -35,7 +35,12 @@ test.each([
       `import { ClosingReporter } from ${JSON.stringify(reporter)};
      export default { test: { root: import.meta.dirname, globals: true, retry: 1, reporters: [new ClosingReporter()] } };`,
     );
-    const env = { ...process.env, TEST_RETRIED: path('retried'), VITEST: undefined };
+    const env = {
+      ...process.env,
+      TEST_RETRIED: path('retried'),
+      TEST_FAILED_SET_UPS: undefined,
+      VITEST: undefined,
+    };
     const vitest = [
       join(root, 'node_modules/vitest/vitest.mjs'),
       'run',
@@ -55,3 +60,39 @@ test.each([
     expect([ci.status, ci.stdout]).toEqual([code, `retried tests: ${count} (at most 2 may be)\n${retried}`]);
   },
 );
+
+test('a file of which only a set-up failed is named to run once more', async () => {
+  await using directory = await temporaryDirectory();
+  const path = (name: string) => join(directory.path, name);
+  writeFileSync(
+    path('set-up.test.js'),
+    `describe('s', () => {
+       beforeAll(() => { throw new Error('not ready'); });
+       test('t', () => { expect(1).toBe(1); });
+     });`,
+  );
+  writeFileSync(
+    path('vitest.config.mts'),
+    `import { ClosingReporter } from ${JSON.stringify(reporter)};
+     export default { test: { root: import.meta.dirname, globals: true, reporters: [new ClosingReporter()] } };`,
+  );
+  const env = {
+    ...process.env,
+    TEST_RETRIED: path('retried'),
+    TEST_FAILED_SET_UPS: path('set-ups'),
+    VITEST: undefined,
+  };
+  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', path('vitest.config.mts')];
+  const run = () => spawnSync(process.execPath, vitest, { cwd: directory.path, env }).status;
+  expect(run()).toBe(1);
+  expect(readFileSync(path('set-ups'), 'utf8')).toBe('set-up.test.js\n');
+  const retried = 'retried 1x: set-up of set-up.test.js\n  attempt 1: not ready\n';
+  expect(readFileSync(path('retried'), 'utf8')).toBe(retried);
+  // Not if a test failed, which has had its retry.
+  writeFileSync(path('failing.test.js'), "test('t', () => { expect(1).toBe(2); });");
+  expect(run()).toBe(1);
+  expect([readFileSync(path('set-ups'), 'utf8'), readFileSync(path('retried'), 'utf8')]).toEqual([
+    '',
+    retried,
+  ]);
+});

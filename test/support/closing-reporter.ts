@@ -1,10 +1,12 @@
-import { appendFileSync } from 'node:fs';
-import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 import { requirements } from './requirements.ts';
 
 /**
  * Ends the output of a run with the tests that were retried, each with the error of its failed attempts, and a line with
- * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names.
+ * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names. If nothing
+ * failed but set-ups, their files are to run once more: adds them, too, and writes their paths into the file that
+ * TEST_FAILED_SET_UPS names, a line each.
  */
 export class ClosingReporter implements Reporter {
   #namePattern: RegExp | undefined;
@@ -13,16 +15,38 @@ export class ClosingReporter implements Reporter {
     this.#namePattern = config.testNamePattern;
   }
 
-  onTestRunEnd(modules: readonly TestModule[]): void {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const pattern = this.#namePattern ?? /(?:)/;
     const allTests = modules.flatMap((module) => [...module.children.allTests()]);
     // Not those that `-t` leaves out.
     const tests = allTests.filter(({ fullName }) => pattern.test(fullName.replaceAll(' > ', ' ')));
     const retried = tests.map(describeRetries).join('');
     process.stdout.write(`${retried}${describeSkipped(tests)}\n`);
-    const { TEST_RETRIED: retriedFile } = process.env;
+    const { TEST_RETRIED: retriedFile, TEST_FAILED_SET_UPS: setUpsFile } = process.env;
     if (retriedFile !== undefined) appendFileSync(retriedFile, retried);
+    if (setUpsFile === undefined) return;
+    const setUps = errors.length > 0 ? [] : failedSetUps(modules);
+    writeFileSync(setUpsFile, setUps.map(({ file }) => `${file}\n`).join(''));
+    if (retriedFile !== undefined) {
+      const texts = setUps.map(
+        ({ file, message }) => `retried 1x: set-up of ${file}\n  attempt 1: ${message}\n`,
+      );
+      appendFileSync(retriedFile, texts.join(''));
+    }
   }
+}
+
+/** Files of which only set-ups failed; none if anything else failed, or a check of what the others have left behind. */
+function failedSetUps(modules: readonly TestModule[]): { file: string; message: string }[] {
+  const failed = modules.filter((module) => module.state() === 'failed');
+  const isOther = ({ children, relativeModuleId }: TestModule) =>
+    relativeModuleId.startsWith('afterwards/') || !children.allTests('failed').next().done;
+  if (failed.some(isOther)) return [];
+  return failed.map((module) => {
+    const suites = [module, ...module.children.allSuites()];
+    const [error] = suites.flatMap((suite) => suite.errors());
+    return { file: module.relativeModuleId, message: error?.message.split('\n', 1)[0] ?? '' };
+  });
 }
 
 /** Empty for a test that was not retried. */

@@ -1,4 +1,6 @@
+import { vi } from 'vitest';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { startAnyRedis, type RedisServer } from '../stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
@@ -24,6 +26,9 @@ export async function startGatewayKit(env: Record<string, string> = {}): Promise
   const gateway = stack.use(
     await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }),
   );
+  // On a busy machine, the gateway may have given up its first attempt to write the defaults.
+  const hasDefaults = async () => (await redis.exists(redisKeys.plan('free'))) === 1;
+  await vi.waitUntil(hasDefaults, { timeout: 20_000 });
   const disposables = stack.move();
   return {
     server,
