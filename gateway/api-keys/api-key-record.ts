@@ -9,33 +9,6 @@ import {
   type CustomerRecord,
 } from './customer-record.ts';
 
-/**
- * An API key with what it has of its customer: plan, limits and trial. The key's own part is the hash
- * gw:key:{<customer id>}:<key hash>. Times are ISO 8601 in UTC.
- */
-export interface ApiKeyRecord extends CustomerLimits {
-  id: string;
-  customerId: CustomerId;
-  name: string;
-  /** First characters of the key, for people. */
-  hint: string;
-  createdAt: string;
-  expiresAt?: string | undefined;
-  /** Scopes of the operations that it may call; undefined for all. */
-  scopes?: readonly string[] | undefined;
-  revokedAt?: string | undefined;
-  /** Since when the customer is suspended. */
-  suspendedAt?: string | undefined;
-  /** Id of the key that this one replaces. */
-  replaces?: string | undefined;
-  /** Id of the key that replaces this one. */
-  replacedBy?: string | undefined;
-  /** Target of the audit entry of the bulk issue that this key belongs to. */
-  batch?: string | undefined;
-  /** That of the customer: an instance whose cached copy has another number reads the record again. */
-  rev: number;
-}
-
 /** Time at which a key expires, as text. */
 export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
   error: 'is not an ISO 8601 time',
@@ -45,22 +18,39 @@ export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date(
 const scopesText = z
   .string()
   .min(1, 'is empty')
-  .transform((text) => text.split(' '))
+  .transform((text): readonly string[] => text.split(' '))
   .refine((scopes) => scopes.every((scope) => scopePattern.test(scope)), 'is not scopes separated by spaces');
 
 const recordSchema = z.object({
   id: nonEmptyString,
   name: z.string().default(''),
+  /** First characters of the key, for people. */
   hint: z.string().default(''),
   createdAt: z.string().default(''),
   expiresAt: expiryText.optional(),
+  /** Of the operations that it may call; undefined for all. */
   scopes: scopesText.optional(),
   /** Any text counts: a key that somebody meant to revoke stays revoked. */
   revokedAt: z.string().min(1).optional(),
+  /** Id of the key that this one replaces. */
   replaces: z.string().optional(),
+  /** Id of the key that replaces this one. */
   replacedBy: z.string().optional(),
+  /** Target of the audit entry of the bulk issue that this key belongs to. */
   batch: z.string().optional(),
 });
+
+/** What a key has of its own: the fields of the hash gw:key:{<customer id>}:<key hash>. Times are ISO 8601 in UTC. */
+export type OwnFields = z.infer<typeof recordSchema>;
+
+/** An API key with what it has of its customer: plan, limits and trial. */
+export interface ApiKeyRecord extends CustomerLimits, OwnFields {
+  customerId: CustomerId;
+  /** Since when the customer is suspended. */
+  suspendedAt?: string | undefined;
+  /** That of the customer: an instance whose cached copy has another number reads the record again. */
+  rev: number;
+}
 
 export type ParsedRecord =
   | {
@@ -113,7 +103,7 @@ export function apiKeyState(
 }
 
 /** Formats the key's own part as fields of its hash. An empty value stands for a field that it must not have. */
-export function formatApiKeyRecord(record: ApiKeyRecord): Record<string, string> {
+export function formatApiKeyRecord(record: ApiKeyRecord): Record<keyof OwnFields, string> {
   const { id, name, hint, createdAt, expiresAt = '', revokedAt = '' } = record;
   const { scopes = [], replaces = '', replacedBy = '', batch = '' } = record;
   return {

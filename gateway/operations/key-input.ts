@@ -107,6 +107,14 @@ export const furtherKeyInput = z.strictObject({
   scopes: scopesInput.nullish().describe('Null for all operations'),
 });
 
+/** What an input gives: null stands for a field that is not given. */
+export function withoutNulls<Fields extends object>(
+  input: Fields,
+): { [Name in keyof Fields]: Exclude<Fields[Name], null> };
+export function withoutNulls(input: object): object {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
+}
+
 /** A key to issue. Null stands for no expiry, all scopes and no own limit. */
 export const newKeyInput = z.strictObject({
   name: nameInput,

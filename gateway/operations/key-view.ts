@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
@@ -42,7 +42,7 @@ export const keyViewSchema = z.object({
   replacedBy: textOrNull,
   batch: textOrNull.describe('Target of the audit entry of the bulk issue'),
   rev: z.int().describe('Raised by every change'),
-});
+} satisfies Record<keyof OwnFields, z.ZodType> & Record<string, z.ZodType>);
 
 export type KeyView = z.infer<typeof keyViewSchema>;
 

@@ -116,8 +116,9 @@ function newRecord(
   nowMs: number,
 ): ApiKeyRecord {
   const { plan, trial, temporary, suspendedAt, id: customerId, rev } = customer;
-  const { name = customer.name, expiresAt, scopes, replaces, batch } = wanted;
+  const { name = customer.name, expiresAt, ...own } = wanted;
   return {
+    ...own,
     id: `key_${randomBytes(9).toString('hex')}`,
     customerId,
     name,
@@ -125,13 +126,10 @@ function newRecord(
     hint: apiKeyHint(key),
     createdAt: new Date(nowMs).toISOString(),
     expiresAt: expiresAt?.toISOString(),
-    scopes,
     ...limitsIn(customer),
     temporary,
     trial,
     suspendedAt,
-    replaces,
-    batch,
     rev,
   };
 }

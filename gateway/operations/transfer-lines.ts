@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expiryText, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { expiryText, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
 import type { CustomerLimits, CustomerRecord } from '../api-keys/customer-record.ts';
 import { describeIssues } from '../config/describe-issues.ts';
 import { byText, textsIn, type CustomerText } from '../limits/customer-texts.ts';
@@ -105,7 +105,7 @@ const keySchema = customerSchema.extend({
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
   batch: z.string().optional(),
-});
+} satisfies Record<keyof OwnFields, z.ZodType> & Record<string, z.ZodType>);
 
 /** What a line of a file has. */
 export type ParsedLine = { line: number } & (

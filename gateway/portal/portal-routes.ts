@@ -82,7 +82,8 @@ export const portalRoutes: readonly Route<PortalApi>[] = [
   route.post('/keys', {
     operationId: 'createKey',
     summary: 'Create a key, which shares the limits of the others',
-    input: furtherKeyInput.extend({ name: nameInput }),
+    // Named, so that what operators may give is not the customers' to give.
+    input: furtherKeyInput.pick({ expiresAt: true, scopes: true }).extend({ name: nameInput }),
     ...issued,
     handle: ({ req, input }, { change }) => change(req, portalOperations.createKey, input),
   }),

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { forAll, type WindowName } from '../../gateway/limits/windows.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../gateway/operations/console-sessions.ts';
+import type { furtherKeyInput, keyChangeInput, newKeyInput } from '../../gateway/operations/key-input.ts';
 import { createUsageReader } from '../../gateway/operations/key-usage.ts';
+import type { KeyView } from '../../gateway/operations/key-view.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectDescribed } from '../support/checks/operators-contract.ts';
@@ -58,6 +62,49 @@ describe('the API of keys', () => {
   async function use(key: IssuedKey, count: number): Promise<void> {
     for (let sent = 0; sent < count; sent += 1) await pets(key.key);
   }
+
+  test('keep each field that operators give: at issue, change, rotation, for a further key', async () => {
+    const expiresAt = '2099-01-01T00:00:00.000Z';
+    type Given<Input extends z.ZodType> = Required<Omit<z.input<Input>, WindowName | 'rev' | 'temporary'>>;
+    const given: Given<typeof newKeyInput> = {
+      name: 'Given',
+      plan: 'enterprise',
+      expiresAt,
+      scopes: ['pets-service:read'],
+    };
+    const limits = forAll(() => 10);
+    const made = await api('POST', '/keys', { ...given, ...limits });
+    expect(made).toMatchObject({ status: 201, body: { ...given, ...limits } });
+    const { id, customerId, rev } = made.body as KeyView;
+    expect((await api('GET', `/keys/${id}`)).body).toMatchObject({ ...given, own: limits });
+    const changed: Given<typeof keyChangeInput> = {
+      name: 'Changed',
+      plan: 'pro',
+      expiresAt: '2098-01-01T00:00:00.000Z',
+      scopes: ['pets-service:write'],
+    };
+    const newLimits = forAll(() => 11);
+    const temporary = { ...forAll(() => 5), until: expiresAt };
+    const after = await api('PATCH', `/keys/${id}`, { rev, ...changed, ...newLimits });
+    expect(after).toMatchObject({ status: 200, body: { ...changed, own: newLimits } });
+    const { rev: next } = after.body as KeyView;
+    expect(await api('PATCH', `/keys/${id}`, { rev: next, temporary })).toMatchObject({
+      status: 200,
+      body: { ...changed, own: newLimits, temporary },
+    });
+    const kept = { ...changed, ...newLimits, temporary };
+    const rotated = await api('POST', `/keys/${id}/rotate`, { graceSeconds: 3600 });
+    expect(rotated).toMatchObject({ status: 201, body: { ...kept, replaces: id } });
+    const further: Given<typeof furtherKeyInput> = {
+      name: 'Further',
+      expiresAt,
+      scopes: given.scopes,
+    };
+    expect(await api('POST', `/customers/${customerId}/keys`, further)).toMatchObject({
+      status: 201,
+      body: { ...kept, ...further },
+    });
+  });
 
   test('a key is issued, shown in this response only, and serves', async () => {
     const { status, body } = await api('POST', '/keys', {

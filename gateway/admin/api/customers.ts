@@ -14,7 +14,12 @@ import {
   resumeCustomer,
   suspendCustomer,
 } from '../../operations/customers.ts';
-import { customerChangeInput, furtherKeyInput, newCustomerInput } from '../../operations/key-input.ts';
+import {
+  customerChangeInput,
+  furtherKeyInput,
+  newCustomerInput,
+  withoutNulls,
+} from '../../operations/key-input.ts';
 import { issueFurtherKey } from '../../operations/keys.ts';
 import { makePortalCode } from '../../operations/portal-sessions.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
@@ -110,13 +115,11 @@ export const customersRoutes = [
     summary: 'Issue a further key of a customer, which shares its plan and limits',
     input: furtherKeyInput,
     ...issued,
-    handle: ({ req, target, input: { name, expiresAt, scopes } }, api) => {
-      const wanted = { name, expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
-      return respondIssued({ req }, api, async (session) => {
+    handle: ({ req, target, input }, api) =>
+      respondIssued({ req }, api, async (session) => {
         const { id } = await showCustomer(session.redis, target);
-        return issueFurtherKey(session, id, wanted);
-      });
-    },
+        return issueFurtherKey(session, id, withoutNulls(input));
+      }),
   }),
   route.post('/customers/:customer/link', {
     operationId: 'linkCustomer',

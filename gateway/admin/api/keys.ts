@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { knownIn } from '../../limits/limits.ts';
 import { findKeyId } from '../../operations/find-key.ts';
 import { revokeSelected } from '../../operations/key-batches.ts';
-import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
+import { keyIdPattern, newKeyInput, timeInput, withoutNulls } from '../../operations/key-input.ts';
 import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
 import { keyStates, limitsView } from '../../operations/key-view.ts';
 import { issueKey } from '../../operations/keys.ts';
@@ -72,11 +72,8 @@ export const keysRoutes = [
     summary: 'Issue a key',
     input: newKeyInput,
     ...issued,
-    handle: ({ req, input: { expiresAt, scopes, name, plan, ...limits } }, api) => {
-      const given = { expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
-      const wanted = { name, plan, ...given, ...knownIn(limits) };
-      return respondIssued({ req }, api, (session) => issueKey(session, wanted));
-    },
+    handle: ({ req, input }, api) =>
+      respondIssued({ req }, api, (session) => issueKey(session, withoutNulls(input))),
   }),
   route.post('/keys/find', {
     operationId: 'findKey',

@@ -13,6 +13,11 @@ import {
 } from '../../../../gateway/api-keys/api-key-record.ts';
 import { formatCustomerLimits } from '../../../../gateway/api-keys/customer-record.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
+import type { SomeLimits } from '../../../../gateway/limits/limits.ts';
+import { forAll, windowNames } from '../../../../gateway/limits/windows.ts';
+import { keyIdPattern } from '../../../../gateway/operations/key-input.ts';
+import { exportLine, parseLines } from '../../../../gateway/operations/transfer-lines.ts';
+import { isCustomerId } from '../../../../gateway/redis/redis-keys.ts';
 
 /** A key from the system's random source; fast-check prints the one that fails. */
 const apiKey = fc.constant(null).map(generateApiKey);
@@ -109,7 +114,10 @@ describe('the record of a key', () => {
     .map((date) => date.toISOString());
   const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
   const limit = fc.integer({ min: 1, max: 1_000_000_000 });
-  const record: fc.Arbitrary<ApiKeyRecord> = fc.record({
+  const windowLimits = forAll(() => optional(limit));
+  const hasLimit = (limits: SomeLimits) => windowNames.some((name) => limits[name] !== undefined);
+  /** Each field, so that writing and reading forget none. */
+  const fields: { [Field in keyof Required<ApiKeyRecord>]: fc.Arbitrary<ApiKeyRecord[Field]> } = {
     id: nonEmptyString,
     customerId: fc.constant('cus_1' as const),
     name: fc.string({ unit: 'binary' }),
@@ -117,24 +125,19 @@ describe('the record of a key', () => {
     hint: fc.string(),
     createdAt: time,
     expiresAt: optional(time),
-    minute: optional(limit),
-    day: optional(limit),
-    trial: optional(
-      fc
-        .record({ minute: optional(limit), day: optional(limit), since: fc.integer({ min: 1 }) })
-        .filter(({ minute, day }) => minute !== undefined || day !== undefined),
-    ),
-    temporary: optional(
-      fc
-        .record({ minute: optional(limit), day: optional(limit), until: time })
-        .filter(({ minute, day }) => minute !== undefined || day !== undefined),
-    ),
+    scopes: optional(fc.array(fc.constantFrom('orders:read', 'orders:write'), { minLength: 1 })),
+    ...windowLimits,
+    trial: optional(fc.record({ ...windowLimits, since: fc.integer({ min: 1 }) }).filter(hasLimit)),
+    temporary: optional(fc.record({ ...windowLimits, until: time }).filter(hasLimit)),
+    thresholds: optional(fc.subarray([5, 20, 50, 80, 100])),
     revokedAt: optional(time),
     suspendedAt: optional(time),
     replaces: optional(nonEmptyString),
     replacedBy: optional(nonEmptyString),
+    batch: optional(nonEmptyString),
     rev: fc.nat(),
-  });
+  };
+  const record = fc.record(fields);
 
   test('survives writing and reading', () => {
     fc.assert(
@@ -149,6 +152,31 @@ describe('the record of a key', () => {
         });
         expect(parsed).toMatchObject({ outcome: 'record' });
         expect(parsed.outcome === 'record' && parsed.record).toEqual(written);
+      }),
+    );
+  });
+
+  test('survives export and import', async () => {
+    const exported = fc.record({
+      ...fields,
+      id: fc.stringMatching(keyIdPattern).filter((id) => !isCustomerId(id)),
+      // Scopes are a set there.
+      scopes: optional(fc.constant(['orders:read', 'orders:write'])),
+    });
+    await fc.assert(
+      fc.asyncProperty(exported, async (record) => {
+        const customer = {
+          id: 'cus_1',
+          name: 'Acme',
+          createdAt: '',
+          plan: record.plan,
+          rev: record.rev,
+        } as const;
+        const place = { customerId: 'cus_1', keyHash: '0'.repeat(64) } as const;
+        const line = exportLine({ outcome: 'record', place, record, customer });
+        const [parsed] = await Array.fromAsync(parseLines([line]));
+        const { sha256: _, customer: __, ...imported } = parsed?.key ?? {};
+        expect(imported).toEqual(JSON.parse(JSON.stringify(record)));
       }),
     );
   });
