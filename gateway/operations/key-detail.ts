@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { withLimits } from '../limits/limits.ts';
-import { strikesToBan } from '../limits/setting-fields.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
-import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse, readRefusedUse, refusedUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { isListed, placeOf } from './api-key-index.ts';
@@ -14,12 +13,7 @@ import { ignoreInvalid, UnknownKey } from './invalid-operation.ts';
 import { showTrial, type KeyOnTrial } from './key-trial.ts';
 import { keyStates, keyView, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
-import {
-  createLimitsReader,
-  knownLimitsIn,
-  limitsInForceSchema,
-  type LimitsInForce,
-} from './limits-in-force.ts';
+import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
 import { showSetting } from './settings.ts';
@@ -145,7 +139,7 @@ async function describeRecord(
     limits,
     windows: use.windows,
     strikes: use.strikes,
-    strikesToBan: banAfter(policy, limits),
+    strikesToBan: strikesBeforeBan(policy, limits.minute.limit),
     ban,
     trial: await describeTrial(session, trial),
     use: keyUse,
@@ -174,11 +168,6 @@ async function readBan(
   const { reason, endsAt } = found;
   const origin = await readBanOrigin(session.redis, { id: record.id, place, endsAt });
   return { reason, until: endsAt, ...origin };
-}
-
-function banAfter(policy: BanPolicy | undefined, { minute }: LimitsInForce): number | null {
-  if (policy === undefined || !policy.enabled || minute.limit === null) return null;
-  return strikesToBan(policy, minute.limit);
 }
 
 export async function describeTrial(

@@ -1,6 +1,5 @@
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { strikesToBan } from '../limits/setting-fields.ts';
-import { banPolicySetting } from '../quota/ban-policy.ts';
+import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows, type WindowViews } from './key-windows.ts';
@@ -50,8 +49,7 @@ export async function createUsageReader(session: Session) {
         state: state === 'valid' && ban !== undefined ? 'banned' : state,
         ...windows,
         strikes,
-        strikesToBan:
-          policy === undefined || limits.minute === undefined ? null : strikesToBan(policy, limits.minute),
+        strikesToBan: strikesBeforeBan(policy, limits.minute),
         violations: strikes,
         ban: ban ?? null,
       };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { banPolicyFields, type BanPolicyField } from '../limits/setting-fields.ts';
+import { banPolicyFields, strikesToBan, type BanPolicyField } from '../limits/setting-fields.ts';
 import { defineSetting, mapping, missingOr, trueOrFalse, wholeNumber } from '../redis/define-setting.ts';
 import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -71,6 +71,15 @@ export const banPolicySetting = defineSetting({
 export type BanPolicy = z.output<typeof banPolicySetting.values>;
 export type LiveBanPolicy = LiveSetting<BanPolicy>;
 export const defaultBanPolicy: Readonly<BanPolicy> = banPolicySetting.defaults;
+
+/** Strikes that lead to a ban; null if there are none, since bans are off or the policy or the limit is not known. */
+export function strikesBeforeBan(
+  policy: BanPolicy | undefined,
+  minuteLimit: number | null | undefined,
+): number | null {
+  if (policy === undefined || !policy.enabled || typeof minuteLimit !== 'number') return null;
+  return strikesToBan(policy, minuteLimit);
+}
 
 /** Formats both policies as consume.lua expects them. */
 export function formatPolicies(

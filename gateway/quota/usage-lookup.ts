@@ -1,12 +1,11 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import { strikesToBan } from '../limits/setting-fields.ts';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import type { LiveBanPolicy } from './ban-policy.ts';
+import { strikesBeforeBan, type LiveBanPolicy } from './ban-policy.ts';
 import { knownLimits } from './known-limits.ts';
 import { lookupLimitHeaders } from './rate-limit-headers.ts';
 import { readRefusals, type Refusals } from './refusals.ts';
@@ -74,7 +73,7 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
     if (read === undefined) return undefined;
     const usage = {
       ...read,
-      strikesToBan: policy.enabled ? strikesToBan(policy, limits.minute) : null,
+      strikesToBan: strikesBeforeBan(policy, limits.minute),
       refusals,
     };
     if (days === 0) return usage;

@@ -247,9 +247,15 @@ test('ops services reload answers for each gateway, also for one that cannot ans
 /** The status of a gateway that has not seen the request. */
 async function stuckStatus({ redis }: ReloadKit): Promise<string> {
   const [text = '{}'] = Object.values(await redis.hgetall(redisKeys.processStatuses));
-  const status = JSON.parse(text) as { gateway: object };
+  const status = JSON.parse(text) as { gateway: object; reload: object };
   const gateway = { ...status.gateway, id: 'stuck', host: 'stuck', adminAddress: undefined };
-  return JSON.stringify({ ...status, id: 'stuck', gateway, reload: undefined, at: Date.now() });
+  return JSON.stringify({
+    ...status,
+    id: 'stuck',
+    gateway,
+    reload: { ...status.reload, request: null },
+    at: Date.now(),
+  });
 }
 
 test('a reload follows the symbolic link that Kubernetes replaces', async () => {

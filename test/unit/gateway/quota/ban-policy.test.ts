@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { strikesToBan } from '../../../../gateway/limits/setting-fields.ts';
-import { banPolicyBounds, banPolicySetting, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
+import {
+  banPolicyBounds,
+  banPolicySetting,
+  defaultBanPolicy,
+  formatPolicies,
+  strikesBeforeBan,
+} from '../../../../gateway/quota/ban-policy.ts';
 
 test('a key is banned after the strikes of the policy, or more if its minute limit asks for more', () => {
   const strikes = (minuteLimit: number) =>
@@ -10,6 +16,19 @@ test('a key is banned after the strikes of the policy, or more if its minute lim
 
 test('by default a key is banned after as many strikes as its minute limit, or 60', () => {
   expect([1, 60, 61, 1000].map((limit) => strikesToBan(defaultBanPolicy, limit))).toEqual([60, 60, 61, 1000]);
+});
+
+test('no strikes lead to a ban while bans are off, or without a policy or a minute limit', () => {
+  expect(strikesBeforeBan(defaultBanPolicy, 100)).toBe(100);
+  expect(strikesBeforeBan({ ...defaultBanPolicy, enabled: false }, 100)).toBeNull();
+  expect(strikesBeforeBan(undefined, 100)).toBeNull();
+  expect(strikesBeforeBan(defaultBanPolicy, null)).toBeNull();
+});
+
+test.each(Object.keys(defaultBanPolicy))('the script is told %s', (field) => {
+  const value: unknown = Reflect.get(defaultBanPolicy, field);
+  const changed = { ...defaultBanPolicy, [field]: typeof value === 'number' ? value + 1 : !value };
+  expect(formatPolicies(changed)).not.toBe(formatPolicies(defaultBanPolicy));
 });
 
 test('each number of the policy has the bounds that are documented, and no further ones', () => {
