@@ -67,7 +67,7 @@ describe('a fifth window', { timeout: 400_000 }, () => {
 
   function run(args: string[]) {
     const env = { ...process.env };
-    for (const name of ['NODE_V8_COVERAGE', 'TEST_COVERAGE', 'TEST_RETRIED', 'TEST_FAILED_SET_UPS'])
+    for (const name of ['NODE_V8_COVERAGE', 'TEST_COVERAGE', 'TEST_RETRIED', 'TEST_FAILED_FILES'])
       delete env[name];
     return spawnSync(process.execPath, args, { cwd: copy.path, encoding: 'utf8', env });
   }

@@ -38,7 +38,7 @@ test.each([
     const env = {
       ...process.env,
       TEST_RETRIED: path('retried'),
-      TEST_FAILED_SET_UPS: undefined,
+      TEST_FAILED_FILES: undefined,
       VITEST: undefined,
     };
     const vitest = [
@@ -61,16 +61,10 @@ test.each([
   },
 );
 
-test('a file of which only a set-up failed is named to run once more', async () => {
+test('files in which something failed are named to run once more, and count as retried', async () => {
   await using directory = await temporaryDirectory();
   const path = (name: string) => join(directory.path, name);
-  writeFileSync(
-    path('set-up.test.js'),
-    `describe('s', () => {
-       beforeAll(() => { throw new Error('not ready'); });
-       test('t', () => { expect(1).toBe(1); });
-     });`,
-  );
+  const read = (name: string) => readFileSync(path(name), 'utf8');
   writeFileSync(
     path('vitest.config.mts'),
     `import { ClosingReporter } from ${JSON.stringify(reporter)};
@@ -79,20 +73,22 @@ test('a file of which only a set-up failed is named to run once more', async () 
   const env = {
     ...process.env,
     TEST_RETRIED: path('retried'),
-    TEST_FAILED_SET_UPS: path('set-ups'),
+    TEST_FAILED_FILES: path('failed'),
     VITEST: undefined,
   };
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', path('vitest.config.mts')];
-  const run = () => spawnSync(process.execPath, vitest, { cwd: directory.path, env }).status;
-  expect(run()).toBe(1);
-  expect(readFileSync(path('set-ups'), 'utf8')).toBe('set-up.test.js\n');
-  const retried = 'retried 1x: set-up of set-up.test.js\n  attempt 1: not ready\n';
-  expect(readFileSync(path('retried'), 'utf8')).toBe(retried);
-  // Not if a test failed, which has had its retry.
-  writeFileSync(path('failing.test.js'), "test('t', () => { expect(1).toBe(2); });");
-  expect(run()).toBe(1);
-  expect([readFileSync(path('set-ups'), 'utf8'), readFileSync(path('retried'), 'utf8')]).toEqual([
-    '',
-    retried,
-  ]);
+  const statusOf = (tests: string) => {
+    writeFileSync(path('tests.test.js'), tests);
+    return spawnSync(process.execPath, vitest, { cwd: directory.path, env }).status;
+  };
+  const steady = "test('t', () => { expect(1).toBe(1); });";
+  expect(statusOf(`beforeAll(() => { throw new Error('not ready'); }); ${steady}`)).toBe(1);
+  expect(statusOf("test('t', () => { expect(1, 'wrong').toBe(2); });")).toBe(1);
+  expect(read('failed')).toBe('tests.test.js\n');
+  const retried =
+    'retried 1x: tests.test.js\n  attempt 1: not ready\n' +
+    'retried 1x: tests.test.js\n  attempt 1: wrong: expected 1 to be 2 // Object.is equality\n';
+  expect(read('retried')).toBe(retried);
+  expect(statusOf(steady)).toBe(0);
+  expect([read('failed'), read('retried')]).toEqual(['', retried]);
 });

@@ -4,9 +4,9 @@ import { requirements } from './requirements.ts';
 
 /**
  * Ends the output of a run with the tests that were retried, each with the error of its failed attempts, and a line with
- * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names. If nothing
- * failed but set-ups, their files are to run once more: adds them, too, and writes their paths into the file that
- * TEST_FAILED_SET_UPS names, a line each.
+ * the number of skipped tests and what they are missing. Adds the retried ones to the file that TEST_RETRIED names. If CI runs
+ * files in which something failed once more, adds these, too, and writes their paths into the file that TEST_FAILED_FILES
+ * names, a line each.
  */
 export class ClosingReporter implements Reporter {
   #namePattern: RegExp | undefined;
@@ -22,29 +22,26 @@ export class ClosingReporter implements Reporter {
     const tests = allTests.filter(({ fullName }) => pattern.test(fullName.replaceAll(' > ', ' ')));
     const retried = tests.map(describeRetries).join('');
     process.stdout.write(`${retried}${describeSkipped(tests)}\n`);
-    const { TEST_RETRIED: retriedFile, TEST_FAILED_SET_UPS: setUpsFile } = process.env;
+    const { TEST_RETRIED: retriedFile, TEST_FAILED_FILES: failedFile } = process.env;
     if (retriedFile !== undefined) appendFileSync(retriedFile, retried);
-    if (setUpsFile === undefined) return;
-    const setUps = errors.length > 0 ? [] : failedSetUps(modules);
-    writeFileSync(setUpsFile, setUps.map(({ file }) => `${file}\n`).join(''));
+    if (failedFile === undefined) return;
+    const failed = errors.length > 0 ? [] : failedFiles(modules);
+    writeFileSync(failedFile, failed.map(({ file }) => `${file}\n`).join(''));
     if (retriedFile !== undefined) {
-      const texts = setUps.map(
-        ({ file, message }) => `retried 1x: set-up of ${file}\n  attempt 1: ${message}\n`,
-      );
+      const texts = failed.map(({ file, message }) => `retried 1x: ${file}\n  attempt 1: ${message}\n`);
       appendFileSync(retriedFile, texts.join(''));
     }
   }
 }
 
-/** Files of which only set-ups failed; none if anything else failed, or a check of what the others have left behind. */
-function failedSetUps(modules: readonly TestModule[]): { file: string; message: string }[] {
+/** Files in which something failed; none if a check of what the others have left behind did, which alone would show nothing. */
+function failedFiles(modules: readonly TestModule[]): { file: string; message: string }[] {
   const failed = modules.filter((module) => module.state() === 'failed');
-  const isOther = ({ children, relativeModuleId }: TestModule) =>
-    relativeModuleId.startsWith('afterwards/') || !children.allTests('failed').next().done;
-  if (failed.some(isOther)) return [];
+  if (failed.some(({ relativeModuleId }) => relativeModuleId.startsWith('afterwards/'))) return [];
   return failed.map((module) => {
-    const suites = [module, ...module.children.allSuites()];
-    const [error] = suites.flatMap((suite) => suite.errors());
+    const ofSetUps = [module, ...module.children.allSuites()].flatMap((suite) => suite.errors());
+    const ofTests = Array.from(module.children.allTests('failed'), (test) => test.result().errors ?? []);
+    const [error] = [...ofSetUps, ...ofTests.flat()];
     return { file: module.relativeModuleId, message: error?.message.split('\n', 1)[0] ?? '' };
   });
 }
