@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { portalLink } from '../../config/console-url.ts';
-import { byText } from '../../limits/customer-texts.ts';
-import { knownIn } from '../../limits/limits.ts';
 import {
   changeCustomer,
   createCustomer,
@@ -75,11 +73,8 @@ export const customersRoutes = [
     responds: 'The customer',
     result: changed(customerViewSchema).meta({ id: 'NewCustomer' }),
     status: 201,
-    handle: async ({ req, input }, api) => {
-      const { name, plan } = input;
-      const wanted = { name, plan, ...byText((text) => input[text]), ...knownIn(input) };
-      return withWarnings(await api.change(req, (session) => createCustomer(session, wanted)));
-    },
+    handle: async ({ req, input }, api) =>
+      withWarnings(await api.change(req, (session) => createCustomer(session, withoutNulls(input)))),
   }),
   route.get('/customers/:customer', {
     operationId: 'getCustomer',
