@@ -105,6 +105,10 @@ function mayUse(view: View, request: RecordedRequest): boolean {
   return mayCount(request) || (request.status === 429 && view.mayBeLocal(request) && !view.isLocal(request));
 }
 
+/** The latest time at which Redis may have counted it: what a process no longer waits for is executed when Redis goes on. */
+const countedUntilMs = (view: View, request: RecordedRequest) =>
+  view.mayBeLocal(request) ? view.calmAfter(request.gateway, request.endMs) : request.endMs;
+
 /** Requests that one refused request may have been decided after, in the same window. */
 function mayPrecede(
   view: View,
@@ -114,7 +118,7 @@ function mayPrecede(
   fromMs: number,
 ) {
   const others = (view.byOwner.get(owner) ?? []).filter(
-    (other) => mayUse(view, other) && other.startMs < request.endMs && other.endMs >= fromMs,
+    (other) => mayUse(view, other) && other.startMs < request.endMs && countedUntilMs(view, other) >= fromMs,
   );
   // Counted by Redis although the process was told nothing, and reported by it later: twice in the day.
   return others.length + (window === 'day' ? others.filter((other) => view.mayBeLocal(other)).length : 0);

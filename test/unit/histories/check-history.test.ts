@@ -97,6 +97,16 @@ describe('quotas', () => {
     ]);
   });
 
+  test('what a process no longer waits for may be counted in the window that begins when Redis goes on', () => {
+    const waited = [1, 1.1].map((at) => request({ at, took: 0.15 }));
+    const later = [request({ at: 4, used: 3, minuteEndsAt: startMs + 63_500 })];
+    const over = refused({ at: 5, usedOfDay: 3, minuteEndsAt: startMs + 63_500 });
+    const disturbed = { faults: [fault('pause redis', 'redis', 0.9, 3.4)], outages: [outage(1.1, 3.5)] };
+    expect(broken([...waited, ...later, over], disturbed)).toEqual([]);
+    // Those were answered, and their commands executed, before the window began.
+    expect(broken([...waited, ...later, over])).toContain('refused only without room');
+  });
+
   test('a count that falls is found', () => {
     expect(broken([request({ at: 1, used: 2 }), request({ at: 1, used: 1 })])).toEqual([]);
     expect(broken([request({ at: 1, used: 2 }), request({ at: 2, used: 1, usedOfDay: 3 })])).toContain(
