@@ -1,6 +1,6 @@
 /*
- * Bounds and words of each number of a setting, for its schema, options of the command, the operators' API and fields of the
- * console: also a browser loads this.
+ * Bounds, default and words of each number of a setting, for its schema, options of the command, the operators' API and fields
+ * of the console: also a browser loads this.
  */
 import { maxLimit } from './limits.ts';
 import { eachExactly, type WindowName } from './windows.ts';
@@ -8,6 +8,9 @@ import { eachExactly, type WindowName } from './windows.ts';
 export interface NumberField {
   min: number;
   max: number;
+  default: number;
+  /** Whether it may have up to three decimals, with which Lua and JavaScript calculate exactly enough. */
+  decimals?: true;
   /** In a form. */
   label: string;
   /** In a form, and behind the number. */
@@ -19,19 +22,21 @@ export interface NumberField {
 export const anonymousWindow = 'minute' satisfies WindowName;
 
 /** The limit of each address for requests without a valid key. */
-export const anonymousField: Required<NumberField> = {
+export const anonymousField: NumberField & { unit: string } = {
   min: 1,
   max: maxLimit,
+  default: 60,
   label: 'Limit of each address',
   unit: `requests ${eachExactly(anonymousWindow)}`,
   meaning: `requests ${eachExactly(anonymousWindow)}`,
 };
 
 /** How long use is kept, besides the present day. */
-export const retentionField: Required<NumberField> = {
+export const retentionField: NumberField & { unit: string } = {
   min: 1,
   /** Some eleven years. */
   max: 4000,
+  default: 400,
   label: 'Kept for',
   unit: 'days',
   meaning: 'days for which the usage of each key and day is kept',
@@ -43,48 +48,69 @@ export const banPolicyFields = {
   graceSeconds: {
     min: 0,
     max: 3600,
+    default: 10,
     label: 'Grace, seconds',
     meaning: 'seconds after the first refusal in which none is a strike',
   },
   strikes: {
     min: 1,
     max: 1_000_000,
+    default: 60,
     label: 'Refusals before a ban, requests',
     meaning: 'strikes (refused requests after the grace period) that lead to a ban',
   },
   strikesPerLimit: {
     min: 0,
     max: 1000,
+    default: 1,
+    decimals: true,
     label: 'Refusals by limit, times the minute limit',
     meaning: "strikes for each request of the minute limit of the key's customer, if that is more",
   },
   windowSeconds: {
     min: 1,
     max: 3600,
+    default: 60,
     label: 'Within, seconds',
     meaning: 'seconds within which the strikes lead to a ban',
   },
   banSeconds: {
     min: 1,
     max: monthSeconds,
+    default: 60,
     label: 'First ban, seconds',
     meaning: 'seconds of the first ban; doubles if the key goes on during it',
   },
   maxBanSeconds: {
     min: 1,
     max: monthSeconds,
+    default: 3600,
     label: 'Longest ban, seconds',
     meaning: 'seconds of the longest ban; at least banSeconds',
   },
   resetSeconds: {
     min: 1,
     max: monthSeconds,
+    default: 86_400,
     label: 'Forgotten after, seconds',
     meaning: 'seconds without a ban after which the next one is a first one',
   },
 } as const satisfies Record<string, NumberField>;
 
 export type BanPolicyField = keyof typeof banPolicyFields;
+
+/** Makes an object with a value for each number of the ban policy. */
+export function byPolicyField<Value>(
+  valueOf: (field: NumberField, name: BanPolicyField) => Value,
+): Record<BanPolicyField, Value>;
+export function byPolicyField<Value>(
+  valueOf: (field: NumberField, name: BanPolicyField) => Value,
+): Record<string, Value> {
+  const names = Object.keys(banPolicyFields).filter(isPolicyField);
+  return Object.fromEntries(names.map((name) => [name, valueOf(banPolicyFields[name], name)]));
+}
+
+const isPolicyField = (name: string): name is BanPolicyField => Object.hasOwn(banPolicyFields, name);
 
 /** @returns the strikes that lead to a ban of a key with this minute limit, as consume.lua decides */
 export function strikesToBan(

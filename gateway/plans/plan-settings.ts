@@ -14,7 +14,7 @@ import {
   defineSetting,
   fieldsSchema,
   mapping,
-  wholeNumber,
+  numberValue,
   type Fields,
   type Reading,
   type Setting,
@@ -41,7 +41,7 @@ export const defaultPlans: Readonly<Record<string, Limits>> = {
 };
 
 const limit = (window: WindowName) =>
-  wholeNumber({ min: 1, max: maxLimit, meaning: `requests ${eachExactly(window)}` });
+  numberValue({ min: 1, max: maxLimit, meaning: `requests ${eachExactly(window)}` });
 const optionalLimit = (window: WindowName) =>
   limit(window)
     .optional()
@@ -92,11 +92,11 @@ export const anonymousSetting = defineSetting({
   seedAction: 'plans.seed',
   target: anonymousPlan,
   title: 'limit of an address',
-  advice: 'set it with: ops plans set anonymous --minute 60',
+  advice: `set it with: ops plans set anonymous --minute ${anonymousField.default}`,
   values: z
-    .strictObject({ [anonymousWindow]: wholeNumber(anonymousField) }, mapping('the field minute'))
+    .strictObject({ [anonymousWindow]: numberValue(anonymousField) }, mapping('the field minute'))
     .meta({ description: 'limit of an address for requests without a valid API key' }),
-  defaults: { minute: 60 },
+  defaults: { [anonymousWindow]: anonymousField.default },
 });
 
 /** Settings of the plans that always exist, by name. `anonymous` is one of them. */

@@ -1,21 +1,12 @@
 import { z } from 'zod';
-import { banPolicyFields, strikesToBan, type BanPolicyField } from '../limits/setting-fields.ts';
-import { defineSetting, mapping, missingOr, trueOrFalse, wholeNumber } from '../redis/define-setting.ts';
+import { byPolicyField, strikesToBan } from '../limits/setting-fields.ts';
+import { defineSetting, mapping, numberValue, trueOrFalse } from '../redis/define-setting.ts';
 import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { usageSetting } from './usage-policy.ts';
 
-const { strikesPerLimit } = banPolicyFields;
-const strikesPerLimitError = missingOr(
-  `is not a number from ${strikesPerLimit.min} to ${strikesPerLimit.max} with up to three decimals`,
-);
-
 /** Smallest and largest value of each number of the policy. */
-export const banPolicyBounds = Object.fromEntries(
-  Object.entries(banPolicyFields).map(([name, { min, max }]) => [name, { min, max }]),
-);
-
-const whole = (field: BanPolicyField) => wholeNumber(banPolicyFields[field]);
+export const banPolicyBounds = byPolicyField(({ min, max }) => ({ min, max }));
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
@@ -33,22 +24,7 @@ export const banPolicySetting = defineSetting({
     'if there are none, a gateway that starts uses the default, and sets it if none was ever set; see: ops policy set --help',
   values: z
     .strictObject(
-      {
-        enabled: trueOrFalse('false switches new bans off'),
-        graceSeconds: whole('graceSeconds'),
-        strikes: whole('strikes'),
-        // Lua and JavaScript calculate exactly enough with three decimals.
-        strikesPerLimit: z
-          .number({ error: strikesPerLimitError })
-          .min(strikesPerLimit.min, { error: strikesPerLimitError })
-          .max(strikesPerLimit.max, { error: strikesPerLimitError })
-          .refine((value) => /^\d+(\.\d{1,3})?$/.test(String(value)), { error: strikesPerLimitError })
-          .meta({ description: strikesPerLimit.meaning }),
-        windowSeconds: whole('windowSeconds'),
-        banSeconds: whole('banSeconds'),
-        maxBanSeconds: whole('maxBanSeconds'),
-        resetSeconds: whole('resetSeconds'),
-      },
+      { enabled: trueOrFalse('false switches new bans off'), ...byPolicyField(numberValue) },
       mapping('the fields of the ban policy'),
     )
     .refine(({ banSeconds, maxBanSeconds }) => maxBanSeconds >= banSeconds, {
@@ -56,16 +32,7 @@ export const banPolicySetting = defineSetting({
       error: 'is less than banSeconds',
     })
     .meta({ description: 'when and for how long an API key is banned that goes on after 429' }),
-  defaults: {
-    enabled: true,
-    graceSeconds: 10,
-    strikes: 60,
-    strikesPerLimit: 1,
-    windowSeconds: 60,
-    banSeconds: 60,
-    maxBanSeconds: 3600,
-    resetSeconds: 86_400,
-  },
+  defaults: { enabled: true, ...byPolicyField((field) => field.default) },
 });
 
 export type BanPolicy = z.output<typeof banPolicySetting.values>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { retentionField } from '../limits/setting-fields.ts';
-import { defineSetting, mapping, wholeNumber } from '../redis/define-setting.ts';
+import { defineSetting, mapping, numberValue } from '../redis/define-setting.ts';
 import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
@@ -12,11 +12,11 @@ export const usageSetting = defineSetting({
   seedAction: 'usage.seed',
   target: redisKeys.usagePolicy,
   title: 'usage retention',
-  advice: 'set it with: ops usage retention --days 400',
+  advice: `set it with: ops usage retention --days ${retentionField.default}`,
   values: z
-    .strictObject({ retentionDays: wholeNumber(retentionField) }, mapping('the field retentionDays'))
+    .strictObject({ retentionDays: numberValue(retentionField) }, mapping('the field retentionDays'))
     .meta({ description: 'record of the usage of each key and UTC day' }),
-  defaults: { retentionDays: 400 },
+  defaults: { retentionDays: retentionField.default },
 });
 
 export type UsagePolicy = z.output<typeof usageSetting.values>;

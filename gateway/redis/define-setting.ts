@@ -99,10 +99,19 @@ export const missingOr =
   ({ input }: { input?: unknown }) =>
     input === undefined ? 'is missing' : problem;
 
-export function wholeNumber({ min, max, meaning }: Pick<NumberField, 'min' | 'max' | 'meaning'>) {
-  const error = missingOr(`is not a whole number from ${min} to ${max}`);
-  return z.int({ error }).min(min, { error }).max(max, { error }).meta({ description: meaning });
+/** A number of a setting: whole, or with up to three decimals. */
+export function numberValue({ min, max, decimals, meaning }: NumberBounds): z.ZodNumber {
+  const kind = decimals ? 'number' : 'whole number';
+  const error = missingOr(
+    `is not a ${kind} from ${min} to ${max}${decimals ? ' with up to three decimals' : ''}`,
+  );
+  const number = decimals
+    ? z.number({ error }).refine((value) => /^\d+(\.\d{1,3})?$/.test(String(value)), { error })
+    : z.int({ error });
+  return number.min(min, { error }).max(max, { error }).meta({ description: meaning });
 }
+
+type NumberBounds = Pick<NumberField, 'min' | 'max' | 'decimals' | 'meaning'>;
 
 export function trueOrFalse(description: string) {
   return z.boolean({ error: missingOr('is neither true nor false') }).meta({ description });

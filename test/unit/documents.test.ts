@@ -7,6 +7,8 @@ import { tracingVariables } from '#runtime/tracing-settings.ts';
 import { expect, test } from 'vitest';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
+import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { textFields } from '../../gateway/redis/enforced-settings.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 import { createMetrics as createPetsMetrics } from '../../pets-service/metrics.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -128,6 +130,12 @@ test('pets-service/README.md lists every metric of the pets service, and no othe
     .registry.getMetricsAsArray()
     .flatMap(({ name }) => (name.startsWith('pets_') ? [name] : []));
   expect(listed.toSorted()).toEqual(registered.toSorted());
+});
+
+test('gateway/ops/REDIS.md lists every field of the ban policy with its default, and no other', () => {
+  const rows = section('gateway/ops/REDIS.md', 'Ban policy').matchAll(/^\| `(\w+)` +\| (\S+)/gm);
+  const listed = Array.from(rows, ([, field = '', value]) => [field, value]);
+  expect(Object.fromEntries(listed)).toEqual(textFields(defaultBanPolicy));
 });
 
 test('gateway/README.md names every folder of the gateway, and no other', () => {

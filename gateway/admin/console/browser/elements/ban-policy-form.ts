@@ -3,7 +3,7 @@ import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { checkbox, field } from '../../../../browser/elements/fields.ts';
 import { notify } from '../../../../browser/elements/notice.ts';
 import { formatDuration, formatNumber, sentence } from '../../../../browser/format.ts';
-import { banPolicyFields, describeValues, type BanPolicyField } from '../../../../limits/setting-fields.ts';
+import { byPolicyField, describeValues } from '../../../../limits/setting-fields.ts';
 import { api } from '../api.ts';
 import { policySentences } from '../policy-text.ts';
 import type { BanPolicy, Changed, KeyPlan, Page, SettingState } from '../responses.ts';
@@ -11,10 +11,7 @@ import { numberWithin, SettingForm, type TypedSetting } from './setting-form.ts'
 
 type State = SettingState<BanPolicy>;
 
-const isField = (name: string): name is BanPolicyField => Object.hasOwn(banPolicyFields, name);
-const policyFields = Object.keys(banPolicyFields)
-  .filter(isField)
-  .map((name) => Object.assign({ name }, banPolicyFields[name]));
+const policyFields = Object.values(byPolicyField((field, name) => ({ name, ...field })));
 
 /** The ban policy: all of its fields, and what they mean. */
 class BanPolicyForm extends SettingForm<BanPolicy, State> {
@@ -33,16 +30,15 @@ class BanPolicyForm extends SettingForm<BanPolicy, State> {
 
   valuesOf({ stored, enforced, defaults }: State) {
     const policy = stored ?? enforced[0]?.value ?? defaults;
-    const numbers = policyFields.map(({ name }) => [name, String(policy[name])]);
-    return { ...Object.fromEntries(numbers), enabled: policy.enabled ? 'on' : '' };
+    return { ...byPolicyField((_, name) => String(policy[name])), enabled: policy.enabled ? 'on' : '' };
   }
 
   override get canSave() {
     return super.canSave || this.subject?.stored === null;
   }
 
-  async save({ defaults, stored }: State, typed: TypedSetting) {
-    const body = { policy: policyOf(defaults, typed), expected: stored };
+  async save({ stored }: State, typed: TypedSetting) {
+    const body = { policy: policyOf(typed), expected: stored };
     const changed = await api.put<Changed>(this.path, body);
     return ['The ban policy was saved. In force within a second.', changed] as const;
   }
@@ -79,7 +75,7 @@ class BanPolicyForm extends SettingForm<BanPolicy, State> {
     const isValid = policyFields.every((bounds) => numberWithin(typed[bounds.name], bounds) !== undefined);
     return html`${checkbox('Ban keys that go on after 429', 'enabled', { checked: typed['enabled'] === 'on' })}
       <div class="fields policy">
-        ${policyFields.map(({ name, label, meaning, min, max }) => {
+        ${policyFields.map(({ name, label, meaning, min, max, decimals }) => {
           const value = typed[name] ?? '';
           const duration =
             name.endsWith('Seconds') && Number(value) >= 60 ? ` (${formatDuration(Number(value))})` : '';
@@ -89,7 +85,7 @@ class BanPolicyForm extends SettingForm<BanPolicy, State> {
               required: true,
               min,
               max,
-              step: name === 'strikesPerLimit' ? '0.001' : '1',
+              step: decimals ? '0.001' : '1',
               describedBy: `about-${name}`,
               value,
             })}
@@ -100,14 +96,13 @@ class BanPolicyForm extends SettingForm<BanPolicy, State> {
         })}
       </div>
       <div class="panel" aria-live="polite">
-        ${isValid ? this.sentences(policyOf(defaults, typed)) : html`<p class="quiet">Some numbers are out of range.</p>`}
+        ${isValid ? this.sentences(policyOf(typed)) : html`<p class="quiet">Some numbers are out of range.</p>`}
       </div>`;
   }
 }
 
-const policyOf = (defaults: BanPolicy, typed: TypedSetting): BanPolicy => ({
-  ...defaults,
-  ...Object.fromEntries(policyFields.map(({ name }) => [name, Number(typed[name])])),
+const policyOf = (typed: TypedSetting): BanPolicy => ({
+  ...byPolicyField((_, name) => Number(typed[name])),
   enabled: typed['enabled'] === 'on',
 });
 
