@@ -52,7 +52,7 @@ export const sectionsOf = ({ anonymous, banPolicy, usage }: PlansFile = {}): [
   [usageSetting, usage],
 ];
 
-/** The schema for editors, which is shipped as plans-file.schema.json. */
+/** The schema for editors, which is shipped as plans-file.schema.json: `npm run describe:plans-file` writes it. */
 export function plansFileJsonSchema(): object {
   return z.toJSONSchema(plansFileSchema, { target: 'draft-7', io: 'input' });
 }

@@ -10,13 +10,9 @@ const name = 'fortnight';
 const title = 'Fortnight';
 
 /** What the code prints that it describes: how each file is made. */
-const printed: Record<string, string[]> = {
-  'gateway/admin/openapi.yaml': ['gateway/admin/describe-api.ts'],
-  'gateway/operations/plans-file.schema.json': [
-    '--input-type=module',
-    '--eval',
-    "import('./gateway/operations/plans-file-schema.ts').then((m) => process.stdout.write(JSON.stringify(m.plansFileJsonSchema())))",
-  ],
+const printed: Record<string, string> = {
+  'gateway/admin/openapi.yaml': 'gateway/admin/describe-api.ts',
+  'gateway/operations/plans-file.schema.json': 'gateway/operations/describe-plans-file.ts',
 };
 
 /** All that a further window needs: the edit of each file, or that it is printed again. */
@@ -61,8 +57,8 @@ describe('a fifth window', { timeout: 400_000 }, () => {
   async function edit(file: string): Promise<void> {
     const before = await readFile(path(file), 'utf8');
     await writeFile(path(file), edits[file]?.(before) ?? before);
-    const args = printed[file];
-    if (args !== undefined) await writeFile(path(file), run(args).stdout);
+    const program = printed[file];
+    if (program !== undefined) await writeFile(path(file), run([program]).stdout);
   }
 
   function run(args: string[]) {

@@ -199,7 +199,7 @@ describe('a hostile file is refused', () => {
   });
 });
 
-test('the shipped JSON Schema is that of the parser', () => {
+test('the shipped JSON Schema is that of the parser: npm run describe:plans-file', () => {
   const file = new URL('../../../../gateway/operations/plans-file.schema.json', import.meta.url);
   expect(JSON.parse(readFileSync(fileURLToPath(file), 'utf8'))).toEqual(plansFileJsonSchema());
 });
