@@ -10,22 +10,7 @@ export interface PortalLook {
   keyPrefix: string;
 }
 
-/** Modules of the documentation and of the server that the page loads, too. */
-const otherModules = [
-  ...[
-    'api-key.ts',
-    'api-request.ts',
-    'elements.ts',
-    'format-json.ts',
-    'key-format.ts',
-    'local-time.ts',
-    'usage-chart.css',
-    'usage-chart.ts',
-    'usage-facts.ts',
-  ].map((name) => `docs/browser/${name}`),
-  'limits/utc-day.ts',
-  'limits/windows.ts',
-];
+const chartStyle = 'docs/browser/usage-chart.css';
 
 /** Serves the page of the portal, with the modules and styles that it loads. */
 export function portalPages(look: PortalLook): Router {
@@ -33,7 +18,7 @@ export function portalPages(look: PortalLook): Router {
   const modules = createBrowserModules({
     path: '/portal/assets',
     folders: ['browser', 'portal/browser'],
-    modules: otherModules,
+    files: [chartStyle],
     texts: { 'portal/theme.css': themeOf(look) },
   });
   const page = renderShell(modules, {
@@ -44,7 +29,7 @@ export function portalPages(look: PortalLook): Router {
       'browser/styles/base.css',
       'browser/styles/customers.css',
       'browser/styles/forms.css',
-      'docs/browser/usage-chart.css',
+      chartStyle,
       'portal/browser/portal.css',
       'portal/theme.css',
     ],

@@ -74,6 +74,8 @@ const allowedImports = [
   { file: 'gateway/journey/serve-docs.ts', imported: '../docs/docs.ts' },
   { file: 'gateway/browser/elements/table.ts', imported: '../format.ts' },
   { file: 'gateway/portal/browser/main.ts', imported: '../../browser/format.ts' },
+  { file: 'gateway/admin/console/browser/elements/limits-form.ts', imported: '../../../../limits/limits.ts' },
+  { file: 'gateway/browser/elements/window-meter.ts', imported: '../../limits/windows.ts' },
   { file: 'gateway/redis/redis-client.ts', imported: '../config/redis-url.ts' },
   { file: 'gateway/operations/traffic.ts', imported: '../traffic/traffic-fields.ts' },
   { file: 'gateway/ops/keys.ts', imported: '../operations/api-key-store.ts' },

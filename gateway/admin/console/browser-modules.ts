@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Router } from 'express';
 import { browserImports, browserPackages } from './browser-packages.ts';
@@ -25,10 +25,10 @@ export interface BrowserModules {
 interface BrowserModulesOptions {
   /** Path of the files, such as /console/assets. */
   path: string;
-  /** Folders of scripts and styles, below gateway/. */
+  /** Folders of scripts and styles, below gateway/. What the scripts import of other folders is served, too. */
   folders: readonly string[];
-  /** Further modules, which the server uses as well. */
-  modules: readonly string[];
+  /** Further files. */
+  files?: readonly string[];
   /** Texts that are no files, by their names. */
   texts?: Readonly<Record<string, string>>;
 }
@@ -87,17 +87,26 @@ export function createBrowserModules(options: BrowserModulesOptions): BrowserMod
   };
 }
 
-function readSources({ folders, modules, texts = {} }: BrowserModulesOptions): Map<string, string> {
+/** The path of a module that a script imports, and not only its types. */
+const importedPath = /^import (?!type )(?:[^;']* from )?'(\.[^']+)'/gm;
+
+function readSources({ folders, files = [], texts = {} }: BrowserModulesOptions): Map<string, string> {
   const names = folders.flatMap((folder) =>
     readdirSync(join(gateway, folder), { recursive: true, encoding: 'utf8' })
       .toSorted()
       .filter((name) => /\.(?:ts|css|svg)$/.test(name))
       .map((name) => `${folder}/${name}`),
   );
-  return new Map([
-    ...[...names, ...modules].map((name) => [name, readFileSync(join(gateway, name), 'utf8')] as const),
-    ...Object.entries(texts),
-  ]);
+  const sources = new Map(Object.entries(texts));
+  for (const name of [...names, ...files]) add(name);
+  return sources;
+
+  function add(name: string): void {
+    if (sources.has(name)) return;
+    const source = readFileSync(join(gateway, name), 'utf8');
+    sources.set(name, source);
+    for (const [, path = ''] of source.matchAll(importedPath)) add(join(dirname(name), path));
+  }
 }
 
 /** Changes with every file that the browser loads: own files, and versions of packages. */

@@ -17,9 +17,6 @@ export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings
   const modules = createBrowserModules({
     path: '/console/assets',
     folders: ['browser', 'admin/console/browser'],
-    modules: ['setting-fields.ts', 'customer-texts.ts', 'limits.ts', 'utc-day.ts', 'windows.ts'].map(
-      (name) => `limits/${name}`,
-    ),
   });
   // Alphabetically, so base.css comes first.
   const styles = ['browser/styles', 'admin/console/browser/styles'].flatMap((folder) =>
