@@ -39,12 +39,31 @@ export const neverOverLimit: Find = (view) =>
     });
   });
 
+/**
+ * Whether Redis may have counted it too late for the process, which then refused it alone: its place in the minute is lost, and
+ * that in the day is taken back.
+ */
+const mayBeTakenBack = (view: View, request: RecordedRequest) =>
+  request.status === 429 && view.mayBeLocal(request) && !view.isLocal(request);
+
+const mayUse = (view: View, request: RecordedRequest) => mayCount(request) || mayBeTakenBack(view, request);
+
+/** How much the count of a window may have fallen until a request is decided. */
+function mostTakenBack(view: View, owner: string, window: LimitedWindow, { endMs }: RecordedRequest): number {
+  if (window !== 'day') return 0;
+  const requests = view.byOwner.get(owner) ?? [];
+  return requests.filter((request) => request.startMs < endMs && mayBeTakenBack(view, request)).length;
+}
+
 /** Concurrent requests get a place in the window each. */
 export const placesDiffer: Find = (view) =>
   seenWindows(view).flatMap(({ owner, window }) => {
     const served = window.decided.filter((decided) => decided.served && decided.shown.isExact);
     return Array.from(Map.groupBy(served, ({ shown }) => shown.used).entries())
-      .filter(([, same]) => same.length > 1)
+      .filter(([, same]) => {
+        const last = same.at(-1);
+        return last !== undefined && same.length > 1 + mostTakenBack(view, owner, window.name, last.request);
+      })
       .map(([place, same]) => ({
         message: `${owner}: ${same.length} requests are number ${place} of one ${window.name}`,
         requests: same.map(({ request }) => request),
@@ -99,11 +118,6 @@ export const shownLimitIsInForce: Find = (view) =>
           ];
     }),
   );
-
-/** Also if Redis counted it too late for the process, which then refused it alone: its place in the minute is lost. */
-function mayUse(view: View, request: RecordedRequest): boolean {
-  return mayCount(request) || (request.status === 429 && view.mayBeLocal(request) && !view.isLocal(request));
-}
 
 /** The latest time at which Redis may have counted it: what a process no longer waits for is executed when Redis goes on. */
 const countedUntilMs = (view: View, request: RecordedRequest) =>
@@ -167,7 +181,9 @@ export const remainingNeverRises: Find = (view) =>
         next += 1;
         ended = byEnd[next];
       }
-      const least = (most?.shown.used ?? window.usedBefore) + (decided.served ? 1 : 0);
+      const before = most?.shown.used ?? window.usedBefore;
+      const takenBack = mostTakenBack(view, owner, window.name, decided.request);
+      const least = before - takenBack + (decided.served ? 1 : 0);
       return decided.shown.isExact && decided.shown.used < least
         ? [
             {

@@ -114,6 +114,15 @@ describe('quotas', () => {
     );
   });
 
+  test('a day may fall by what Redis counted although a process refused it alone', () => {
+    const first = request({ at: 1 });
+    const alone = refused({ at: 2, took: 0.2, usedOfDay: 1 });
+    const others = [request({ at: 3, used: 3, usedOfDay: 3 }), refused({ at: 4, usedOfDay: 2 })];
+    const disturbed = { faults: [fault('pause redis', 'redis', 2, 2.3)], outages: [outage(2.1, 2.3)] };
+    expect(broken([first, alone, ...others], disturbed)).toEqual([]);
+    expect(broken([first, ...others], disturbed)).toContain('remaining never rises');
+  });
+
   test('a refusal after Retry-After is found, unless others may have used the new window', () => {
     const first = [...three(), refused({ at: 4 })];
     const next = (at: number, used: number) =>
