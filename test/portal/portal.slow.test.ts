@@ -127,6 +127,10 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const shownSecret = page.getByRole('textbox', { name: 'Secret' });
     const secret = await shownSecret.inputValue();
     recordSecrets(secret);
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Copy');
+    await page.keyboard.press('Escape');
+    await page.getByText('Closing this loses the secret').waitFor();
+    expect(await shownSecret.inputValue()).toBe(secret);
     await pressButton(page, 'I have stored it');
     await shownSecret.waitFor({ state: 'detached' });
     await page.reload();

@@ -1,7 +1,7 @@
-import './copy-field.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import type { FormTexts } from '../form-text.ts';
 import type { EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
+import { CopyField } from './copy-field.ts';
 import { DialogElement } from './dialog-element.ts';
 import { checkbox, field } from './fields.ts';
 import { warningList } from './page-state.ts';
@@ -26,6 +26,8 @@ export class WebhookDialog extends DialogElement {
   made: WebhookWithSecret | undefined;
   /** Called after a change. */
   done: () => unknown = () => {};
+  /** Whether the person has tried to close a secret that is not stored. */
+  reminded = false;
 
   override async submit(form: FormTexts) {
     const types = this.types.map(({ type }) => type).filter((type) => form(type) !== '');
@@ -39,11 +41,21 @@ export class WebhookDialog extends DialogElement {
     if (webhook === undefined) {
       this.made = await api.post<WebhookWithSecret>(path, wanted);
       this.heading = 'The secret of the webhook';
+      await this.updateComplete;
+      const secret = this.querySelector('copy-field');
+      if (secret instanceof CopyField) await secret.focusButton();
     } else {
       await api.patch(`${path}/${webhook.id}`, wanted);
       this.remove();
     }
     this.done();
+  }
+
+  /** Escape and the cross must not lose a secret. */
+  override hide(event: Event) {
+    if (event.target !== event.currentTarget || this.made === undefined) return;
+    event.preventDefault();
+    this.reminded = true;
   }
 
   override fields() {
@@ -75,6 +87,13 @@ export class WebhookDialog extends DialogElement {
         receiver needs it to check them.
       </p>
       <copy-field label="Secret" .text=${made.secret}></copy-field>
+      ${
+        this.reminded
+          ? html`<p class="failure-text" role="alert">
+              Closing this loses the secret. Copy it, and confirm that you have stored it.
+            </p>`
+          : nothing
+      }
       ${warningList(made.warnings)}
       <div class="dialog-actions">
         <button type="button" @click=${() => this.remove()}>I have stored it</button>
