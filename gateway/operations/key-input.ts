@@ -134,7 +134,7 @@ const temporaryInput = z
   .describe('In place of other own limits and of the plan, until a time. Null ends them');
 
 const revInput = z
-  .int('has to be the "rev" of the key when it was read')
+  .int('has to be the "rev" that it was read with')
   .min(0)
   .describe('`rev` of the key when it was read');
 

@@ -63,7 +63,7 @@ function* missingSettings(missing: readonly { key: string }[]): Iterable<Problem
 const reportedBy = (processes: number) =>
   processes === 0
     ? ''
-    : `${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it. The last valid values stay in force.`;
+    : `${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it. The last valid values stay in force; keys that need values which no gateway has get 503.`;
 
 /** Names the stored value of each field that is invalid. */
 function sentences(issues: readonly string[], stored: Record<string, string>): string {

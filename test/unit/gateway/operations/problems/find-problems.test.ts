@@ -329,7 +329,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
       },
     }),
     severity: 'warning',
-    says: 'it is "plenty"',
+    says: 'it is "plenty". 1 gateway process reports it. The last valid values stay in force; keys that need values which no gateway has get 503.',
   },
   'Gateways enforce different values of gw:plan:pro': {
     problems: found({
