@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceConfig } from './config/service-config.ts';
 import { entityTag, type EncodedText } from './http/encoded-text.ts';
 import type { OperationAccess } from './limits/access.ts';
+import type { ApiDocument } from './services/api-document.ts';
 import { describeServices, toJson, type PublishedApi } from './services/describe-services.ts';
 import { petsDescription, petsServiceName } from './services/pets-service.ts';
 import { createMatch, type ApiRoute } from './services/routes.ts';
@@ -10,6 +11,8 @@ import { fieldsOf, listOf, textOf } from './services/service-description.ts';
 export interface ApiDescription {
   /** The OpenAPI document as JSON text, with relative addresses. */
   json: string;
+  /** What the documentation shows of it. */
+  document: ApiDocument;
   /**
    * The same with the addresses of the servers under a base URL, such as https://api.example.com. Takes microseconds, since
    * clients choose the URL if PUBLIC_URL is not set.
@@ -19,8 +22,6 @@ export interface ApiDescription {
   basePath: string;
   /** That one, and those of the services. */
   basePaths: readonly string[];
-  /** Path of the server of the document, which the paths in it begin with. */
-  serverPath: string;
   /** The server as a whole, with the methods of all paths. */
   everything: ApiRoute;
   /** Names of the services, each at its ordinal. */
@@ -49,7 +50,7 @@ export function loadApiDescription(
   published: PublishedApi = {},
 ): ApiDescription {
   const described = describeServices(services, published);
-  const { document: merged, basePath, basePaths, serverPath, routes } = described;
+  const { document: merged, shown, basePath, basePaths, serverPath, routes } = described;
   const info = fieldsOf(merged['info']);
   const { name = `Support of the ${textOf(info['title'])}` } = fieldsOf(info['contact']);
   const document = { ...merged, info: { ...info, contact: { name, ...addressOf(supportUrl) } } };
@@ -72,6 +73,7 @@ export function loadApiDescription(
   );
   return {
     json,
+    document: { ...shown, supportUrl },
     jsonAt(baseUrl) {
       const url = Buffer.from(JSON.stringify(baseUrl).slice(1, -1));
       return {
@@ -81,7 +83,6 @@ export function loadApiDescription(
     },
     basePath,
     basePaths,
-    serverPath,
     services: services.map(({ name }) => name),
     operations,
     access: summarize(operations),

@@ -53,7 +53,6 @@ import {
 } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
-import { readApiDocument } from './services/api-document.ts';
 import { defaultPortalColor } from './services/services-file-schema.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
@@ -287,11 +286,11 @@ function createPrototypes(isProxy: (address: string) => boolean): Express {
 }
 
 function lookOf(
-  { json, serverPath }: ApiDescription,
+  { document }: ApiDescription,
   { portal = {}, keyPrefix }: ApiConfig,
   { supportUrl }: GatewayDependencies,
 ) {
-  const { title = readApiDocument(json, serverPath).title, color = defaultPortalColor } = portal;
+  const { title = document.title, color = defaultPortalColor } = portal;
   return { title, color, supportUrl, keyPrefix };
 }
 

@@ -98,14 +98,17 @@ interface Assets {
 /** Files that pages load. @param base path below which they are */
 function createAssets(base: string): Assets {
   const assets = loadAssets();
-  const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
+  const version = hashOf(Array.from(assets.values(), ({ source }) => source).join('\0'));
   return {
     addressOf: (file) => `${base}/assets/${version}/${file}`,
     find(path) {
       const [rest = '', wanted, name = ''] = assetPath.exec(path) ?? [];
       const asset = path === base + rest ? assets.get(name) : undefined;
       if (asset === undefined) return undefined;
-      return { ...asset, headers: wanted === version ? assetHeaders : otherVersionHeaders };
+      const { contentType, source } = asset;
+      // Not at the start, which all scripts together would delay by a tenth of a second.
+      const text = name.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
+      return { contentType, text, headers: wanted === version ? assetHeaders : otherVersionHeaders };
     },
   };
 }
@@ -115,16 +118,10 @@ function createAssets(base: string): Assets {
  * @param publicUrl address in the samples; without it, a browser shows that of the page
  */
 export function loadDocs(
-  {
-    json,
-    basePath,
-    serverPath,
-    operations,
-  }: Pick<ApiDescription, 'json' | 'basePath' | 'serverPath' | 'operations'>,
+  { document, basePath, operations }: Pick<ApiDescription, 'document' | 'basePath' | 'operations'>,
   publicUrl = sampleOrigin,
   settings: DocsSettings = petsApi(),
 ): Docs {
-  const document = readApiDocument(json, serverPath);
   const assets = createAssets('/docs');
   const { title: name, supportUrl } = document;
   const { clients, changelog } = settings;
@@ -229,20 +226,14 @@ function served(
   return [path, { route: { pattern: path, allow }, file }];
 }
 
-/** Files of browser/ by their names, modules without their types. */
-function loadAssets(): Map<string, { text: string; contentType: string }> {
+/** Files of browser/ by their names. */
+function loadAssets(): Map<string, { source: string; contentType: string }> {
   const names = readdirSync(new URL('browser/', import.meta.url)).toSorted();
   return new Map(
     Object.entries(contentTypes).flatMap(([extension, contentType]) =>
       names
         .filter((name) => name.endsWith(extension))
-        .map((name) => {
-          const text = read(`browser/${name}`);
-          return [
-            name,
-            { contentType, text: extension === '.ts' ? stripTypeScriptTypes(text) : text },
-          ] as const;
-        }),
+        .map((name) => [name, { source: read(`browser/${name}`), contentType }] as const),
     ),
   );
 }

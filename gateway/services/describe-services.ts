@@ -5,7 +5,7 @@ import { defaultBasePath } from '../config/config.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
 import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
-import { readApiDocument } from './api-document.ts';
+import { readApiDocument, type ApiDocument } from './api-document.ts';
 import { basePathOf, withPrefix } from './base-paths.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
@@ -35,6 +35,8 @@ export type PublishedApi = Partial<Pick<ApiConfig, 'title' | 'basePath'>>;
 export interface DescribedServices {
   /** The published OpenAPI document. Its integers are BigInt. */
   document: Fields;
+  /** What the documentation shows of it. */
+  shown: ApiDocument;
   /** Base path of the gateway's own operations, such as /v1. */
   basePath: string;
   /** That one, and those of the services. */
@@ -84,7 +86,7 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
   }));
   const own = withPrefix(readOwnDescription(basePaths), prefixOf(basePath));
   const document = publish(mergeDescriptions(own, described), { title: api.title, serverPath });
-  assertShown(document, serverPath);
+  const shown = readShown(document, serverPath);
   const ownersOf = new Map(
     described.flatMap(({ name, description }, ordinal) =>
       Object.keys(fieldsOf(description.fields['paths'])).map((path) => [path, { name, ordinal }] as const),
@@ -98,7 +100,7 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
       route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
     return { path: { pattern: route.pattern, numbers: numbersOf(document, item) }, route };
   });
-  return { document, basePath, basePaths, serverPath, routes };
+  return { document, shown, basePath, basePaths, serverPath, routes };
 }
 
 function readOwnDescription(basePaths: readonly string[]): Description {
@@ -129,9 +131,9 @@ function readOrIssue(name: string, description: ServiceConfig['description']) {
 }
 
 /** @throws YamlFileError if the documentation could not show the document */
-function assertShown(document: Fields, serverPath: string): void {
+function readShown(document: Fields, serverPath: string): ApiDocument {
   try {
-    readApiDocument(toJson(document), serverPath);
+    return readApiDocument(toJson(document), serverPath);
   } catch (error) {
     throw new YamlFileError([`the documentation cannot show the descriptions: ${errorMessage(error)}`], {
       cause: error,

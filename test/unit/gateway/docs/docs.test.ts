@@ -69,7 +69,7 @@ test('the reference as Markdown has each operation with its parameters, and each
   };
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const method of Object.keys(operations).filter((name) => ['get', 'post'].includes(name)))
-      expect(text).toContain(`\`${method.toUpperCase()} ${api.serverPath}${path}\``);
+      expect(text).toContain(`\`${method.toUpperCase()} ${api.basePath}${path}\``);
   }
   expect(text).toContain('- `limit` (query, integer (int32), 1 to 100, default 20): Maximum number');
   for (const name of Object.keys(document.components.schemas)) expect(text).toContain(`\n### ${name}\n`);
