@@ -54,7 +54,7 @@ export const scopesInput = z
   .array(scope, 'has to be a list of scopes such as orders:read')
   .min(1, 'is empty: leave it out for all scopes')
   .max(50, 'are more than 50 scopes')
-  .transform((scopes) => [...new Set(scopes)])
+  .transform((scopes): readonly string[] => [...new Set(scopes)])
   .meta({ id: 'Scopes', description: 'Scopes of operations, such as orders:read' });
 
 /** Thresholds in any order. */
@@ -100,17 +100,29 @@ export const newCustomerInput = z.strictObject({
   ...textInputs,
 });
 
+const keyFields = {
+  expiresAt: timeInput.nullish().describe('Null for no expiry'),
+  scopes: scopesInput.nullish().describe('Null for all operations'),
+};
+
+/** What people give a key of its own, beside its name. Null removes a field. */
+export type KeyFields = z.output<z.ZodObject<typeof keyFields>>;
+
 /** A further key of a customer. */
 export const furtherKeyInput = z.strictObject({
   name: nameInput.optional().describe("The customer's by default"),
-  expiresAt: timeInput.nullish(),
-  scopes: scopesInput.nullish().describe('Null for all operations'),
+  ...keyFields,
 });
 
+/** The same from the customer. Fields are named, so that what operators may give is not the customers' to give. */
+export const portalKeyInput = furtherKeyInput
+  .pick({ expiresAt: true, scopes: true })
+  .extend({ name: nameInput });
+
+export type WithoutNulls<Fields> = { [Name in keyof Fields]: Exclude<Fields[Name], null> };
+
 /** What an input gives: null stands for a field that is not given. */
-export function withoutNulls<Fields extends object>(
-  input: Fields,
-): { [Name in keyof Fields]: Exclude<Fields[Name], null> };
+export function withoutNulls<Fields extends object>(input: Fields): WithoutNulls<Fields>;
 export function withoutNulls(input: object): object {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
 }
@@ -119,8 +131,7 @@ export function withoutNulls(input: object): object {
 export const newKeyInput = z.strictObject({
   name: nameInput,
   plan: planInput,
-  expiresAt: timeInput.nullish(),
-  scopes: scopesInput.nullish().describe('Null for all operations'),
+  ...keyFields,
   ...ownLimits,
 });
 
@@ -144,13 +155,12 @@ export const keyChangeInput = z
     rev: revInput,
     name: nameInput.optional(),
     plan: planInput.optional(),
-    expiresAt: timeInput.nullish().describe('Null for no expiry'),
-    scopes: scopesInput.nullish().describe('Null for all operations'),
+    ...keyFields,
     ...ownLimits,
     temporary: temporaryInput,
   })
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, plan, expiresAt, scopes, temporary, ${names} or ${lastName}`,
+    message: `there is nothing to change: give name, plan, ${Object.keys(keyFields).join(', ')}, temporary, ${names} or ${lastName}`,
   });
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */

@@ -6,6 +6,7 @@ import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, addToIndex, indexPages, placeOfHash, type IndexedKey } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import type { KeyFields, WithoutNulls } from './key-input.ts';
 import {
   assertAccess,
   assertFuture,
@@ -29,12 +30,9 @@ import {
 } from './stored-keys.ts';
 
 /** A key of a customer that exists. */
-export interface FurtherApiKey {
+export interface FurtherApiKey extends WithoutNulls<KeyFields> {
   /** The customer's by default. */
   name?: string | undefined;
-  expiresAt?: Date | undefined;
-  /** Undefined for all. */
-  scopes?: readonly string[] | undefined;
 }
 
 /** A key of a customer that is made with it, of the same name. */
@@ -44,10 +42,7 @@ export interface NewApiKey extends FurtherApiKey, SomeLimits {
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface ApiKeyChange extends LimitedChange {
-  expiresAt?: Date | null | undefined;
-  scopes?: readonly string[] | null | undefined;
-}
+export interface ApiKeyChange extends LimitedChange, KeyFields {}
 
 /** A key as the list shows it. */
 export type ListedApiKey =

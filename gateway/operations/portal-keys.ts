@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { OwnFields } from '../api-keys/api-key-record.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { placeOf } from './api-key-index.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
-import { keyRowSchema, readKeyNow } from './key-rows.ts';
+import { keyRowSchema, readKeyNow, type KeyRow } from './key-rows.ts';
 import { keyView } from './key-view.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { readKeysOf, readStoredKey, type KeyOfCustomer } from './stored-keys.ts';
@@ -22,7 +23,7 @@ export const portalKeySchema = keyRowSchema
     state: true,
     bannedUntil: true,
     lastUsedAt: true,
-  })
+  } satisfies Record<Exclude<keyof OwnFields, 'batch'>, true> & Partial<Record<keyof KeyRow, true>>)
   .extend({
     state: keyRowSchema.shape.state.describe('`unusable`: its record is invalid, so it does not work'),
     served: z.int().describe('Requests that were not refused, also those with 304'),

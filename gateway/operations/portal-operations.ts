@@ -8,6 +8,7 @@ import { dayUsageSchema, readUsageMonth, serviceUse, serviceUseSchema } from '..
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { changeCustomer, customerViewSchema } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { withoutNulls, type portalKeyInput } from './key-input.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { issueFurtherKey, revokeKey } from './keys.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
@@ -74,12 +75,6 @@ export const newPortalKeySchema = portalKeySchema
   .extend({ key: z.string().describe('In this response only') })
   .meta({ id: 'NewKey' });
 
-interface NewKey {
-  name: string;
-  expiresAt?: Date | null | undefined;
-  scopes?: readonly string[] | null | undefined;
-}
-
 /** Which addresses a webhook may have is for the gateway to say, and which webhook for the customer. */
 type Ruled<Input> = Input & { rules: WebhookRules };
 interface OneWebhook {
@@ -134,10 +129,9 @@ export const portalOperations = {
   showKey: reads(async (customer, session, { id }: { id: string }) =>
     readPortalKey(session, await findOwnKey(session, customer, id)),
   ),
-  createKey: changes(async (customer, session, { name, expiresAt, scopes }: NewKey) => {
+  createKey: changes(async (customer, session, input: z.output<typeof portalKeyInput>) => {
     await assertRoomForKey(session, customer, 'create');
-    const wanted = { name, expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
-    const { key, record } = await issueFurtherKey(session, customer, wanted);
+    const { key, record } = await issueFurtherKey(session, customer, withoutNulls(input));
     return withKey(key, customer, session, record.id);
   }),
   rotateKey: changes(

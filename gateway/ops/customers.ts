@@ -22,7 +22,6 @@ import { temporaryText } from './key-output.ts';
 import {
   addLimitOptions,
   givenLimits,
-  hasLimits,
   limitArgument,
   limitOr,
   temporaryLimits,
@@ -35,6 +34,7 @@ import {
   nameArgument,
   thresholdsArgument,
   untilArgument,
+  type ChangeOptions,
   type JsonOption,
 } from './options.ts';
 import { print, printError, printFields, printJson, printResult } from './output.ts';
@@ -186,7 +186,7 @@ function createCommand(): Command {
   );
 }
 
-interface SetOptions extends CustomerTexts, ByWindow<number | NoLimit> {
+interface SetOptions extends ChangeOptions, CustomerTexts, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   until?: Date | 'now';
@@ -217,13 +217,11 @@ function setCommand(): Command {
   return changing(
     command,
     (id) => {
-      const options = command.opts<SetOptions>();
+      const { as: _as, json: _json, ...options } = command.opts<SetOptions>();
+      if (Object.keys(options).length === 0)
+        command.error('error: nothing to set: see ops customers set --help');
       const { plan, name, until, thresholds } = options;
       const texts = byText((text) => orNone(options[text]));
-      const given = [plan, name, until, thresholds, ...Object.values(texts)].some(
-        (value) => value !== undefined,
-      );
-      if (!given && !hasLimits(options)) command.error('error: nothing to set: see ops customers set --help');
       const limits = givenLimits(options);
       const temporary = temporaryLimits(until, limits);
       if (typeof temporary === 'string') command.error(`error: ${temporary}`);

@@ -4,7 +4,7 @@ import { byWindow, windowNames } from '../limits/windows.ts';
 import { parseCsvText } from '../operations/csv-cell.ts';
 import { InvalidOperation, ofLine, OperationFailure } from '../operations/invalid-operation.ts';
 import { issueBatch } from '../operations/key-batches.ts';
-import { assertIssuable, type IssuedApiKey, type NewApiKey } from '../operations/keys.ts';
+import { assertIssuable, type FurtherApiKey, type IssuedApiKey, type NewApiKey } from '../operations/keys.ts';
 import type { Session } from '../operations/session.ts';
 import { issuedView } from './key-output.ts';
 import { limitArgument } from './limit-options.ts';
@@ -16,7 +16,10 @@ import { withChanges } from './redis-session.ts';
 import { readTextFile } from './text-file.ts';
 
 const batchSize = 100;
-const columns = ['name', 'plan', 'expires', 'scopes', ...windowNames];
+export const requiredColumns = ['name', 'plan'] as const;
+export const optionalColumns = ['expires', 'scopes', ...windowNames] as const;
+const columns = [...requiredColumns, ...optionalColumns];
+type Row = Partial<Record<(typeof columns)[number], string>>;
 
 /**
  * Issues a key for each line of a CSV file, and prints them as CSV or as a JSON array. All lines are checked before the
@@ -61,7 +64,7 @@ interface WantedLine {
 }
 
 function parseFile(text: string): WantedLine[] {
-  let rows: { info: { lines: number }; record: Record<string, string> }[];
+  let rows: { info: { lines: number }; record: Row }[];
   try {
     rows = parse(text, { columns: checkColumns, bom: true, trim: true, skipEmptyLines: true, info: true });
   } catch (error) {
@@ -85,20 +88,23 @@ function parseFile(text: string): WantedLine[] {
     return {
       line,
       key: {
-        name: cell('name', parseCsvText(name), nameArgument),
         plan,
-        expiresAt: optional('expires', expires, timeArgument),
-        scopes: givenScopes(optional('scopes', scopes, scopesArgument)),
+        ...({
+          name: cell('name', parseCsvText(name), nameArgument),
+          expiresAt: optional('expires', expires, timeArgument),
+          scopes: givenScopes(optional('scopes', scopes, scopesArgument)),
+        } satisfies Required<FurtherApiKey>),
         ...byWindow((window) => optional(window, record[window] ?? '', limitArgument)),
       },
     };
   });
 }
 
-const givenScopes = (scopes: string[] | 'all' | undefined) => (scopes === 'all' ? undefined : scopes);
+const givenScopes = (scopes: readonly string[] | 'all' | undefined) =>
+  scopes === 'all' ? undefined : scopes;
 
 function checkColumns(header: string[]): string[] {
-  const unknown = header.filter((name) => !columns.includes(name));
+  const unknown = header.filter((name) => !columns.some((column) => column === name));
   if (unknown.length > 0) {
     throw new InvalidOperation(
       `unknown column ${JSON.stringify(unknown[0])}; valid are ${columns.join(', ')}`,
@@ -106,7 +112,7 @@ function checkColumns(header: string[]): string[] {
   }
   const repeated = header.find((name, index) => header.indexOf(name) !== index);
   if (repeated !== undefined) throw new InvalidOperation(`the column ${repeated} is repeated`);
-  for (const name of ['name', 'plan']) {
+  for (const name of requiredColumns) {
     if (!header.includes(name))
       throw new InvalidOperation(`the first line must be a header with the column ${name}`);
   }

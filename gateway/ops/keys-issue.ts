@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { windowNames, type ByWindow } from '../limits/windows.ts';
-import { issueFurtherKey, issueKey } from '../operations/keys.ts';
+import type { ByWindow } from '../limits/windows.ts';
+import { issueFurtherKey, issueKey, type FurtherApiKey } from '../operations/keys.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 import { printIssued } from './key-output.ts';
-import { issueFromFile } from './keys-from-file.ts';
+import { issueFromFile, optionalColumns, requiredColumns } from './keys-from-file.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import {
   asOption,
@@ -23,7 +23,7 @@ interface IssueOptions extends ChangeOptions, ByWindow<number> {
   name?: string;
   from?: string;
   expires?: Date;
-  scopes?: string[] | 'all';
+  scopes?: readonly string[] | 'all';
 }
 
 export function keysIssueCommand(): Command {
@@ -43,33 +43,35 @@ export function keysIssueCommand(): Command {
   return addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument)
     .option(
       '--from <file>',
-      `issue a key for each line of a CSV file: name, plan and, optionally, expires, scopes, ${windowNames.join(', ')}`,
+      `issue a key for each line of a CSV file: ${requiredColumns.join(', ')} and, optionally, ${optionalColumns.join(', ')}`,
     )
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (options: IssueOptions, command: Command) => {
-      const { plan, name, customer, from, expires: expiresAt, as, json } = options;
-      const scopes = options.scopes === 'all' ? undefined : options.scopes;
+      const { from, as, json, ...given } = options;
       if (from !== undefined) {
-        const others = [plan, name, customer, expiresAt, options.scopes].some((given) => given !== undefined);
-        if (others || hasLimits(options)) command.error('error: --from takes everything from the file');
+        if (Object.keys(given).length > 0) command.error('error: --from takes everything from the file');
         return issueFromFile(from, as, json);
       }
+      const { plan, name, customer, expires: expiresAt, scopes } = given;
+      const further = {
+        name,
+        expiresAt,
+        scopes: scopes === 'all' ? undefined : scopes,
+      } satisfies Required<FurtherApiKey>;
       if (customer !== undefined) {
         if (plan !== undefined || hasLimits(options)) {
           command.error('error: plan and limits are those of the customer: see ops customers set');
         }
-        const further = { name, expiresAt, scopes };
         return printIssued(
           await withChanges(as, (session) => issueFurtherKey(session, customer, further)),
           json,
         );
       }
       const wanted = {
+        ...further,
         plan: required(plan, '--plan <plan>', command),
         name: required(name, '--name <name>', command),
-        scopes,
-        expiresAt,
         ...givenLimits(options),
       };
       printIssued(await withChanges(as, (session) => issueKey(session, wanted)), json);

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { ByWindow } from '../limits/windows.ts';
+import type { KeyFields } from '../operations/key-input.ts';
 import { changeKey } from '../operations/keys.ts';
 import { acceptLoss } from '../operations/missing-keys.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
@@ -14,15 +15,7 @@ import { keysRevokeCommand } from './keys-revoke.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { keysTrialCommand } from './keys-trial.ts';
-import {
-  addLimitOptions,
-  givenLimits,
-  hasLimits,
-  limitOptionNames,
-  limitOr,
-  temporaryLimits,
-  type NoLimit,
-} from './limit-options.ts';
+import { addLimitOptions, givenLimits, limitOr, temporaryLimits, type NoLimit } from './limit-options.ts';
 import {
   graceArgument,
   idArgument,
@@ -30,6 +23,7 @@ import {
   scopesOption,
   timeOrNeverArgument,
   untilArgument,
+  type ChangeOptions,
 } from './options.ts';
 import { printError, printResult } from './output.ts';
 
@@ -50,11 +44,11 @@ export function keysCommand(): Command {
     .addCommand(reindexCommand());
 }
 
-interface SetOptions extends ByWindow<number | NoLimit> {
+interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   expires?: Date | 'never';
-  scopes?: string[] | 'all';
+  scopes?: readonly string[] | 'all';
   until?: Date | 'now';
 }
 
@@ -75,20 +69,20 @@ function setCommand(): Command {
   return changing(
     command,
     (id) => {
-      const options = command.opts<SetOptions>();
+      const { as: _as, json: _json, ...options } = command.opts<SetOptions>();
+      if (Object.keys(options).length === 0) command.error('error: nothing to set: see ops keys set --help');
       const { plan, name, expires, scopes, until } = options;
-      const isGiven =
-        [plan, name, expires, scopes, until].some((given) => given !== undefined) || hasLimits(options);
-      if (!isGiven)
-        command.error(`error: nothing to set: give --plan, --name, --expires, --scopes, ${limitOptionNames}`);
       const limits = givenLimits(options);
       const temporary = temporaryLimits(until, limits);
       if (typeof temporary === 'string') command.error(`error: ${temporary}`);
+      const fields = {
+        expiresAt: expires === 'never' ? null : expires,
+        scopes: scopes === 'all' ? null : scopes,
+      } satisfies Required<KeyFields>;
       const change = {
         plan,
         name,
-        expiresAt: expires === 'never' ? null : expires,
-        scopes: scopes === 'all' ? null : scopes,
+        ...fields,
         ...(temporary === undefined ? limits : { temporary }),
       };
       return (session) => changeKey(session, id, change);

@@ -92,7 +92,7 @@ export function untilArgument(text: string): Date | 'now' {
 }
 
 /** Scopes separated by commas or spaces, or the word `all`. */
-export function scopesArgument(text: string): string[] | 'all' {
+export function scopesArgument(text: string): readonly string[] | 'all' {
   if (text === 'all') return text;
   const parsed = scopesInput.safeParse(text.split(/[, ]+/));
   if (parsed.success) return parsed.data;

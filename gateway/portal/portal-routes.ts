@@ -5,7 +5,7 @@ import { changed } from '../admin/api/results.ts';
 import { createRoutes, type Route } from '../admin/api/route.ts';
 import { webhookOperations } from '../admin/api/webhook-operations.ts';
 import type { WebhookRules } from '../events/webhook-address.ts';
-import { furtherKeyInput, graceInput, nameInput, thresholdsInput } from '../operations/key-input.ts';
+import { graceInput, portalKeyInput, thresholdsInput } from '../operations/key-input.ts';
 import {
   newPortalKeySchema,
   portalCustomerSchema,
@@ -82,8 +82,7 @@ export const portalRoutes: readonly Route<PortalApi>[] = [
   route.post('/keys', {
     operationId: 'createKey',
     summary: 'Create a key, which shares the limits of the others',
-    // Named, so that what operators may give is not the customers' to give.
-    input: furtherKeyInput.pick({ expiresAt: true, scopes: true }).extend({ name: nameInput }),
+    input: portalKeyInput,
     ...issued,
     handle: ({ req, input }, { change }) => change(req, portalOperations.createKey, input),
   }),

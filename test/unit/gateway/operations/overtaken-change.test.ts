@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import type { ApiKeyRecord } from '../../../../gateway/api-keys/api-key-record.ts';
+import { forAll } from '../../../../gateway/limits/windows.ts';
+import type { ApiKeyChange } from '../../../../gateway/operations/keys.ts';
+import { assertRev } from '../../../../gateway/operations/overtaken-change.ts';
+
+const record: ApiKeyRecord = {
+  id: 'key_1',
+  customerId: 'cus_1',
+  name: 'Acme',
+  plan: 'free',
+  hint: 'pets_ab12',
+  createdAt: '2026-11-26T00:00:00.000Z',
+  rev: 2,
+};
+const until = '2099-01-01T00:00:00.000Z';
+
+/** What somebody else has changed. */
+const changes: { [Field in keyof Omit<Required<ApiKeyChange>, 'rev'>]: Pick<ApiKeyRecord, Field> } = {
+  name: { name: 'Other' },
+  plan: { plan: 'pro' },
+  expiresAt: { expiresAt: until },
+  scopes: { scopes: ['pets-service:read'] },
+  temporary: { temporary: { minute: 5, until } },
+  ...forAll((window) => ({ [window]: 7 })),
+};
+
+test.each(Object.entries(changes))('a change that was overtaken by one of %s says so', (_field, change) => {
+  const message = (after: ApiKeyRecord) => {
+    try {
+      assertRev(after, 1);
+      return '';
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(message({ ...record, ...change })).toMatch(/^OvertakenChange: .+ \(revision 2\)$/);
+  expect(message({ ...record, ...change })).not.toBe(message(record));
+});
