@@ -20,8 +20,11 @@ export const formatShare = (share: number) => shares.format(share);
 export const plural = (count: number | undefined, one: string, many: string = `${one}s`) =>
   `${formatNumber(count ?? 0)} ${count === 1 ? one : many}`;
 
+/** @param text that begins with a small letter */
+export const capitalized = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
 /** @param text that begins with a small letter and has no full stop */
-export const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+export const sentence = (text: string) => `${capitalized(text)}.`;
 
 /**
  * A time in the viewer's zone, with UTC on hover.

@@ -2,15 +2,15 @@ import '../../browser/elements/copy-field.ts';
 import { html, nothing } from 'lit';
 import { ActingElement } from '../../browser/elements/acting-element.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
+import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts';
 import { inlineFailure, warningList } from '../../browser/elements/page-state.ts';
-import { expiryDateField } from '../../browser/elements/scopes-field.ts';
-import { listTable } from '../../browser/elements/table.ts';
+import { listTable, type Column } from '../../browser/elements/table.ts';
 import { formTexts, type FormTexts } from '../../browser/form-text.ts';
 import { formatRelative, relativeOr } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
 import { keepKey } from '../../docs/browser/api-key.ts';
 import { api, session } from './api.ts';
-import type { Key, NewKey } from './responses.ts';
+import type { Key, NewKey, WantedKey } from './responses.ts';
 
 const states: Record<Key['state'], [label: string, tone: string]> = {
   valid: ['Works', 'good'],
@@ -70,9 +70,9 @@ class KeySection extends ActingElement {
       case 'create':
         this.issued = await api.post<NewKey>('/keys', {
           name: texts('name'),
-          expiresAt: texts('expires') || null,
+          expiresAt: texts('expiresAt') || null,
           scopes: texts('all') === '' ? knownScopes().filter((scope) => texts(fieldOf(scope)) !== '') : null,
-        });
+        } satisfies Required<WantedKey>);
         return;
       case 'rotate':
         this.issued = await api.post<NewKey>(url`/keys/${form.key.id}/rotate`, {
@@ -127,15 +127,16 @@ class KeySection extends ActingElement {
   }
 
   renderTable(keys: Key[]) {
-    return listTable('API keys', keys, [
-      ['Name', ({ id, name }) => name || id],
-      ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
-      ['State', stateCell],
-      ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
-      ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
-      ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
-      ['Actions', (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing)],
-    ]);
+    const columns = {
+      name: ['Name', ({ id, name }) => name || id],
+      hint: ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
+      state: ['State', stateCell],
+      lastUsedAt: ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
+      scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
+      expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
+      actions: ['Actions', (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing)],
+    } satisfies Record<keyof WantedKey, Column<Key>> & Record<string, Column<Key>>;
+    return listTable('API keys', keys, Object.values(columns));
   }
 
   renderActions(key: Key) {
@@ -201,7 +202,7 @@ function formOf(form: Form) {
       return {
         heading: `Rotate ${form.key.name}`,
         action: 'Create the new key',
-        fields: html`<p>A new key takes over the name, scopes and expiry.</p>
+        fields: html`<p>A new key takes over the ${keyWords}.</p>
           ${graceField()}`,
       };
     case 'revoke':

@@ -1,5 +1,6 @@
 /** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
 import type { z } from 'zod';
+import type { portalKeyInput } from '../../operations/key-input.ts';
 import type {
   newPortalKeySchema,
   portalCustomerSchema,
@@ -14,4 +15,6 @@ export type Usage = z.infer<typeof portalUsageSchema>;
 export type Failures = z.infer<typeof portalFailuresSchema>;
 export type KeyPage = z.infer<typeof portalKeyPageSchema>;
 export type Key = KeyPage['items'][number];
+/** What a new key is given. */
+export type WantedKey = z.input<typeof portalKeyInput>;
 export type NewKey = z.infer<typeof newPortalKeySchema> & { warnings: string[] };

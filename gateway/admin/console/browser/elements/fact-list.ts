@@ -1,7 +1,9 @@
 import { html } from 'lit';
 
-/** Names and values. @param facts false for one that is not shown */
-export const factList = (facts: readonly (readonly [name: string, value: unknown] | false)[]) =>
+/** A name and a value; false for one that is not shown. */
+export type Fact = readonly [name: string, value: unknown] | false;
+
+export const factList = (facts: readonly Fact[]) =>
   html`<dl class="facts">
     ${facts.map((fact) =>
       fact === false

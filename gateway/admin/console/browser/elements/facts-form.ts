@@ -1,7 +1,9 @@
 import { html, nothing } from 'lit';
 import { field } from '../../../../browser/elements/fields.ts';
-import { scopesField, scopesIn } from '../../../../browser/elements/scopes-field.ts';
-import { byText, customerTexts, textNames } from '../../../../limits/customer-texts.ts';
+import { keyWords, scopesField, scopesIn } from '../../../../browser/elements/key-fields.ts';
+import { capitalized } from '../../../../browser/format.ts';
+import { byText, customerTexts } from '../../../../limits/customer-texts.ts';
+import type { KeyFields } from '../../../../operations/key-input.ts';
 import { api } from '../api.ts';
 import { apiPath } from '../key.ts';
 import { isoTime, localTime } from '../local-time.ts';
@@ -15,7 +17,7 @@ abstract class FactsForm<Subject extends { id: string; rev: unknown }> extends E
 > {
   override readonly wide = true;
   abstract readonly done: string;
-  abstract factFields(values: Record<string, string>): unknown;
+  abstract factFields(values: Record<string, string>): Record<string, unknown>;
 
   /** What the fields mean. */
   note(): unknown {
@@ -36,17 +38,19 @@ abstract class FactsForm<Subject extends { id: string; rev: unknown }> extends E
   }
 
   fields(_subject: Subject, values: Record<string, string>) {
-    return html`<div class="fields">${this.factFields(values)}</div>
+    return html`<div class="fields">${Object.values(this.factFields(values))}</div>
       ${this.note()}`;
   }
 }
 
-/** Name, expiry and scopes of a key. */
-export class KeyFactsForm extends FactsForm<KeyDetail> {
-  override readonly saveLabel = 'Save name, expiry and scopes';
-  override readonly done = 'Name, expiry and scopes changed';
+type KeyFact = 'name' | keyof KeyFields;
 
-  valuesOf({ name, expiresAt, scopes }: KeyDetail) {
+/** What people give a key of its own. */
+export class KeyFactsForm extends FactsForm<KeyDetail> {
+  override readonly saveLabel = `Save ${keyWords}`;
+  override readonly done = `${capitalized(keyWords)} changed`;
+
+  valuesOf({ name, expiresAt, scopes }: KeyDetail): Record<KeyFact, string> {
     return {
       name,
       expiresAt: localTime(expiresAt ?? '', { seconds: true }),
@@ -59,10 +63,12 @@ export class KeyFactsForm extends FactsForm<KeyDetail> {
     return super.bodyOf(name, name === 'expiresAt' ? isoTime(text) : text);
   }
 
-  factFields({ name, expiresAt, scopes }: Record<string, string>) {
-    return html`${field('Name', 'name', { required: true, value: name })}
-    ${field('Expires (your time zone)', 'expiresAt', { type: 'datetime-local', step: '1', value: expiresAt })}
-    ${scopesField(scopes)}`;
+  factFields({ name, expiresAt: value, scopes }: Record<string, string>): Record<KeyFact, unknown> {
+    return {
+      name: field('Name', 'name', { required: true, value: name }),
+      expiresAt: field('Expires (your time zone)', 'expiresAt', { type: 'datetime-local', step: '1', value }),
+      scopes: scopesField(scopes),
+    };
   }
 
   override note() {
@@ -84,8 +90,10 @@ class CustomerFactsForm extends FactsForm<CustomerDetail> {
   }
 
   factFields(values: Record<string, string>) {
-    return html`${field('Name', 'name', { required: true, value: values['name'] })}
-    ${textNames.map((name) => field(customerTexts[name].label, name, { value: values[name] }))}`;
+    return {
+      name: field('Name', 'name', { required: true, value: values['name'] }),
+      ...byText((name) => field(customerTexts[name].label, name, { value: values[name] })),
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { html } from 'lit';
 import { field } from '../../../../browser/elements/fields.ts';
-import { expiryDateField, scopesField, scopesIn } from '../../../../browser/elements/scopes-field.ts';
+import { formKeyFields, keyFields } from '../../../../browser/elements/key-fields.ts';
 import type { FormTexts } from '../../../../browser/form-text.ts';
 import { api } from '../api.ts';
 import { apiPath } from '../key.ts';
@@ -15,14 +15,13 @@ export class FurtherKeyDialog extends NewKeyDialog {
   override create(form: FormTexts) {
     return api.post<IssuedKey>(`${apiPath(this.of.id)}/keys`, {
       name: form('name') || undefined,
-      expiresAt: form('expires') || null,
-      scopes: scopesIn(form('scopes')),
+      ...formKeyFields(form),
     });
   }
 
   override fields() {
     return html`${field('Name of the key', 'name', { placeholder: this.of.name, autofocus: true })}
-      <div class="fields">${expiryDateField()} ${scopesField()}</div>
+      <div class="fields">${keyFields()}</div>
       <p class="quiet">It shares the customer's plan, limits and what is used of them.</p>`;
   }
 }

@@ -1,6 +1,6 @@
 import { html } from 'lit';
 import { choice, field } from '../../../../browser/elements/fields.ts';
-import { expiryDateField, scopesField, scopesIn } from '../../../../browser/elements/scopes-field.ts';
+import { formKeyFields, keyFields } from '../../../../browser/elements/key-fields.ts';
 import { formTexts, type FormTexts } from '../../../../browser/form-text.ts';
 import { api } from '../api.ts';
 import { formLimits, limitFields } from '../limit-fields.ts';
@@ -35,8 +35,7 @@ export class IssueDialog extends NewKeyDialog {
     return api.post<IssuedKey>('/api/keys', {
       name: form('name'),
       plan: form('plan'),
-      expiresAt: form('expires') || null,
-      scopes: scopesIn(form('scopes')),
+      ...formKeyFields(form),
       ...formLimits(form),
     });
   }
@@ -59,7 +58,7 @@ export class IssueDialog extends NewKeyDialog {
           required: needsLimits,
           placeholder: (name) => (chosen === undefined ? '' : `${chosen[name] ?? 'no limit'}, as its plan`),
         })}
-        ${expiryDateField()} ${scopesField()}
+        ${keyFields()}
       </div>
       <p class="quiet">
         ${

@@ -1,5 +1,6 @@
 import { html } from 'lit';
 import { graceField } from '../../../../browser/elements/fields.ts';
+import { keyWords } from '../../../../browser/elements/key-fields.ts';
 import type { FormTexts } from '../../../../browser/form-text.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
@@ -18,8 +19,7 @@ export class RotateDialog extends NewKeyDialog {
 
   override fields() {
     return html`<p>
-        A new key takes over the name, scopes and expiry. Plan, limits and what is used of them are the
-        customer's.
+        A new key takes over the ${keyWords}. Plan, limits and what is used of them are the customer's.
       </p>
       ${graceField({ autofocus: true })}`;
   }

@@ -1,15 +1,17 @@
 import '../elements/key-trial.ts';
 import { html, nothing } from 'lit';
+import type { OwnFields } from '../../../../api-keys/api-key-record.ts';
 import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { openDialog } from '../../../../browser/elements/dialog-element.ts';
+import { keyWords } from '../../../../browser/elements/key-fields.ts';
 import { inlineFailure } from '../../../../browser/elements/page-state.ts';
 import { count, listTable, type Column } from '../../../../browser/elements/table.ts';
-import { formatNumber, formatRelative, formatTime } from '../../../../browser/format.ts';
+import { capitalized, formatNumber, formatRelative, formatTime } from '../../../../browser/format.ts';
 import { isWindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { askToBan } from '../elements/ban-dialog.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { factList } from '../elements/fact-list.ts';
+import { factList, type Fact } from '../elements/fact-list.ts';
 import { KeyFactsForm } from '../elements/facts-form.ts';
 import { KeyLimitsForm } from '../elements/key-limits-form.ts';
 import { keyStatus } from '../elements/key-status.ts';
@@ -90,7 +92,7 @@ class PageKey extends DetailPage<KeyDetail> {
                 them.
               </p>
               <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
-              <h2>Name, expiry and scopes</h2>
+              <h2>${capitalized(keyWords)}</h2>
               <key-facts-form .subject=${key} @changed=${this.onChanged}></key-facts-form>`
           : nothing
       }
@@ -125,22 +127,26 @@ const other = (id: string) => keyLink({ id, name: '' });
 function renderFacts(key: KeyDetail) {
   const { id, customerId, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } =
     key;
-  return factList([
-    ['Id', html`<code>${id}</code>`],
-    ['Customer', customerId === '' ? '–' : other(customerId)],
-    ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
-    ['Plan', planLink(plan)],
-    ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-    ['Expires', expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`],
-    ['Scopes', scopesOf(key.scopes)],
-    strikes !== null &&
+  const facts = {
+    id: ['Id', html`<code>${id}</code>`],
+    customerId: ['Customer', customerId === '' ? '–' : other(customerId)],
+    hint: ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
+    plan: ['Plan', planLink(plan)],
+    createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
+    expiresAt: [
+      'Expires',
+      expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`,
+    ],
+    scopes: ['Scopes', scopesOf(key.scopes)],
+    strikes: strikes !== null &&
       strikes > 0 && [
         'Strikes',
         `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
       ],
-    replaces !== null && ['Replaces', other(replaces)],
-    replacedBy !== null && ['Replaced by', other(replacedBy)],
-  ]);
+    replaces: replaces !== null && ['Replaces', other(replaces)],
+    replacedBy: replacedBy !== null && ['Replaced by', other(replacedBy)],
+  } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt' | 'batch'>, Fact> & Record<string, Fact>;
+  return factList(Object.values(facts));
 }
 
 type AddressUse = KeyDetail['refusedUse'][number];
