@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import jwt from 'jsonwebtoken';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createPetsClient } from '../../pets-service/example-client.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { codeBlock } from '../support/code-block.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
@@ -13,7 +14,12 @@ import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const names = ['billing', 'billing-next', 'reports'] as const;
 
+type CreatePetsClient = (
+  options: Record<'url' | 'name' | 'privateKey', string>,
+) => (path: string, request?: RequestInit) => Promise<Response>;
+
 let directory: TemporaryDirectory;
+let createPetsClient: CreatePetsClient;
 const privateKeys: Record<string, string> = {};
 const fileOf = (name: string) => join(directory.path, `${name}.pem`);
 
@@ -28,6 +34,14 @@ beforeAll(async () => {
     privateKeys[name] = pair.privateKey;
     await writeFile(fileOf(name), pair.publicKey);
   }
+  // The client imports a package.
+  await symlink(
+    fileURLToPath(new URL('../../node_modules', import.meta.url)),
+    join(directory.path, 'node_modules'),
+  );
+  const file = join(directory.path, 'pets-client.ts');
+  await writeFile(file, await codeBlock('pets-service/README.md', 'ts', 'function createPetsClient'));
+  ({ createPetsClient } = (await import(pathToFileURL(file).href)) as { createPetsClient: CreatePetsClient });
 });
 
 afterAll(() => directory[Symbol.asyncDispose]());
@@ -143,14 +157,12 @@ describe('the example client', () => {
   test('uses a token until a minute before it expires, and then signs another one', async () => {
     await using upstream = await startUpstream();
     let nowMs = Date.now();
-    const callPets = createPetsClient({
-      url: upstream.url,
-      name: 'billing',
-      privateKey: privateKeys['billing'] ?? '',
-      now: () => nowMs,
-    });
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const callPets = clientOf(upstream.url, 'billing');
     for (const passMs of [0, 239_000, 2000]) {
       nowMs += passMs;
+      vi.setSystemTime(nowMs);
       await callPets('/v1/pets');
     }
     const [first = '', second, third = ''] = tokensOf(upstream.seen);

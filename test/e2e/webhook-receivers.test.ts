@@ -53,7 +53,7 @@ const expected = [true, true, false, false, false, false, false, false];
 
 test('the TypeScript of RECEIVING.md knows genuine events', async () => {
   const file = join(directory.path, 'is-genuine.mts');
-  await writeFile(file, await codeBlock('events/RECEIVING.md', 'ts', 'isGenuine'));
+  await writeFile(file, await codeBlock('gateway/events/RECEIVING.md', 'ts', 'isGenuine'));
   const { isGenuine } = (await import(file)) as {
     isGenuine: (headers: object, body: string, secret: string) => boolean;
   };
@@ -61,7 +61,7 @@ test('the TypeScript of RECEIVING.md knows genuine events', async () => {
 });
 
 test('the Python of RECEIVING.md knows genuine events', async () => {
-  const code = await codeBlock('events/RECEIVING.md', 'python', 'is_genuine');
+  const code = await codeBlock('gateway/events/RECEIVING.md', 'python', 'is_genuine');
   const main = `
 import json, sys
 print(json.dumps([is_genuine(each["headers"], each["body"].encode(), each["secret"]) for each in json.load(sys.stdin)]))

@@ -18,7 +18,7 @@ const creates = 60;
 const clients = [
   {
     language: 'ts',
-    document: 'docs/guide.md',
+    document: 'gateway/docs/guide.md',
     status: 'sold',
     tags: [],
     command: process.execPath,
@@ -43,7 +43,7 @@ try {
   },
   {
     language: 'python',
-    document: 'CLIENTS.md',
+    document: 'gateway/CLIENTS.md',
     status: 'pending',
     tags: ['python-requests'],
     command: pythonPath ?? '',

@@ -62,7 +62,7 @@ describe('a generated client', { tags: ['api-tools'] }, () => {
     services = await startBothServices();
     directory = await temporaryDirectory();
     // The way to 64-bit ids that CLIENTS.md documents.
-    const sed = /sed '([^']+)'/.exec(await codeBlock('CLIENTS.md', 'sh', 'sed'))?.[1] ?? '';
+    const sed = /sed '([^']+)'/.exec(await codeBlock('gateway/CLIENTS.md', 'sh', 'sed'))?.[1] ?? '';
     const served = await (await fetch(`${services.gateway.url}/openapi.json`)).text();
     const patched = spawnSync('sed', [sed], { input: served, encoding: 'utf8' });
     description = patched.stdout;
@@ -88,7 +88,7 @@ describe('a generated client', { tags: ['api-tools'] }, () => {
       }
       await writeFile(join(folder, 'openapi.json'), description);
       await writeFile(join(folder, 'orval.config.json'), JSON.stringify(orvalConfig));
-      const stringIds = await codeBlock('CLIENTS.md', 'ts', 'function fetchWithStringIds');
+      const stringIds = await codeBlock('gateway/CLIENTS.md', 'ts', 'function fetchWithStringIds');
       await writeFile(join(folder, 'fetch-with-string-ids.ts'), stringIds);
       await writeFile(
         join(folder, 'tsconfig.json'),

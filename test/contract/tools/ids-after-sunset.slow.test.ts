@@ -52,8 +52,8 @@ test(
     const recipe = join(directory.path, 'find-pets.ts');
     await writeFile(
       recipe,
-      (await codeBlock('CLIENTS.md', 'ts', 'function fetchWithStringIds')) +
-        (await codeBlock('CLIENTS.md', 'ts', 'function findPets')),
+      (await codeBlock('gateway/CLIENTS.md', 'ts', 'function fetchWithStringIds')) +
+        (await codeBlock('gateway/CLIENTS.md', 'ts', 'function findPets')),
     );
     const { findPets } = (await import(pathToFileURL(recipe).href)) as { findPets: FindPets };
     const wanted = ['7', '100', '101', '9007199254740992', '9007199254740993'];
