@@ -38,22 +38,16 @@ function assertSmall(body: Buffer): void {
   let inString = false;
   for (let index = 0; index < body.length; index += 1) {
     const byte = body[index];
-    if (inString) {
-      if (byte === backslash) index += 1;
-      else if (byte === quote) inString = false;
-    } else if (byte === quote) {
-      inString = true;
-    } else if (byte === closeBracket || byte === closeBrace) {
-      depth -= 1;
-    } else if (byte === comma || byte === openBracket || byte === openBrace) {
-      values += 1;
-      if (byte !== comma) depth += 1;
-      if (values > maxValues) throw excess('The request body has more than 10,000 values.');
-      if (depth > maxDepth) {
-        throw excess('The request body is nested too deeply: it has more than 1,000 levels.');
-      }
-    }
+    if (byte === backslash) index += 1;
+    else if (byte === quote) inString = !inString;
+    if (inString) continue;
+    if (byte === closeBracket || byte === closeBrace) depth -= 1;
+    const opens = byte === openBracket || byte === openBrace;
+    if (opens) depth += 1;
+    if (opens || byte === comma) values += 1;
+    if (values > maxValues) throw excess('has more than 10,000 values');
+    if (depth > maxDepth) throw excess('is nested too deeply: it has more than 1,000 levels');
   }
 }
 
-const excess = (message: string) => new PetsError('invalid_request', { message });
+const excess = (issue: string) => new PetsError('invalid_request', { message: `The request body ${issue}.` });
