@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { activeSpan } from '#runtime/tracing.ts';
 import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
-import type { NewPet, Pet } from '../pets/pet.ts';
+import type { NewPet } from '../pets/pet.ts';
 import type { Connections } from './connection-slots.ts';
-import type { Statement, StatementSpans } from './statement-spans.ts';
+import type { StatementSpans, StatementSummary } from './statement-spans.ts';
 
 /** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
 export interface ScopedIdempotencyKey extends TokenCaller {
@@ -20,11 +20,8 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
   /** Keys of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<string>();
 
-  /** Runs a statement of a request. */
-  function run<T>(operation: Statement['operation'], statement: () => Promise<T>): Promise<T> {
-    const callers = [activeSpan()];
-    return slots.run(() => spans.statement({ operation, table: 'idempotency_keys' }, callers, statement));
-  }
+  const run = <T>(summary: StatementSummary, statement: () => Promise<T>) =>
+    slots.run(() => spans.statement(summary, [activeSpan()], statement));
 
   return {
     /**
@@ -32,19 +29,18 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
      * @returns the pet, and as `replayed` whether an earlier request with the same key created it
      * @throws PetsError idempotency_key_in_use, idempotency_key_reused
      */
-    async createOnce(
-      pet: NewPet,
-      { issuer, subject, key }: ScopedIdempotencyKey,
-    ): Promise<{ pet: Pet; replayed: boolean }> {
+    async createOnce(pet: NewPet, { issuer, subject, key }: ScopedIdempotencyKey) {
       const digest = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer');
       const name = digest.toString('base64url');
       if (inFlight.has(name)) throw inUse();
       inFlight.add(name);
       try {
-        const fingerprint = fingerprintOf(pet);
+        // Of the content and not of the bytes: a retry may order fields or write numbers differently.
+        const content = JSON.stringify([pet.name, pet.categoryId.toString(), pet.status]);
+        const fingerprint = hash('sha256', content, 'buffer');
         // A retry draws an id that it does not need. Ids may have gaps.
         const [{ held, id }] = await run(
-          'INSERT',
+          'INSERT idempotency_keys',
           () => prisma.$queryRaw<[{ held: boolean; id: bigint | null }]>`
             WITH lock AS MATERIALIZED (
               SELECT pg_try_advisory_xact_lock(${digest.readBigInt64BE()}::bigint) AS held
@@ -65,7 +61,7 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
         );
         if (!held) throw inUse();
         if (id !== null) return { pet: { id, ...pet }, replayed: false };
-        const known = await run('SELECT', () =>
+        const known = await run('SELECT idempotency_keys', () =>
           prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
         );
         // The key expired between the two statements.
@@ -89,11 +85,6 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
           ))`,
       ),
   };
-}
-
-/** Hash of the content and not of the bytes: a retry may order fields or write numbers differently. */
-function fingerprintOf({ name, categoryId, status }: NewPet) {
-  return hash('sha256', JSON.stringify([name, categoryId.toString(), status]), 'buffer');
 }
 
 const inUse = () => new PetsError('idempotency_key_in_use', { headers: { 'Retry-After': '1' } });

@@ -1,3 +1,4 @@
+import type { HttpErrorOptions } from '#runtime/http-error.ts';
 import { tablePrivileges } from '../../prisma/service-role.ts';
 import { PetsError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
@@ -56,11 +57,7 @@ export function createPetStore(
    * becomes service_unavailable.
    * @param lost what the response says if the outcome is unknown
    */
-  async function serve<T>(
-    name: string,
-    query: () => Promise<T>,
-    lost: { message?: string; headers?: Record<string, string> } = retryLater,
-  ): Promise<T> {
+  async function serve<T>(name: string, query: () => Promise<T>, lost: HttpErrorOptions = retryLater) {
     const { promise: expired, reject } = Promise.withResolvers<never>();
     const expire = () => reject(new DatabaseTimeout('lost', 'the database took too long'));
     const timer = setTimeout(expire, deadlineMs);
@@ -87,9 +84,7 @@ export function createPetStore(
       serve('create pet once', () => idempotent.createOnce(pet, key), repeatable),
     deleteExpiredKeys: (limit: number) =>
       serve('delete expired keys', () => idempotent.deleteExpiredKeys(limit)),
-    async find(id: bigint): Promise<Pet | undefined> {
-      return (await serve('find pet', () => queries.find(id))) ?? undefined;
-    },
+    find: (id: bigint) => serve('find pet', () => queries.find(id)),
     ping: () => serve('ping', () => reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`)),
     /** @throws SchemaError if a table, a column or a privilege is missing; Prisma's error otherwise */
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),

@@ -4,7 +4,7 @@ import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
 import { createBatchLoader } from './batch-loader.ts';
 import type { Connections } from './connection-slots.ts';
-import type { Statement, StatementSpans } from './statement-spans.ts';
+import type { StatementSpans, StatementSummary } from './statement-spans.ts';
 
 interface OrdinalPet extends Pet {
   /** Position, from 1, of the query or pet that the row belongs to. */
@@ -34,9 +34,9 @@ const byStatusAndId = Prisma.sql`
  */
 export function createSharedQueries(reads: Connections, writes: Connections, spans: StatementSpans) {
   const traced =
-    <Input, Output>(operation: Statement['operation'], load: (inputs: readonly Input[]) => Promise<Output>) =>
+    <Input, Output>(summary: StatementSummary, load: (inputs: readonly Input[]) => Promise<Output>) =>
     (inputs: readonly Input[], callers: readonly (Span | undefined)[]) =>
-      spans.statement({ operation, table: 'pets' }, callers, () => load(inputs));
+      spans.statement(summary, callers, () => load(inputs));
 
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
@@ -77,16 +77,16 @@ export function createSharedQueries(reads: Connections, writes: Connections, spa
     return pets.map((_pet, index) => stored.get(index + 1) ?? new Error('the pet was not stored'));
   }
 
-  async function findMany(ids: readonly bigint[]): Promise<(Pet | null)[]> {
+  async function findMany(ids: readonly bigint[]): Promise<(Pet | undefined)[]> {
     const pets = await reads.prisma.pet.findMany({ where: { id: { in: [...ids] } } });
     const byIds = new Map(pets.map((pet) => [pet.id, pet]));
-    return ids.map((id) => byIds.get(id) ?? null);
+    return ids.map((id) => byIds.get(id));
   }
 
   const pageLoader = (order: Prisma.Sql) =>
     createBatchLoader<PetsQuery, Pet[]>({
       slots: reads.slots,
-      load: traced('SELECT', (queries) => findPages(queries, order)),
+      load: traced('SELECT pets', (queries) => findPages(queries, order)),
       maxBatch: maxPages,
       keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
     });
@@ -96,7 +96,7 @@ export function createSharedQueries(reads: Connections, writes: Connections, spa
   return {
     /** Pets by id ascending, and one more than the limit if there is a next page. */
     findPage: (query: PetsQuery) => (query.status === undefined ? pages : pagesOfStatus)(query),
-    find: createBatchLoader<bigint, Pet | null>({ slots: reads.slots, load: traced('SELECT', findMany) }),
-    create: createBatchLoader<NewPet, Pet>({ slots: writes.slots, load: traced('INSERT', insert) }),
+    find: createBatchLoader({ slots: reads.slots, load: traced('SELECT pets', findMany) }),
+    create: createBatchLoader({ slots: writes.slots, load: traced('INSERT pets', insert) }),
   };
 }

@@ -1,11 +1,8 @@
 import type { Attributes, Span } from '@opentelemetry/api';
 import { activeSpan, measureSpan, type Tracing } from '#runtime/tracing.ts';
 
-/** What a statement does, in the terms of OpenTelemetry's conventions for databases. */
-export interface Statement {
-  operation: 'SELECT' | 'INSERT';
-  table: 'pets' | 'idempotency_keys';
-}
+/** Operation and table, the `db.query.summary` of OpenTelemetry's conventions for databases. */
+export type StatementSummary = `${'SELECT' | 'INSERT'} ${'pets' | 'idempotency_keys'}`;
 
 export type StatementSpans = ReturnType<typeof createStatementSpans>;
 
@@ -15,7 +12,7 @@ export type StatementSpans = ReturnType<typeof createStatementSpans>;
  * @param url of the database; undefined for the embedded one
  */
 export function createStatementSpans(tracing?: Tracing, url?: string) {
-  const server = serverAttributes(url);
+  const server = url === undefined ? {} : serverAttributes(url);
   return {
     /** Runs a step of the active request, with the time that it waits for a connection. */
     step<T>(name: string, run: () => Promise<T>): Promise<T> {
@@ -25,15 +22,16 @@ export function createStatementSpans(tracing?: Tracing, url?: string) {
     },
     /** Runs a statement. @param callers spans of the steps that share it, undefined for a step without one */
     statement<T>(
-      { operation, table }: Statement,
+      summary: StatementSummary,
       callers: readonly (Span | undefined)[],
       run: () => Promise<T>,
     ): Promise<T> {
       const [first, ...others] = callers.filter((span) => span !== undefined);
       if (tracing === undefined || first === undefined) return run();
-      const summary = `${operation} ${table}`;
+      const [operation, table] = summary.split(' ');
       const attributes: Attributes = {
         ...server,
+        'db.system.name': 'postgresql',
         'db.operation.name': operation,
         'db.collection.name': table,
         'db.query.summary': summary,
@@ -44,12 +42,9 @@ export function createStatementSpans(tracing?: Tracing, url?: string) {
   };
 }
 
-function serverAttributes(url: string | undefined): Attributes {
-  const system = { 'db.system.name': 'postgresql' };
-  if (url === undefined) return system;
+function serverAttributes(url: string): Attributes {
   const { hostname, port, pathname } = new URL(url);
   return {
-    ...system,
     'db.namespace': pathname.slice(1),
     'server.address': hostname,
     'server.port': Number(port) || 5432,
