@@ -34,7 +34,7 @@ export class ConnectionSlots {
     this.#onStatement = onStatement;
   }
 
-  get state(): { size: number; running: number; waiting: number } {
+  get state() {
     return { size: this.#size, running: this.#running, waiting: this.#waiting.size };
   }
 
@@ -78,15 +78,11 @@ export class ConnectionSlots {
 
   #takeOver(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const takeOver = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(() => {
-      this.#waiting.delete(takeOver);
-      reject(new DatabaseTimeout('refused', 'no connection was free in time'));
-    }, waitTimeoutMs);
-    this.#waiting.add(takeOver);
+    this.#waiting.add(resolve);
+    setTimeout(() => {
+      const isWaiting = this.#waiting.delete(resolve);
+      if (isWaiting) reject(new DatabaseTimeout('refused', 'no connection was free in time'));
+    }, waitTimeoutMs).unref();
     return promise;
   }
 
