@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import { errorMessage } from '#runtime/error-message.ts';
 import { loadOptional } from '#runtime/optional-package.ts';
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -51,11 +52,6 @@ export async function openDatabase({ url, poolSize, dataDirectory, log }: Databa
   };
 }
 
-function openPool(url: string, size: number, log: Logger): ConnectionPool {
-  const pool = createLimitedPool({ connectionString: url, max: size, ...connectionLimits }, log);
-  return { adapter: new PrismaPg(pool, { disposeExternalPool: true }), size };
-}
-
 const connectionLimits = {
   connectionTimeoutMillis: 2000,
   /** For a PostgreSQL that does not respond at all: its connection is closed, and replaced by the next statement. */
@@ -71,12 +67,12 @@ const beginLimited = `BEGIN; ${Object.entries(statementLimits)
   .join('; ')}`;
 
 /**
- * Creates a pool that limits the time of its statements by parameters of its connections. PgBouncer refuses these by
+ * Opens a pool that limits the time of its statements by parameters of its connections. PgBouncer refuses these by
  * default, and shares its connections in transaction mode. From its first refusal on, each statement is a transaction that
  * sets its own limits, which takes three round trips in place of one.
  */
-function createLimitedPool(settings: pg.PoolConfig, log: Logger): pg.Pool {
-  const pool = new pg.Pool({ ...settings, ...statementLimits });
+function openPool(url: string, size: number, log: Logger): ConnectionPool {
+  const pool = new pg.Pool({ connectionString: url, max: size, ...connectionLimits, ...statementLimits });
   const queryOnce = pool.query.bind(pool);
   let byTransaction = false;
 
@@ -85,7 +81,7 @@ function createLimitedPool(settings: pg.PoolConfig, log: Logger): pg.Pool {
     try {
       return await queryOnce(statement);
     } catch (error) {
-      if (!isParameterRefused(error)) throw error;
+      if (!errorMessage(error).startsWith('unsupported startup parameter')) throw error;
     }
     if (!byTransaction) {
       log.info('PgBouncer refuses statement_timeout as a parameter; each statement sets it in a transaction');
@@ -96,7 +92,7 @@ function createLimitedPool(settings: pg.PoolConfig, log: Logger): pg.Pool {
     return query(statement);
   }
 
-  return Object.assign(pool, { query });
+  return { adapter: new PrismaPg(Object.assign(pool, { query }), { disposeExternalPool: true }), size };
 }
 
 async function queryInTransaction(pool: pg.Pool, statement: pg.QueryConfig): Promise<pg.QueryResult> {
@@ -112,9 +108,4 @@ async function queryInTransaction(pool: pg.Pool, statement: pg.QueryConfig): Pro
     client.release(true);
     throw error;
   }
-}
-
-/** PgBouncer's error for a parameter that it does not know and that ignore_startup_parameters does not name. */
-function isParameterRefused(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }
