@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createDrain } from '#runtime/drain.ts';
 import {
@@ -19,9 +18,8 @@ const maxHeaderBytes = 80 * 1024;
 /** Creates Node's HTTP server with the bare responses of its parser replaced by Errors. */
 export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 'maxHeaderBytes'>) {
   const closing = new WeakSet<Socket>();
-  const refused = new WeakSet<Socket>();
   const limits = { ...timeouts, maxHeaderBytes };
-  const server = createNodeServer(createMessageClasses(app), limits, function serve(req, res) {
+  const server = createNodeServer(createMessageClasses(app), limits, (req, res) => {
     // Requests after one that closes the connection are not served (RFC 9112 section 9.6).
     if (closing.has(req.socket)) return;
     // Node's parser drops what follows an Upgrade in the same read.
@@ -34,26 +32,24 @@ export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 
   const drain = createDrain(server);
 
   function refuse(socket: Socket, code: ErrorCode): void {
-    if (refused.has(socket)) return;
-    refused.add(socket);
-    const error = new PetsError(code);
+    // An error was sent, and the rest of what the client sends is read.
+    if (socket.writableEnded) return;
+    const inFlight = drain.inFlight(socket);
+    // No other response may be due first, except that of the invalid request itself.
+    const isDue =
+      inFlight.length < 2 && inFlight.every(({ req, headersSent }) => !req.complete && !headersSent);
     const allow = code === 'method_not_allowed' ? { Allow: 'GET, HEAD, POST, OPTIONS' } : {};
-    if (!socket.writable || !canRespond(drain.inFlight(socket))) socket.destroy();
-    else sendRawError(socket, error, { ...securityHeaders, ...allow });
+    if (!socket.writable || !isDue) socket.destroy();
+    else sendRawError(socket, new PetsError(code), { ...securityHeaders, ...allow });
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET') socket.destroy();
     else refuse(socket, parserErrorCode(error));
   });
-  server.on('connect', (_req: IncomingMessage, socket: Socket) => {
+  server.on('connect', (_req, socket: Socket) => {
     // Node has removed its listeners from the socket: a reset would end the process.
     socket.on('error', () => {});
     refuse(socket, 'method_not_allowed');
   });
   return { server, drain };
-}
-
-/** Whether no other response is due first, except that of the invalid request itself. */
-function canRespond(inFlight: readonly ServerResponse[]): boolean {
-  return inFlight.length < 2 && inFlight.every(({ req, headersSent }) => !req.complete && !headersSent);
 }
