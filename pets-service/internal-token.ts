@@ -4,7 +4,7 @@ import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
-import type { TrustedKey, TrustedKeys } from './token-keys.ts';
+import type { TrustedKeys } from './token-keys.ts';
 
 /** In whose name a request is made. */
 export interface TokenCaller {
@@ -60,6 +60,13 @@ export function createVerifyToken(trustedKeys: TrustedKeys, now: () => number): 
     if (aheadSeconds > issuedAheadSeconds) {
       throw new TokenRefused(`issued ${aheadSeconds} s in the future by the clock of this host`);
     }
+    const seconds = exp - iat;
+    const maxSeconds = maxLifetimeSeconds(issuer);
+    if (seconds > maxSeconds) {
+      throw new TokenRefused(
+        `valid for ${seconds} s; a token of this issuer may be valid for ${maxSeconds} s`,
+      );
+    }
     const caller = { issuer, subject };
     verified.set(token, { caller, expiresAtMs: exp * 1000 });
     return caller;
@@ -72,9 +79,17 @@ export function createVerifyToken(trustedKeys: TrustedKeys, now: () => number): 
     // No extension is supported (RFC 7515 section 4.1.11).
     if (keys.length > 0 && header.crit !== undefined) throw new TokenRefused('requires an extension');
     const reasons: string[] = [];
-    for (const key of keys) {
+    for (const { publicKey, issuers } of keys) {
       try {
-        return verifyWith(key, token);
+        // The algorithm is fixed: what the token says of itself decides nothing (RFC 8725 section 3.1).
+        const payload = jwt.verify(token, publicKey, {
+          algorithms: ['ES256'],
+          audience: 'pets-service',
+          issuer: issuers,
+          clockTolerance: clockToleranceSeconds,
+          clockTimestamp: Math.floor(now() / 1000),
+        });
+        return claims.parse(payload);
       } catch (error) {
         reasons.push(describeRefusal(error, now()));
       }
@@ -82,24 +97,6 @@ export function createVerifyToken(trustedKeys: TrustedKeys, now: () => number): 
     // Of the keys of a caller, the one that signed the token has the reason.
     const reason = reasons.find((one) => one !== 'invalid signature') ?? reasons[0];
     throw new TokenRefused(reason ?? 'signed with a key that is not among the public keys');
-  }
-
-  function verifyWith({ publicKey, issuers }: TrustedKey, token: string): z.infer<typeof claims> {
-    // The algorithm is fixed: what the token says of itself decides nothing (RFC 8725 section 3.1).
-    const payload = jwt.verify(token, publicKey, {
-      algorithms: ['ES256'],
-      audience: 'pets-service',
-      issuer: issuers,
-      clockTolerance: clockToleranceSeconds,
-      clockTimestamp: Math.floor(now() / 1000),
-    });
-    const parsed = claims.parse(payload);
-    const lifetimeSeconds = parsed.exp - parsed.iat;
-    const maxSeconds = maxLifetimeSeconds(parsed.iss);
-    if (lifetimeSeconds <= maxSeconds) return parsed;
-    throw new TokenRefused(
-      `valid for ${lifetimeSeconds} s; a token of this issuer may be valid for ${maxSeconds} s`,
-    );
   }
 }
 
@@ -120,7 +117,7 @@ function describeRefusal(error: unknown, nowMs: number): string {
     return `expired ${seconds} s ago by the clock of this host`;
   }
   // The library's messages name what was expected, and nothing of the token.
-  if (error instanceof jwt.JsonWebTokenError || error instanceof TokenRefused) return error.message;
+  if (error instanceof jwt.JsonWebTokenError) return error.message;
   return error instanceof z.ZodError
     ? 'claims are missing, too long or of a wrong type'
     : 'not a valid token';
