@@ -30,9 +30,7 @@ const schema = z.object({
   PETS_SERVICE_PORT: port.default(3001),
   DATABASE_URL: z
     .string()
-    .refine(isDatabaseUrl, {
-      error: 'is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
-    })
+    .refine(isDatabaseUrl, 'is not a URL such as postgresql://user:password@127.0.0.1:5432/pets')
     .refine(namesNoSchema, {
       error: 'has the parameter schema, which is not supported: use a database for each environment',
     })

@@ -21,8 +21,6 @@ import { gatewayIssuers, loadTrustedKeys } from './token-keys.ts';
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
 
-const now = () => Date.now();
-
 const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   logConsoleLines(log);
   // The port first: if it is taken, neither keys nor a database are touched. Until `open`, requests get 503.
@@ -36,7 +34,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   });
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
-  const verifyToken = createVerifyToken(loadTrustedKeys(config), now);
+  const verifyToken = createVerifyToken(loadTrustedKeys(config), Date.now);
   const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
   log.info(`database: ${database.description}`);
@@ -69,7 +67,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
   await health.check(databaseTimeoutMs);
 
-  service.open({ store, health, metrics, verifyToken, drain, tracing, log, now });
+  service.open({ store, health, metrics, verifyToken, drain, tracing, log, now: Date.now });
   cleanup.defer(() => drain.drain(shutdown()));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   return { port };
