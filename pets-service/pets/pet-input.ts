@@ -12,11 +12,7 @@ function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   throw new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
 }
 
-/**
- * Parses a request body (specification section 2.2). Unknown fields are ignored, also a client's `id`.
- * @param body parsed with int64Reviver
- * @throws PetsError invalid_request
- */
+/** @param body parsed with int64Reviver @throws PetsError invalid_request */
 export const parseNewPet = (body: unknown): NewPet => parseInput(newPet, body);
 
 /** Maximum number of pets of a page. */
