@@ -7,6 +7,8 @@ export interface Connections {
   slots: ConnectionSlots;
 }
 
+export type ConnectionSlots = ReturnType<typeof createConnectionSlots>;
+
 /** Maximum time that a call waits for a free connection. */
 const waitTimeoutMs = 2000;
 
@@ -16,33 +18,22 @@ export const maxWaiting = 1000;
 /**
  * Runs statements, no more at a time than a pool has connections. So nothing waits inside the pool, and a batch takes
  * further calls until a connection is free. While the database does not respond, one statement at a time tries it.
+ * @param onStatement called with the duration of each statement, whatever its outcome
  */
-export class ConnectionSlots {
-  readonly #size: number;
-  readonly #onStatement: (seconds: number) => void;
-  #running = 0;
+export function createConnectionSlots(size: number, onStatement: (seconds: number) => void = () => {}) {
+  let running = 0;
   /** Each takes over a connection, in the order in which they came. */
-  readonly #waiting = new Set<() => void>();
+  const waiting = new Set<() => void>();
   /** Time of the latest response or, if it is later, of the start of the oldest statement. */
-  #silentSince: number | undefined;
+  let silentSince: number | undefined;
   /** Whether a statement got no response in time, and none got one after it was started. */
-  #unresponsive = false;
-
-  /** @param onStatement called with the duration of each statement, whatever its outcome */
-  constructor(size: number, onStatement: (seconds: number) => void = () => {}) {
-    this.#size = size;
-    this.#onStatement = onStatement;
-  }
-
-  get state() {
-    return { size: this.#size, running: this.#running, waiting: this.#waiting.size };
-  }
+  let unresponsive = false;
 
   /** @throws DatabaseTimeout if a call need not wait because no connection is likely to become free in time */
-  assertAvailable(waitingCalls: number): void {
-    const silentMs = performance.now() - (this.#silentSince ?? Infinity);
-    const stuck = this.#running === this.#size && silentMs > waitTimeoutMs;
-    if (stuck || (this.#unresponsive && this.#running > 0)) {
+  function assertAvailable(waitingCalls: number): void {
+    const silentMs = performance.now() - (silentSince ?? Infinity);
+    const stuck = running === size && silentMs > waitTimeoutMs;
+    if (stuck || (unresponsive && running > 0)) {
       throw new DatabaseTimeout('refused', 'the database does not respond');
     }
     if (waitingCalls >= maxWaiting) {
@@ -50,47 +41,51 @@ export class ConnectionSlots {
     }
   }
 
-  /** Runs a statement as soon as a connection is free. @throws DatabaseTimeout if none becomes free in time */
-  async run<T>(statement: () => Promise<T>): Promise<T> {
-    this.assertAvailable(this.#waiting.size);
-    if (this.#running < this.#size) this.#running += 1;
-    else await this.#takeOver();
-    const startedAt = performance.now();
-    this.#silentSince ??= startedAt;
-    let responded = true;
-    try {
-      return await statement();
-    } catch (error) {
-      responded = !isNoResponse(error);
-      throw error;
-    } finally {
-      this.#onStatement((performance.now() - startedAt) / 1000);
-      if (responded) {
-        this.#unresponsive = false;
-        this.#silentSince = performance.now();
-      } else if (this.#silentSince <= startedAt) {
-        // Otherwise only its own connection was dead.
-        this.#unresponsive = true;
-      }
-      this.#handOver();
-    }
-  }
-
-  #takeOver(): Promise<void> {
+  function takeOver(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
+    waiting.add(resolve);
     setTimeout(() => {
-      const isWaiting = this.#waiting.delete(resolve);
+      const isWaiting = waiting.delete(resolve);
       if (isWaiting) reject(new DatabaseTimeout('refused', 'no connection was free in time'));
     }, waitTimeoutMs).unref();
     return promise;
   }
 
-  #handOver(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) this.#running -= 1;
-    else this.#waiting.delete(next);
+  function handOver(): void {
+    const [next] = waiting;
+    if (next === undefined) running -= 1;
+    else waiting.delete(next);
     next?.();
-    if (this.#running === 0 && !this.#unresponsive) this.#silentSince = undefined;
+    if (running === 0 && !unresponsive) silentSince = undefined;
   }
+
+  return {
+    assertAvailable,
+    /** Runs a statement as soon as a connection is free. @throws DatabaseTimeout if none becomes free in time */
+    async run<T>(statement: () => Promise<T>): Promise<T> {
+      assertAvailable(waiting.size);
+      if (running < size) running += 1;
+      else await takeOver();
+      const startedAt = performance.now();
+      silentSince ??= startedAt;
+      let responded = true;
+      try {
+        return await statement();
+      } catch (error) {
+        responded = !isNoResponse(error);
+        throw error;
+      } finally {
+        onStatement((performance.now() - startedAt) / 1000);
+        if (responded) {
+          unresponsive = false;
+          silentSince = performance.now();
+        } else if (silentSince <= startedAt) {
+          // Otherwise only its own connection was dead.
+          unresponsive = true;
+        }
+        handOver();
+      }
+    },
+    state: () => ({ size, running, waiting: waiting.size }),
+  };
 }

@@ -4,7 +4,7 @@ import { PetsError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import { ConnectionSlots, type Connections } from './connection-slots.ts';
+import { createConnectionSlots } from './connection-slots.ts';
 import { DatabaseTimeout, isSchemaError, SchemaError, unavailabilityOf } from './database-error.ts';
 import type { DatabasePools } from './database.ts';
 import { createIdempotentCreate, type ScopedIdempotencyKey } from './idempotent-create.ts';
@@ -42,13 +42,15 @@ export function createPetStore(
   onStatement: (pool: string, seconds: number) => void = () => {},
   spans: StatementSpans = createStatementSpans(),
 ) {
-  const connect = (name: 'reads' | 'writes'): Connections => ({
+  const connect = (name: 'reads' | 'writes') => ({
+    name,
     // With other formats Prisma captures the stack at each call, to show code in its error messages.
     prisma: new PrismaClient({ adapter: pools[name].adapter, errorFormat: 'minimal' }),
-    slots: new ConnectionSlots(pools[name].size, (seconds) => onStatement(name, seconds)),
+    slots: createConnectionSlots(pools[name].size, (seconds) => onStatement(name, seconds)),
   });
   const reads = connect('reads');
   const writes = pools.writes === pools.reads ? reads : connect('writes');
+  const connections = [...new Set([reads, writes])];
   const idempotent = createIdempotentCreate(writes, spans);
   const queries = createSharedQueries(reads, writes, spans);
 
@@ -89,12 +91,9 @@ export function createPetStore(
     /** @throws SchemaError if a table, a column or a privilege is missing; Prisma's error otherwise */
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
     /** `reads` is for both if there is one connection only. */
-    pools() {
-      const state = [{ name: 'reads', ...reads.slots.state }];
-      return writes === reads ? state : [...state, { name: 'writes', ...writes.slots.state }];
-    },
+    pools: () => connections.map(({ name, slots }) => ({ name, ...slots.state() })),
     async close(): Promise<void> {
-      await Promise.all(Array.from(new Set([reads, writes]), ({ prisma }) => prisma.$disconnect()));
+      await Promise.all(connections.map(({ prisma }) => prisma.$disconnect()));
     },
   };
 }

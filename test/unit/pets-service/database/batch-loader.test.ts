@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBatchLoader } from '../../../../pets-service/database/batch-loader.ts';
-import { ConnectionSlots } from '../../../../pets-service/database/connection-slots.ts';
+import { createConnectionSlots } from '../../../../pets-service/database/connection-slots.ts';
 
 type Load<Output> = (numbers: readonly number[]) => Promise<readonly (Output | Error)[]>;
 
 const createLoader = <Output>(load: Load<Output>, options: { size?: number; maxBatch?: number } = {}) =>
-  createBatchLoader({ slots: new ConnectionSlots(options.size ?? 10), load, ...options });
+  createBatchLoader({ slots: createConnectionSlots(options.size ?? 10), load, ...options });
 
 /** A loader that doubles numbers, fails for 0, and records its batches. */
 function createDoublingLoader() {

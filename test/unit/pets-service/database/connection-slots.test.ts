@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ConnectionSlots } from '../../../../pets-service/database/connection-slots.ts';
+import { createConnectionSlots } from '../../../../pets-service/database/connection-slots.ts';
 
 /** Statements on two connections, which end when the test says so. */
 function createStatements() {
-  const slots = new ConnectionSlots(2);
+  const slots = createConnectionSlots(2);
   const statements: PromiseWithResolvers<string>[] = [];
   const run = () =>
     slots.run(() => {
