@@ -17,8 +17,8 @@ export interface ScopedIdempotencyKey extends TokenCaller {
  * all instances share.
  */
 export function createIdempotentCreate({ prisma, slots }: Connections, spans: StatementSpans) {
-  /** Keys of requests in this process, so that early retries take no connection. */
-  const inFlight = new Set<string>();
+  /** Locks of requests in this process, so that early retries take no connection. */
+  const inFlight = new Set<bigint>();
 
   const run = <T>(summary: StatementSummary, statement: () => Promise<T>) =>
     slots.run(() => spans.statement(summary, [activeSpan()], statement));
@@ -30,10 +30,9 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
      * @throws PetsError idempotency_key_in_use, idempotency_key_reused
      */
     async createOnce(pet: NewPet, { issuer, subject, key }: ScopedIdempotencyKey) {
-      const digest = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer');
-      const name = digest.toString('base64url');
-      if (inFlight.has(name)) throw inUse();
-      inFlight.add(name);
+      const lock = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer').readBigInt64BE();
+      if (inFlight.has(lock)) throw inUse();
+      inFlight.add(lock);
       try {
         // Of the content and not of the bytes: a retry may order fields or write numbers differently.
         const content = JSON.stringify([pet.name, pet.categoryId.toString(), pet.status]);
@@ -43,7 +42,7 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
           'INSERT idempotency_keys',
           () => prisma.$queryRaw<[{ held: boolean; id: bigint | null }]>`
             WITH lock AS MATERIALIZED (
-              SELECT pg_try_advisory_xact_lock(${digest.readBigInt64BE()}::bigint) AS held
+              SELECT pg_try_advisory_xact_lock(${lock}::bigint) AS held
             ), claim AS (
               INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
               SELECT ${issuer}, ${subject}, ${key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
@@ -70,7 +69,7 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
         // The content is the same, so the first response was this content with the id of the key's row.
         return { pet: { id: known.petId, ...pet }, replayed: true };
       } finally {
-        inFlight.delete(name);
+        inFlight.delete(lock);
       }
     },
     /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */

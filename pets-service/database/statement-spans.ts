@@ -21,11 +21,7 @@ export function createStatementSpans(tracing?: Tracing, url?: string) {
       return measureSpan(tracing, tracing.startInternalSpan(name, {}, request), run);
     },
     /** Runs a statement. @param callers spans of the steps that share it, undefined for a step without one */
-    statement<T>(
-      summary: StatementSummary,
-      callers: readonly (Span | undefined)[],
-      run: () => Promise<T>,
-    ): Promise<T> {
+    statement<T>(summary: StatementSummary, callers: readonly (Span | undefined)[], run: () => Promise<T>) {
       const [first, ...others] = callers.filter((span) => span !== undefined);
       if (tracing === undefined || first === undefined) return run();
       const [operation, table] = summary.split(' ');
