@@ -52,27 +52,22 @@ export async function openDatabase({ url, poolSize, dataDirectory, log }: Databa
   };
 }
 
-const connectionLimits = {
+const limits = {
   connectionTimeoutMillis: 2000,
+  /** PostgreSQL cancels a statement, also one that waits for a lock, and rolls back, so the outcome is known. */
+  statement_timeout: 4000,
   /** For a PostgreSQL that does not respond at all: its connection is closed, and replaced by the next statement. */
   query_timeout: 5000,
   keepAlive: true,
 };
 
-/** PostgreSQL cancels a statement, or its wait for a lock, and rolls back, so the outcome is known. */
-const statementLimits = { statement_timeout: 4000, lock_timeout: 4000 };
-
-const beginLimited = `BEGIN; ${Object.entries(statementLimits)
-  .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
-  .join('; ')}`;
-
 /**
- * Opens a pool that limits the time of its statements by parameters of its connections. PgBouncer refuses these by
- * default, and shares its connections in transaction mode. From its first refusal on, each statement is a transaction that
- * sets its own limits, which takes three round trips in place of one.
+ * Opens a pool that limits the time of its statements by a parameter of its connections. PgBouncer refuses it by default,
+ * and shares its connections in transaction mode. From its first refusal on, each statement is a transaction that sets its
+ * own limit, which takes three round trips in place of one.
  */
 function openPool(url: string, size: number, log: Logger): ConnectionPool {
-  const pool = new pg.Pool({ connectionString: url, max: size, ...connectionLimits, ...statementLimits });
+  const pool = new pg.Pool({ connectionString: url, max: size, ...limits });
   const queryOnce = pool.query.bind(pool);
   let byTransaction = false;
 
@@ -88,7 +83,7 @@ function openPool(url: string, size: number, log: Logger): ConnectionPool {
     }
     byTransaction = true;
     // The pool reads its options for each new connection.
-    Object.assign(pool.options, { statement_timeout: undefined, lock_timeout: undefined });
+    delete pool.options.statement_timeout;
     return query(statement);
   }
 
@@ -98,7 +93,7 @@ function openPool(url: string, size: number, log: Logger): ConnectionPool {
 async function queryInTransaction(pool: pg.Pool, statement: pg.QueryConfig): Promise<pg.QueryResult> {
   const client = await pool.connect();
   try {
-    await client.query(beginLimited);
+    await client.query(`BEGIN; SET LOCAL statement_timeout = ${limits.statement_timeout}`);
     const result = await client.query(statement);
     await client.query('COMMIT');
     client.release();
