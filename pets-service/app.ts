@@ -25,7 +25,6 @@ export interface PetsServiceDependencies {
   metrics: Metrics;
   verifyToken: VerifyToken;
   drain: Pick<Drain, 'draining'>;
-  /** Undefined if no traces are exported. */
   tracing?: Tracing | undefined;
   log: Logger;
   now: () => number;
@@ -58,7 +57,7 @@ export function createPetsService() {
     // instance out at once.
     app.get('/readyz', async (_req, res) => {
       const database = await health.check(healthTimeoutMs);
-      const status = drain.draining ? 'draining' : health.everHealthy ? 'ok' : 'starting';
+      const status = drain.draining ? 'draining' : health.everHealthy() ? 'ok' : 'starting';
       res.status(status === 'ok' ? 200 : 503).json({ status, database });
     });
     app.get('/metrics', async (_req, res) => {

@@ -13,13 +13,12 @@ export function traceRequest(tracing: Tracing): RequestHandler {
     const { requestId } = res.locals;
     const { issuer, subject } = tokenCallerOf(res.locals);
     const { path, protocol: scheme, headers } = req;
-    const route = routeOf(path);
     const attributes = () => ({
       'pets.request_id': requestId,
       'pets.issuer': issuer,
       'pets.caller': subject,
     });
-    const span = startServerSpan(tracing, { req, path, route, scheme, attributes, headers });
+    const span = startServerSpan(tracing, { req, path, route: routeOf(path), scheme, attributes, headers });
     res.locals.span = span;
     res.once('close', () => endServerSpan(tracing, span, res, res.locals.sentCode));
     runInSpan(span, next);

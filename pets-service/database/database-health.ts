@@ -4,7 +4,7 @@ import { SchemaError } from './database-error.ts';
 import type { PetStore } from './pet-store.ts';
 
 /** unusable: the database responds, but lacks something, for example because its migrations are not applied. */
-export type DatabaseState = 'ok' | 'unavailable' | 'unusable';
+type DatabaseState = 'ok' | 'unavailable' | 'unusable';
 
 export type DatabaseHealth = ReturnType<typeof createDatabaseHealth>;
 
@@ -47,9 +47,7 @@ export function createDatabaseHealth({ store, log }: { store: PetStore; log: Log
   return {
     check,
     /** Whether the state has been ok once. */
-    get everHealthy() {
-      return everHealthy;
-    },
+    everHealthy: () => everHealthy,
     /** Checks every few seconds until aborted. */
     async watch(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {

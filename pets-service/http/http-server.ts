@@ -18,8 +18,7 @@ const maxHeaderBytes = 80 * 1024;
 /** Creates Node's HTTP server with the bare responses of its parser replaced by Errors. */
 export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 'maxHeaderBytes'>) {
   const closing = new WeakSet<Socket>();
-  const limits = { ...timeouts, maxHeaderBytes };
-  const server = createNodeServer(createMessageClasses(app), limits, (req, res) => {
+  const server = createNodeServer(createMessageClasses(app), { ...timeouts, maxHeaderBytes }, (req, res) => {
     // Requests after one that closes the connection are not served (RFC 9112 section 9.6).
     if (closing.has(req.socket)) return;
     // Node's parser drops what follows an Upgrade in the same read.
