@@ -54,7 +54,7 @@ describe('a ban policy', () => {
       maxBanSeconds: text,
       resetSeconds: text,
       other: text,
-    },
+    } satisfies Record<keyof BanPolicy | 'other', fc.Arbitrary<string>>,
     { requiredKeys: [] },
   );
 
