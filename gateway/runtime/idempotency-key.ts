@@ -31,7 +31,7 @@ export function parseIdempotencyKey(
       : key === ''
         ? 'must not be empty'
         : !quoted.test(value) && !bare.test(value)
-          ? 'must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"'
+          ? 'must be ASCII characters in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"'
           : key.length > maxLength
             ? `must have at most ${maxLength} characters`
             : undefined;

@@ -155,7 +155,7 @@ for (const { name, open, tags } of petsDatabases)
       ])('that %s gets 400 with the reason, and nothing is stored', async (_name, header, reason) => {
         const before = await kit.pets();
         const raw = await sendRaw(kit.service.port, rawCreate(`Idempotency-Key: ${header}`));
-        const message = `Idempotency-Key ${reason ?? 'must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'}`;
+        const message = `Idempotency-Key ${reason ?? 'must be ASCII characters in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'}`;
         expect(parseRaw(raw)).toMatchObject({ status: 400, json: { code: 'invalid_request', message } });
         expect(await kit.pets()).toBe(before);
       });
