@@ -27,7 +27,7 @@ interface EnforceQuotaDependencies {
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
   hotKeys: HotKeys;
-  keyUse: Pick<KeyUseReports, 'count'>;
+  keyUse: Pick<KeyUseReports, 'count' | 'takeBackServed'>;
   /** Undefined if there is one service only, which all requests are for. */
   serviceUse: Pick<ServiceUseReports, 'count'> | undefined;
   usageReports: Pick<UsageReports, 'addRefused'>;
@@ -102,6 +102,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
         const current = await quota.giveBack(caller, cost, allowed);
         if (current === undefined) return;
         res.locals.headers.setAll(rateLimitHeaders(current));
+        keyUse.takeBackServed(caller);
         if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -units, -1);
       };
     }

@@ -45,6 +45,8 @@ interface UseOfKey {
 export interface KeyUseReports {
   /** Counts one request. */
   count(key: KeyPlace & { id: string }, use: UseOfKey): void;
+  /** One request less was served: the response is a 304, which costs nothing. */
+  takeBackServed(key: KeyPlace & { id: string }): void;
   /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
   report(all?: boolean): Promise<void>;
 }
@@ -111,15 +113,23 @@ function createReports(options: ReportsOptions): KeyUseReports {
       ),
   });
 
+  function counted({ id, customerId, keyHash }: KeyPlace & { id: string }): CountedKey | undefined {
+    return keys.get(keyHash, () => ({
+      id,
+      place: { customerId, keyHash },
+      served: 0,
+      refused: 0,
+      addresses: new Map(),
+    }));
+  }
+
   return {
-    count({ id, customerId, keyHash }, { address, userAgent, refused = false }) {
-      const key = keys.get(keyHash, () => ({
-        id,
-        place: { customerId, keyHash },
-        served: 0,
-        refused: 0,
-        addresses: new Map(),
-      }));
+    takeBackServed(place) {
+      const key = counted(place);
+      if (key !== undefined) key.served -= 1;
+    },
+    count(place, { address, userAgent, refused = false }) {
+      const key = counted(place);
       if (key === undefined) return;
       if (refused) key.refused += 1;
       else key.served += 1;

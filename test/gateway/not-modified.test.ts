@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readKeyUse } from '../../gateway/quota/key-use.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { earlyInMinute } from '../support/load/early-in-minute.ts';
@@ -71,6 +72,14 @@ describe('entity tags and 304', () => {
     const { key, tag } = await tagged();
     const response = await ask(key, condition(tag));
     expect([response.status, response.header('etag')]).toEqual([status, tag]);
+  });
+
+  test('the use of the key has it as a request that was not served', async () => {
+    const { key, tag, customerId, keyHash } = await tagged();
+    expect((await ask(key, tag)).status).toBe(304);
+    await expect
+      .poll(() => readKeyUse(kit.redis, { customerId, keyHash }), { timeout: 20_000 })
+      .toMatchObject({ served: 1, addresses: [{ requests: 2 }] });
   });
 
   test('HEAD has the tag of GET if it has a condition', async () => {

@@ -124,6 +124,10 @@ describe('the script', () => {
     expect(await redis.hgetall(use)).toEqual({ ...rest, a: '5 20 4 curl gw' });
     await add(2, 0, 0, 'c', 40, 50, 1, '');
     expect(await redis.hgetall(use)).toEqual({ ...rest, c: '10 50 2' });
+    await add(2, -2, 0);
+    expect(await redis.hget(use, 'served')).toBe('1');
+    await add(2, -2, 0);
+    expect(await redis.hget(use, 'served')).toBe('0');
   });
 
   test('add-service-use adds to the use of a service, and takes back no more than there is', async () => {

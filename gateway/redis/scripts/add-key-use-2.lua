@@ -6,7 +6,7 @@ KEYS[2]  the use (hash with expiry): `served` and `refused` requests, which the 
          network "from to requests agent gateway", times in Unix milliseconds, without the last two after its end
 ARGV[1]  maximum number of addresses; the one seen longest ago is forgotten
 ARGV[2]  milliseconds to keep it if the record has no expiry
-ARGV[3]  served requests
+ARGV[3]  served requests; negative if more were taken back
 ARGV[4]  refused requests
 ARGV[5…] for each address: the address, from, to, requests, and agent and gateway with a space before each, or an empty argument
 ]]
@@ -20,10 +20,10 @@ if redis.call('TYPE', KEYS[2]).ok ~= 'hash' then
 end
 
 for name, count in pairs(counts) do
-  if count > 0 then
+  if count ~= 0 then
     -- Not HINCRBY: a value that was edited by hand counts as 0.
     local before = tonumber(string.match(redis.call('HGET', KEYS[2], name) or '', '^%d+$')) or 0
-    redis.call('HSET', KEYS[2], name, string.format('%.0f', before + count))
+    redis.call('HSET', KEYS[2], name, string.format('%.0f', math.max(0, before + count)))
   end
 end
 
