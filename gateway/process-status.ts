@@ -63,7 +63,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
       invalidSettings: invalidValues
         .list()
         .slice(0, maxInvalidSettings)
-        .map(({ key, issues }) => ({ key, issues: [...issues] })),
+        .map((value) => ({ ...value, issues: [...value.issues] })),
       lostKeys: lostKeys.count(),
       localMode: localMode.last(),
       earlierLocalModes: localMode.earlier(),

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
+import { z } from 'zod';
 
 /** Where the value comes from that is in force instead of an invalid one. */
-export type ValueSource = 'last_valid' | 'default' | 'none';
+export const valueSource = z.enum(['last_valid', 'default', 'none']);
+
+export type ValueSource = z.infer<typeof valueSource>;
 
 const messages: Record<ValueSource, string> = {
   last_valid: 'Redis value is invalid; the last valid one stays in force',
@@ -20,7 +23,13 @@ export interface InvalidValues {
   /** Withdraws the report of a value that nobody uses any more. */
   forget(key: string): void;
   /** What is invalid now, oldest report first. */
-  list(): { key: string; issues: readonly string[] }[];
+  list(): InvalidValue[];
+}
+
+interface InvalidValue {
+  key: string;
+  issues: readonly string[];
+  inForce: ValueSource;
 }
 
 interface InvalidValuesDependencies {
@@ -33,13 +42,13 @@ interface InvalidValuesDependencies {
 }
 
 export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies): InvalidValues {
-  const known = new Map<string, readonly string[]>();
+  const known = new Map<string, InvalidValue>();
   /** Labels of values that were read, which the metric shows at 0 while all is well. */
   const labels = new Set<string>();
 
   function countIssues(label: string): number {
     return Array.from(known).reduce(
-      (sum, [key, issues]) => sum + (labelOf(key) === label ? issues.length : 0),
+      (sum, [key, { issues }]) => sum + (labelOf(key) === label ? issues.length : 0),
       0,
     );
   }
@@ -50,7 +59,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
 
   return {
     forget,
-    list: () => Array.from(known, ([key, issues]) => ({ key, issues })),
+    list: () => [...known.values()],
     report(key, issues, inForce) {
       const label = labelOf(key);
       if (!labels.has(label)) {
@@ -58,15 +67,17 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
         setGauge(label, 0);
       }
       const text = issues.join('; ');
-      if (text === (known.get(key) ?? []).join('; ')) return;
+      const before = known.get(key)?.issues ?? [];
+      const source = inForce?.source ?? 'last_valid';
+      if (text !== '') known.set(key, { key, issues, inForce: source });
+      if (text === before.join('; ')) return;
       if (text === '') {
         forget(key);
         log.info({ key }, 'Redis value is valid again');
       } else {
-        known.set(key, issues);
         setGauge(label, countIssues(label));
         const fields = { key, issues, ...(inForce === undefined ? {} : { enforced: inForce.enforced }) };
-        log.warn(fields, messages[inForce?.source ?? 'last_valid']);
+        log.warn(fields, messages[source]);
       }
     },
   };

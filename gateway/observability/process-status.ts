@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { valueSource } from './invalid-values.ts';
 
 const isoTime = z.iso.datetime();
 const count = z.number().nonnegative();
@@ -53,7 +54,7 @@ export const processStatus = z.object({
   ),
   reload: reloadState,
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
-  invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()) })),
+  invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()), inForce: valueSource })),
   /** API keys that this process has served and Redis has lost. */
   lostKeys: count,
   /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */

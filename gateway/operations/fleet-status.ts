@@ -39,12 +39,16 @@ export interface FleetStatus {
   withoutStatus: { id: string; seenAtMs: number }[];
   /** Settings that live processes enforce differently, with the number of processes for each value. */
   disagreements: { key: string; values: { fields: Record<string, string>; processes: number }[] }[];
-  /** Invalid values in Redis, with the fields that are stored now, and the number of processes that report them. */
+  /**
+   * Invalid values in Redis, with the fields that are stored now, the number of processes that report them, and how many of these
+   * have no values in force.
+   */
   invalidSettings: {
     key: string;
     issues: string[];
     stored: Record<string, string>;
     processes: number;
+    withoutValues: number;
   }[];
 }
 
@@ -84,6 +88,7 @@ const wrongType = {
   issues: ['It is not a hash, so no gateway can say how it is: DEL it'],
   stored: {},
   processes: 0,
+  withoutValues: 0,
 };
 
 /**
@@ -164,6 +169,7 @@ async function readInvalidSettings(
         issues: [...new Set(ofKey.flatMap(({ issues }) => issues))],
         stored: isSetting(key) ? await redis.hgetall(key).catch(() => ({})) : {},
         processes: ofKey.length,
+        withoutValues: ofKey.filter(({ inForce }) => inForce === 'none').length,
       }),
     ),
   );

@@ -12,11 +12,11 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
     missing.length > 1
       ? fleet.invalidSettings.filter((setting) => !isMissing(setting))
       : fleet.invalidSettings;
-  const invalid = shown.map(({ key, issues, stored, processes }): Problem => ({
+  const invalid = shown.map(({ key, issues, stored, processes, withoutValues }): Problem => ({
     id: `invalid-setting ${key}`,
-    severity: 'warning',
+    severity: withoutValues > 0 ? 'critical' : 'warning',
     title: `The setting ${settingName(key)} in Redis is invalid`,
-    detail: `${sentences(issues, stored)} ${reportedBy(processes)}`.trim(),
+    detail: `${sentences(issues, stored)} ${reportedBy(processes, withoutValues)}`.trim(),
     advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
     link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
   }));
@@ -60,10 +60,13 @@ function* missingSettings(missing: readonly { key: string }[]): Iterable<Problem
   };
 }
 
-const reportedBy = (processes: number) =>
-  processes === 0
-    ? ''
-    : `${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it. The last valid values stay in force; keys that need values which no gateway has get 503.`;
+function reportedBy(processes: number, withoutValues: number): string {
+  if (processes === 0) return '';
+  const report = `${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it.`;
+  return withoutValues === 0
+    ? `${report} The last valid values stay in force.`
+    : `${report} Of these, ${withoutValues} ${withoutValues === 1 ? 'has' : 'have'} no values: API keys that need them get 503.`;
+}
 
 /** Names the stored value of each field that is invalid. */
 function sentences(issues: readonly string[], stored: Record<string, string>): string {

@@ -324,12 +324,24 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
             issues: ['minute is not a whole number from 1 to 1000000000'],
             stored: { minute: 'plenty', day: '10000' },
             processes: 1,
+            withoutValues: 0,
           },
         ],
       },
     }),
     severity: 'warning',
-    says: 'it is "plenty". 1 gateway process reports it. The last valid values stay in force; keys that need values which no gateway has get 503.',
+    says: 'it is "plenty". 1 gateway process reports it. The last valid values stay in force.',
+  },
+  'The setting gw:plan:gold in Redis is invalid': {
+    problems: found({
+      fleet: {
+        invalidSettings: [
+          { key: 'gw:plan:gold', issues: ['minute is missing'], stored: {}, processes: 2, withoutValues: 2 },
+        ],
+      },
+    }),
+    severity: 'critical',
+    says: 'Of these, 2 have no values: API keys that need them get 503.',
   },
   'Gateways enforce different values of gw:plan:pro': {
     problems: found({
@@ -378,6 +390,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
           issues: ['minute is missing'],
           stored: {},
           processes: 1,
+          withoutValues: 0,
         })),
       },
     }),
