@@ -142,6 +142,8 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const deliveries = page.getByRole('region', { name: 'Deliveries' });
     await deliveries.getByText('webhook.test').waitFor();
     await deliveries.getByText('delivered: status 200').waitFor();
+    // The button is disabled while it works.
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(`Test ${receiver.url}/hook`);
 
     const thresholds = page.getByLabel('Events at these shares');
     await tabTo(page, 'thresholds');

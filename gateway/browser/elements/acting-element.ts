@@ -11,6 +11,7 @@ export class ActingElement extends LightElement {
   /** @returns whether the change was made */
   async act(change: () => Promise<unknown>): Promise<boolean> {
     if (this.busy) return false;
+    const { activeElement } = document;
     this.busy = true;
     this.failure = undefined;
     try {
@@ -21,6 +22,10 @@ export class ActingElement extends LightElement {
       return false;
     } finally {
       this.busy = false;
+      await this.updateComplete;
+      // A button that is disabled meanwhile loses the focus.
+      const isLost = document.activeElement === document.body;
+      if (isLost && activeElement instanceof HTMLElement && activeElement.isConnected) activeElement.focus();
     }
   }
 
