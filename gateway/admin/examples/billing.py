@@ -40,9 +40,9 @@ def call(path, method="GET", body=None, idempotency_key=None):
             if error.code not in (429, 503) or attempt == MAX_ATTEMPTS:
                 raise RuntimeError(f"{method} {path}: {error.read().decode()}") from None
             wait_seconds = int(error.headers.get("Retry-After", attempt))
-        except OSError:
+        except OSError as error:
             if attempt == MAX_ATTEMPTS:
-                raise
+                raise RuntimeError(f"{method} {path}: {error}") from None
         time.sleep(wait_seconds)
 
 
@@ -79,6 +79,12 @@ def use(month):
 
 
 if __name__ == "__main__":
-    command, *given = sys.argv[1:]
+    command, *given = sys.argv[1:] or [""]
     commands = {"subscribe": subscribe, "move": move, "portal": portal, "use": use}
-    commands[command](*given)
+    run = commands.get(command)
+    if run is None or len(given) != run.__code__.co_argcount:
+        sys.exit(__doc__)
+    try:
+        run(*given)
+    except RuntimeError as error:
+        sys.exit(str(error))

@@ -1,5 +1,5 @@
 /*
- * An example to copy into a billing system. As a program, with OPS_API and OPS_TOKEN in the environment:
+ * An example to copy into a billing system. As a program for Node 24 or later, with OPS_API and OPS_TOKEN in the environment:
  *
  *   node billing.ts subscribe ORDER NAME PLAN   makes a customer with a key
  *   node billing.ts move CUSTOMER PLAN          moves it to another plan
@@ -77,9 +77,18 @@ async function use(month: string): Promise<void> {
   for (const { id, served, units = served } of items) console.log(JSON.stringify({ customer: id, units }));
 }
 
-const [command = '', ...given] = process.argv.slice(2);
-const [first = '', second = '', third = ''] = given;
-if (command === 'subscribe') await subscribe(first, second, third);
-else if (command === 'move') await move(first, second);
-else if (command === 'portal') await portal(first);
-else await use(first);
+const [command = '', first = '', second = '', third = ''] = process.argv.slice(2);
+const commands: Record<string, () => Promise<void>> = {
+  subscribe: () => subscribe(first, second, third),
+  move: () => move(first, second),
+  portal: () => portal(first),
+  use: () => use(first),
+};
+try {
+  const run = commands[command];
+  if (run === undefined) throw new Error(`usage: node billing.ts ${Object.keys(commands).join(' | ')} …`);
+  await run();
+} catch (error) {
+  console.error(String(error));
+  process.exitCode = 1;
+}
