@@ -45,10 +45,7 @@ export function unknownPlan(name: string, names: readonly string[], advice?: str
   assertNotApiKey(name);
   const near = nearestName(name, names);
   const question = near === undefined ? [] : [`did you mean "${near}"?`];
-  const hints = [
-    ...question,
-    advice ?? (near === undefined ? `see: ops plans list (${listPlans(names)})` : ''),
-  ];
+  const hints = [...question, advice ?? (near === undefined ? `the plans are ${listPlans(names)}` : '')];
   return new InvalidOperation(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
 }
 

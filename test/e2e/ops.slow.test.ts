@@ -192,7 +192,7 @@ describe('the ops command', () => {
         [['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2099-02-30'], /ISO 8601/],
         [
           ['keys', 'issue', '--plan', 'nope', '--name', 'x'],
-          /there is no plan named "nope"; see: ops plans list/,
+          /there is no plan named "nope"; the plans are business, /,
         ],
         [
           ['keys', 'issue', '--plan', 'por', '--name', 'x'],
