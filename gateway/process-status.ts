@@ -63,7 +63,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
       invalidSettings: invalidValues
         .list()
         .slice(0, maxInvalidSettings)
-        .map((value) => ({ ...value, issues: [...value.issues] })),
+        .map(({ key, issues, inForce }) => ({ key, issues: [...issues], inForce })),
       lostKeys: lostKeys.count(),
       localMode: localMode.last(),
       earlierLocalModes: localMode.earlier(),
