@@ -4,6 +4,7 @@ import { logConsoleLines } from '#runtime/console-lines.ts';
 import { runService, type Start } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
+import { logOwnStore } from '#runtime/own-store.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
 import { createAdminApp } from './admin/admin-app.ts';
 import { createAdminServer } from './admin/admin-server.ts';
@@ -50,7 +51,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   if (redisUrl === undefined) {
     const embedded = await startEmbeddedRedis(config.dataDirectory, log);
     cleanup.defer(() => embedded.close());
-    log.info(`Redis: ${embedded.description}`);
+    logOwnStore(log, { text: `Redis: ${embedded.description}`, setting: 'REDIS_URL' });
     redisUrl = embedded.url;
   }
   const instanceConfig: InstanceConfig = {

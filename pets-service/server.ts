@@ -3,6 +3,7 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { runService, type Start } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
+import { logOwnStore } from '#runtime/own-store.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
 import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
@@ -37,7 +38,9 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   const verifyToken = createVerifyToken(loadTrustedKeys(config), Date.now);
   const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
-  log.info(`database: ${database.description}`);
+  const text = `database: ${database.description}`;
+  if (url === undefined) logOwnStore(log, { text, setting: 'DATABASE_URL' });
+  else log.info(text);
   const tracing = await startTracing({ settings: config.tracing, serviceName: 'pets-service', log });
   cleanup.defer(() => tracing?.close());
   const recordStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
