@@ -454,7 +454,8 @@ const alertTests: AlertTest[] = [
         at: 5,
         fires: {
           labels: { ...job, key: 'gw:plan:pro' },
-          description: 'gw:plan:pro has 1 invalid or missing fields. The last valid values stay in force.',
+          description:
+            'gw:plan:pro has 1 invalid or missing fields. The last valid values stay in force; keys that need values which no gateway has get 503.',
         },
       },
       {
