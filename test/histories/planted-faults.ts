@@ -146,6 +146,26 @@ export const planted: readonly Planted[] = [
     ],
   },
   {
+    name: 'a suspension is not believed',
+    edits: [
+      edit(
+        'gateway/api-keys/api-key-record.ts',
+        "return suspendedAt === undefined ? 'valid' : 'suspended';",
+        "return suspendedAt === undefined ? 'valid' : 'valid';",
+      ),
+    ],
+  },
+  {
+    name: 'what customers change in the portal is no event',
+    edits: [
+      edit(
+        'gateway/events/audit-events.ts',
+        "if (derive === undefined || fields['notMade']",
+        "if (derive === undefined || fields['who']?.includes('portal') || fields['notMade']",
+      ),
+    ],
+  },
+  {
     name: 'an event that failed is given up',
     edits: [edit('gateway/events/deliveries.ts', "number > delaysMs.length ? 'dead' : 'failed'", "'dead'")],
   },
