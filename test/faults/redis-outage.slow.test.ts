@@ -169,7 +169,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await writeFile(join(kept, 'cut-off.json'), copies[0]?.[1].subarray(0, 100) ?? '');
     await using next = await startGateway(env);
     await expect.poll(files, { timeout: 10_000 }).toEqual([join(kept, 'cut-off.json.damaged')]);
-    expect(next.output()).toMatch(/"level":50.*is damaged, and was set aside/);
+    await expect.poll(() => next.output()).toMatch(/"level":50.*is damaged, and was set aside/);
     await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(served);
 
     // As if it had been killed between adding the files and deleting them.
