@@ -200,7 +200,7 @@ function planOfCustomers({
   if (chance(0.6)) {
     const { name: key } = pick(keys);
     const atMs = between(1000, lengthMs - 4000);
-    changes.push({ atMs, does: 'suspend', key }, { atMs: atMs + between(300, 2500), does: 'resume', key });
+    changes.push({ atMs, does: 'suspend', key }, { atMs: atMs + between(1500, 4000), does: 'resume', key });
   }
   const faults: PlannedFault[] = [];
   for (let atMs = between(500, 6000); atMs < lengthMs - 2 * quietMs;) {

@@ -45,8 +45,11 @@ export function createPortalCustomers(
   return {
     change,
     async enter(owner) {
-      const { cookie, csrfToken } = await enterPortal(urls[0] ?? '', await connect(), owner);
-      sessions.set(owner, { Cookie: cookie, 'X-CSRF-Token': csrfToken });
+      const [origin = ''] = urls;
+      const { cookie, csrfToken } = await enterPortal(origin, await connect(), owner);
+      // As behind a load balancer, where all gateways have one address: the name of the cookie has its port.
+      const { host: Host } = new URL(origin);
+      sessions.set(owner, { Cookie: cookie, 'X-CSRF-Token': csrfToken, Host, Origin: origin });
     },
     async issue(gateway, key, path, body) {
       const { customerId } = key;

@@ -43,15 +43,19 @@ export const expiredIsRefused: Find = (view) =>
       .map((request) => ({ message: `${key}: served after its end`, requests: [request] })),
   );
 
-/** All keys of a suspended customer are refused, from the confirmation on until somebody ends the suspension. */
+/** A key that is valid gets a response, or learns which of its limits is used up. */
+const isTakenForValid = (request: RecordedRequest) =>
+  isServed(request) || ['minute', 'day'].includes(request.headers['x-ratelimit-window'] ?? '');
+
+/** All keys of a suspended customer are refused as such, from the confirmation on until somebody ends the suspension. */
 export const suspendedIsRefused: Find = (view) =>
   view.changes('suspend').flatMap(({ owner, outcome, startMs, endMs }) => {
     const resumed = view.changes('resume').filter((one) => one.owner === owner && one.endMs > startMs);
     const untilMs = Math.min(Infinity, ...resumed.map((one) => one.startMs));
     return (view.byOwner.get(owner) ?? [])
       .filter((request) => outcome === 'made' && request.startMs > endMs && request.endMs < untilMs)
-      .filter((request) => isServed(request) && !view.mayBeLocal(request))
-      .map((request) => ({ message: `${owner}: served while it was suspended`, requests: [request] }));
+      .filter((request) => isTakenForValid(request) && !view.mayBeLocal(request))
+      .map((request) => ({ message: `${owner}: accepted while it was suspended`, requests: [request] }));
   });
 
 /** Whether the owner of a key may be suspended, as far as any gateway knows. */
