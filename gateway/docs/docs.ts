@@ -105,9 +105,9 @@ function createAssets(base: string): Assets {
       const [rest = '', wanted, name = ''] = assetPath.exec(path) ?? [];
       const asset = path === base + rest ? assets.get(name) : undefined;
       if (asset === undefined) return undefined;
-      const { contentType, source } = asset;
-      // Not at the start, which all scripts together would delay by a tenth of a second.
-      const text = name.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
+      // Not at the start, which all scripts together would delay by a tenth of a second, and once: anybody may ask for it.
+      asset.text ??= name.endsWith('.ts') ? stripTypeScriptTypes(asset.source) : asset.source;
+      const { contentType, text } = asset;
       return { contentType, text, headers: wanted === version ? assetHeaders : otherVersionHeaders };
     },
   };
@@ -226,14 +226,21 @@ function served(
   return [path, { route: { pattern: path, allow }, file }];
 }
 
+interface Asset {
+  contentType: string;
+  source: string;
+  /** What is served, of a module without its types; undefined until somebody asks for it. */
+  text?: string;
+}
+
 /** Files of browser/ by their names. */
-function loadAssets(): Map<string, { source: string; contentType: string }> {
+function loadAssets(): Map<string, Asset> {
   const names = readdirSync(new URL('browser/', import.meta.url)).toSorted();
   return new Map(
     Object.entries(contentTypes).flatMap(([extension, contentType]) =>
       names
         .filter((name) => name.endsWith(extension))
-        .map((name) => [name, { source: read(`browser/${name}`), contentType }] as const),
+        .map((name): [string, Asset] => [name, { contentType, source: read(`browser/${name}`) }]),
     ),
   );
 }
