@@ -5,7 +5,7 @@ import type { LightElement } from '../../../../browser/elements/light-element.ts
 import { notify } from '../../../../browser/elements/notice.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { numeric, table } from '../../../../browser/elements/table.ts';
-import { formatNumber } from '../../../../browser/format.ts';
+import { capitalized, formatNumber } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { knownIn } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
@@ -38,7 +38,7 @@ class PagePlans extends PolledElement<Plans> {
     );
     const headings = [
       'Plan',
-      ...shown.map(({ each }) => numeric(`${each.charAt(0).toUpperCase()}${each.slice(1)}`)),
+      ...shown.map(({ each }) => numeric(capitalized(each))),
       'In force',
       numeric('Keys'),
       numeric('Refused, last hour'),
