@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { text } from '#runtime/environment.ts';
 import { publicKeyId, readKeyFile } from '#runtime/key-file.ts';
 import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
-import type { Config } from './config.ts';
 
 /** A public key, and what a token that is signed with it may say. */
 export interface TrustedKey {
@@ -40,11 +39,17 @@ export function createTrustedKeys(gatewayKeys: readonly TrustedKey[], callerKeys
   };
 }
 
+interface KeyFiles {
+  publicKeyFiles: readonly string[];
+  callerKeyFiles: readonly { name: string; path: string }[];
+  dataDirectory: string;
+}
+
 /**
  * Loads the keys that verify internal tokens. The data directory's own pair is made if it is missing.
  * @throws Error that names the setting and the file if it can't be read or does not hold one EC P-256 public key
  */
-export function loadTrustedKeys({ publicKeyFiles, callerKeyFiles, dataDirectory }: Config): TrustedKeys {
+export function loadTrustedKeys({ publicKeyFiles, callerKeyFiles, dataDirectory }: KeyFiles): TrustedKeys {
   // The callers' first: if one is invalid, nothing is made in the data directory.
   const callerKeys = callerKeyFiles.map(({ name, path }) =>
     readKey('PETS_SERVICE_CALLER_KEYS', path, [name]),
