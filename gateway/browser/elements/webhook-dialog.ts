@@ -1,10 +1,8 @@
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import type { FormTexts } from '../form-text.ts';
 import type { EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
-import { CopyField } from './copy-field.ts';
-import { DialogElement } from './dialog-element.ts';
 import { checkbox, field } from './fields.ts';
-import { warningList } from './page-state.ts';
+import { SecretDialog } from './secret-dialog.ts';
 
 /** What calls the API of a page. */
 export interface JsonApi {
@@ -15,7 +13,9 @@ export interface JsonApi {
 }
 
 /** Adds a webhook or changes one, and shows a new secret this once. */
-export class WebhookDialog extends DialogElement {
+export class WebhookDialog extends SecretDialog {
+  override readonly secretNoun = 'secret';
+  override readonly secretLabel = 'Secret';
   api: JsonApi | undefined;
   /** Path of the webhooks of the owner in the API. */
   path = '';
@@ -26,8 +26,6 @@ export class WebhookDialog extends DialogElement {
   made: WebhookWithSecret | undefined;
   /** Called after a change. */
   done: () => unknown = () => {};
-  /** Whether the person has tried to close a secret that is not stored. */
-  reminded = false;
 
   override async submit(form: FormTexts) {
     const types = this.types.map(({ type }) => type).filter((type) => form(type) !== '');
@@ -41,9 +39,7 @@ export class WebhookDialog extends DialogElement {
     if (webhook === undefined) {
       this.made = await api.post<WebhookWithSecret>(path, wanted);
       this.heading = 'The secret of the webhook';
-      await this.updateComplete;
-      const secret = this.querySelector('copy-field');
-      if (secret instanceof CopyField) await secret.focusButton();
+      await this.focusSecret();
     } else {
       await api.patch(`${path}/${webhook.id}`, wanted);
       this.remove();
@@ -51,11 +47,15 @@ export class WebhookDialog extends DialogElement {
     this.done();
   }
 
-  /** Escape and the cross must not lose a secret. */
-  override hide(event: Event) {
-    if (event.target !== event.currentTarget || this.made === undefined) return;
-    event.preventDefault();
-    this.reminded = true;
+  get secret() {
+    return this.made && { text: this.made.secret, warnings: this.made.warnings };
+  }
+
+  about() {
+    return html`<p>
+      It signs the events for <strong>${this.made?.url}</strong>, and <strong>is not shown again</strong>. The
+      receiver needs it to check them.
+    </p>`;
   }
 
   override fields() {
@@ -77,27 +77,6 @@ export class WebhookDialog extends DialogElement {
           }),
         )}
       </fieldset>`;
-  }
-
-  override content() {
-    const { made } = this;
-    if (made === undefined) return super.content();
-    return html`<p>
-        It signs the events for <strong>${made.url}</strong>, and <strong>is not shown again</strong>. The
-        receiver needs it to check them.
-      </p>
-      <copy-field label="Secret" .text=${made.secret}></copy-field>
-      ${
-        this.reminded
-          ? html`<p class="failure-text" role="alert">
-              Closing this loses the secret. Copy it, and confirm that you have stored it.
-            </p>`
-          : nothing
-      }
-      ${warningList(made.warnings)}
-      <div class="dialog-actions">
-        <button type="button" @click=${() => this.remove()}>I have stored it</button>
-      </div>`;
   }
 }
 

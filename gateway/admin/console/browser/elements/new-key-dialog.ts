@@ -1,8 +1,6 @@
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../../../browser/api-failure.ts';
-import { CopyField } from '../../../../browser/elements/copy-field.ts';
-import { DialogElement } from '../../../../browser/elements/dialog-element.ts';
-import { warningList } from '../../../../browser/elements/page-state.ts';
+import { SecretDialog } from '../../../../browser/elements/secret-dialog.ts';
 import type { FormTexts } from '../../../../browser/form-text.ts';
 import { keyTitle } from '../key.ts';
 import type { IssuedKey } from '../responses.ts';
@@ -10,14 +8,11 @@ import type { IssuedKey } from '../responses.ts';
 /** A browser asks before it closes a tab whose page prevents this event. */
 const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
 
-/**
- * A dialog that ends in a new API key. The key is shown this once, so the dialog does not close before it is confirmed.
- * A subclass has the form, and what it calls.
- */
-export abstract class NewKeyDialog extends DialogElement {
+/** A dialog that ends in a new API key. A subclass has the form, and what it calls. */
+export abstract class NewKeyDialog extends SecretDialog {
+  override readonly secretNoun = 'key';
+  override readonly secretLabel = 'API key';
   issued: IssuedKey | undefined;
-  /** Whether somebody tried to close the dialog without having confirmed. */
-  reminded = false;
   /** Whether the last request had no response, so that nobody knows whether it made a key. */
   mayExist = false;
   /** Called with the key when it is stored elsewhere. */
@@ -37,45 +32,29 @@ export abstract class NewKeyDialog extends DialogElement {
       throw error;
     });
     addEventListener('beforeunload', keepTab);
-    await this.updateComplete;
-    const field = this.querySelector('copy-field');
-    if (field instanceof CopyField) await field.focusButton();
+    await this.focusSecret();
   }
 
-  /** Escape and the cross must not lose a key, nor a request under way. */
-  override hide(event: Event) {
-    if (event.target !== event.currentTarget || (!this.busy && this.issued === undefined)) return;
-    event.preventDefault();
-    this.reminded = this.issued !== undefined;
+  get secret() {
+    return this.issued && { text: this.issued.key, warnings: this.issued.warnings };
   }
 
-  override content() {
+  /** Neither a key may be lost, nor a request under way. */
+  override get isHeld() {
+    return this.busy || super.isHeld;
+  }
+
+  about() {
     const { issued } = this;
-    if (issued === undefined) return super.content();
     return html`<p>
-        The key of <strong>${keyTitle(issued)}</strong> works now. <strong>It is not shown again</strong>:
-        only its hash is stored. Copy it before you close this.
-      </p>
-      <copy-field label="API key" .text=${issued.key}></copy-field>
-      ${
-        this.reminded
-          ? html`<p class="failure-text" role="alert">
-              Closing this loses the key. Copy it, and confirm that you have stored it.
-            </p>`
-          : nothing
-      }
-      ${warningList(issued.warnings)}
-      <div class="dialog-actions">
-        <button
-          type="button"
-          @click=${() => {
-            this.remove();
-            this.done(issued);
-          }}
-        >
-          I have stored it
-        </button>
-      </div>`;
+      The key of <strong>${issued && keyTitle(issued)}</strong> works now.
+      <strong>It is not shown again</strong>: only its hash is stored. Copy it before you close this.
+    </p>`;
+  }
+
+  override stored() {
+    super.stored();
+    if (this.issued !== undefined) this.done(this.issued);
   }
 
   override failureView() {
