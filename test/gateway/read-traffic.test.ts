@@ -121,7 +121,7 @@ describe('reading the record of traffic', () => {
     {
       name: 'an unknown plan',
       range: { plan: 'platinum' },
-      message: 'no plan named "platinum"; the plans are business, enterprise, free, pro',
+      message: 'no plan named "platinum"; the plans are none, free, pro, business, anonymous, enterprise',
     },
   ])('refuses $name', async ({ range, message }) => {
     await expect(read(range)).rejects.toThrow(InvalidOperation);
