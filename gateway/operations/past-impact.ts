@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { SomeLimits } from '../limits/limits.ts';
 import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { byWindow, windowNames, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
-import { readUsageMonth, unitsOfMonth, unitsOn, type MonthRecord } from '../quota/usage-days.ts';
+import { readMonthRecords, unitsOfMonth, unitsOn } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { maxNamed, nameKeys, planKeyPages, type CountOptions } from './plan-impact.ts';
+import type { CustomerId } from '../redis/redis-keys.ts';
+import { maxNamed, nameKeys, type PlanReading } from './plan-impact.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { oldestDay } from './usage-record.ts';
 
@@ -53,53 +53,50 @@ interface Period {
   day?: string;
 }
 
-/** Recorded use of keys, from which the past effect of any limits is computed. */
+/** Recorded use of customers, from which the past effect of any limits is computed. */
 export interface PastUse {
   /** Number of periods by window. */
   periods: ByWindow<number>;
-  /** Keys with use. */
-  keys: PastKey[];
+  customers: Map<CustomerId, PastCustomer>;
 }
 
-interface PastKey {
-  id: string;
-  /** Use in each period, oldest first; undefined in a window for which the key has a limit of its own. */
+interface PastCustomer {
+  /** Valid keys. */
+  keys: number;
+  /** Use in each period, oldest first; undefined in a window for which the customer has a limit of its own. */
   used: ByWindow<number[]>;
 }
 
-interface PastUseOptions extends Pick<CountOptions, 'pageSize'> {
-  /** Windows for which periods are read: a month takes a Redis command for each key. */
-  windows: readonly WindowName[];
-  onPage?: ((read: number, soFar: PastUse) => Promise<void>) | undefined;
-}
-
-/** Reads the recorded use of all valid keys that are on a plan now. */
-export async function readPastUse(
+/** Recorded use of the customers that are on a plan now. @param windows for which periods are read */
+export async function pastUse(
   session: ReadingSession,
-  plan: string,
-  { windows, pageSize, onPage }: PastUseOptions,
-): Promise<PastUse> {
+  windows: readonly WindowName[],
+): Promise<PlanReading<PastUse>> {
   const { periods, use } = await begin(session, windows);
-  const options = { pageSize, onPage: onPage && ((read: number) => onPage(read, use)) };
-  for await (const page of planKeyPages(session, options)) {
-    const keys = page.filter((key) => key.plan === plan);
-    const read = await Promise.all(
-      keys.map(({ place, own }) => readCustomer(session.redis, place.customerId, own, periods)),
-    );
-    use.keys.push(...read.filter((key) => key !== undefined));
-  }
-  return use;
+  return {
+    soFar: use,
+    async read({ place: { customerId }, own, keys }) {
+      const known = use.customers.get(customerId);
+      if (known !== undefined) known.keys += keys;
+      else {
+        const used = await readCustomer(session.redis, customerId, own, periods);
+        // Most customers of a large plan may be idle.
+        if (used !== undefined) use.customers.set(customerId, { keys, used });
+      }
+    },
+  };
 }
 
-/** The same of one key, also for windows in which it has a limit of its own. */
+/** The same of the customer of one key, also for windows in which it has a limit of its own. */
 export async function readPastUseOfKey(
   session: ReadingSession,
   customerId: CustomerId,
   windows: readonly WindowName[],
 ): Promise<PastUse> {
   const { periods, use } = await begin(session, windows);
-  const read = await readCustomer(session.redis, customerId, {}, periods);
-  return { ...use, keys: read === undefined ? [] : [read] };
+  const used = await readCustomer(session.redis, customerId, {}, periods);
+  if (used !== undefined) use.customers.set(customerId, { keys: 1, used });
+  return use;
 }
 
 type Periods = [window: WindowName, periods: Period[]][];
@@ -112,7 +109,7 @@ async function begin(session: ReadingSession, windows: readonly WindowName[]) {
     return [[window, periodsOf(calendar, session.now(), oldest)]];
   });
   const ofWindow = new Map(periods);
-  const use: PastUse = { periods: byWindow((window) => ofWindow.get(window)?.length), keys: [] };
+  const use: PastUse = { periods: byWindow((window) => ofWindow.get(window)?.length), customers: new Map() };
   return { periods, use };
 }
 
@@ -141,17 +138,10 @@ async function readCustomer(
   id: CustomerId,
   own: SomeLimits,
   periods: Periods,
-): Promise<PastKey | undefined> {
+): Promise<ByWindow<number[]> | undefined> {
   const wanted = periods.filter(([window]) => own[window] === undefined);
   const months = [...new Set(wanted.flatMap(([, ofWindow]) => ofWindow.map(({ month }) => month)))];
-  const records = new Map(
-    await Promise.all(
-      months.map(async (month): Promise<[string, MonthRecord]> => [
-        month,
-        await readUsageMonth(redis, redisKeys.usageMonth(id, month)),
-      ]),
-    ),
-  );
+  const records = await readMonthRecords(redis, id, months);
   if (Array.from(records.values()).every(({ fields }) => fields.size === 0)) return undefined;
   const used: ByWindow<number[]> = {};
   for (const [window, ofWindow] of wanted) {
@@ -161,7 +151,7 @@ async function readCustomer(
       return day === undefined ? unitsOfMonth(record) : unitsOn(record, day);
     });
   }
-  return { id, used };
+  return used;
 }
 
 /** What limits would have done, for each window of the record that they limit. */
@@ -172,7 +162,9 @@ export async function findPastImpacts(
 ): Promise<PastImpact[]> {
   const impacts = windowNames.flatMap((window) => {
     const [limit, periods] = [limits[window], use.periods[window]];
-    return limit === undefined || periods === undefined ? [] : [pastImpact(use.keys, window, limit, periods)];
+    return limit === undefined || periods === undefined
+      ? []
+      : [pastImpact(use.customers, window, limit, periods)];
   });
   return Promise.all(
     impacts.map(async (impact) => Object.assign(impact, { most: await nameKeys(session, impact.most) })),
@@ -180,19 +172,30 @@ export async function findPastImpacts(
 }
 
 /** @param length number of periods */
-function pastImpact(keys: readonly PastKey[], window: WindowName, limit: number, length: number) {
+function pastImpact(customers: PastUse['customers'], window: WindowName, limit: number, length: number) {
   let firstUsed = length;
   const overPeriods = new Set<number>();
-  const over = keys.flatMap(({ id, used: { [window]: used = [] } }) => {
-    const first = used.findIndex((count) => count > 0);
-    if (first !== -1) firstUsed = Math.min(firstUsed, first);
-    const exceeded = used.flatMap((count, period) => (count > limit ? [period] : []));
-    for (const period of exceeded) overPeriods.add(period);
-    return exceeded.length === 0 ? [] : [{ id, overPeriods: exceeded.length, mostUsed: Math.max(...used) }];
-  });
-  const most = [...new Map(over.map((customer) => [customer.id, customer])).values()]
+  let overKeys = 0;
+  const over = Array.from(customers).flatMap(
+    ([
+      id,
+      {
+        keys,
+        used: { [window]: used = [] },
+      },
+    ]) => {
+      const first = used.findIndex((count) => count > 0);
+      if (first !== -1) firstUsed = Math.min(firstUsed, first);
+      const exceeded = used.flatMap((count, period) => (count > limit ? [period] : []));
+      for (const period of exceeded) overPeriods.add(period);
+      if (exceeded.length === 0) return [];
+      overKeys += keys;
+      return [{ id, overPeriods: exceeded.length, mostUsed: Math.max(...used) }];
+    },
+  );
+  const most = over
     .toSorted((one, other) => other.overPeriods - one.overPeriods || other.mostUsed - one.mostUsed)
     .slice(0, maxNamed);
   const periods = length - firstUsed;
-  return { window, limit, periods, overPeriods: overPeriods.size, keys: over.length, most };
+  return { window, limit, periods, overPeriods: overPeriods.size, keys: overKeys, most };
 }

@@ -51,12 +51,15 @@ export type HitKey = z.infer<typeof hitKeySchema>;
 /** Customers that an effect names at most. */
 export const maxNamed = 10;
 
-/** A valid key, as far as it matters here. */
-export interface PlanKey {
+/** A customer with valid keys, as far as it matters here. */
+export interface PlanCustomer {
+  /** One of its valid keys. */
   place: KeyPlace;
   plan: string;
   /** Limits of its own, which do not change with the plan. */
   own: SomeLimits;
+  /** Valid keys that were read. */
+  keys: number;
 }
 
 /** How a count of all keys proceeds, for callers that do it in the background. */
@@ -87,74 +90,79 @@ export async function planImpacts(
   options: CountOptions = {},
 ): Promise<ReadonlyMap<string, Readonly<PlanImpact>>> {
   const impacts = new Map<string, PlanImpact>();
-  for await (const keys of planKeyPages({ redis, now }, options)) {
-    const usedBy = createUseReader(redis);
-    const overs = await Promise.all(keys.map((key) => usedUp(usedBy, key, limits.get(key.plan))));
-    for (const [index, { plan }] of keys.entries()) {
+  for await (const customers of planCustomerPages({ redis, now }, options)) {
+    const overs = await Promise.all(
+      customers.map((customer) => usedUp(redis, customer, limits.get(customer.plan))),
+    );
+    for (const [index, { plan, keys }] of customers.entries()) {
       const impact = impacts.get(plan) ?? { ...noImpact };
-      addTo(impact, overs[index] ?? []);
+      addTo(impact, overs[index] ?? [], keys);
       impacts.set(plan, impact);
     }
   }
   return impacts;
 }
 
-/** Use of the valid keys on a plan, from which the effect of any limits of it is computed. */
-export interface PlanUse {
-  keys: number;
-  used: KeyUse[];
+/** Something that is read of each customer on a plan once, and that grows page by page. */
+export interface PlanReading<T> {
+  soFar: T;
+  read: (customer: PlanCustomer) => Promise<void>;
 }
 
-interface KeyUse {
-  id: CustomerId;
-  /** Requests in the open windows; undefined in a window for which the key has a limit of its own. */
+/** Reads of all customers on a plan, in one pass over the index. */
+export async function readPlan(
+  session: ReadingSession,
+  plan: string,
+  readings: readonly PlanReading<unknown>[],
+  options: CountOptions = {},
+): Promise<void> {
+  for await (const page of planCustomerPages(session, options)) {
+    const customers = page.filter((customer) => customer.plan === plan);
+    await Promise.all(readings.flatMap(({ read }) => customers.map(read)));
+  }
+}
+
+/** Use of the customers on a plan, from which the effect of any limits of it is computed. */
+export type PlanUse = Map<CustomerId, CustomerUse>;
+
+interface CustomerUse {
+  /** Valid keys. */
+  keys: number;
+  /** Requests in the open windows; undefined in a window for which the customer has a limit of its own. */
   used: ByWindow<number>;
 }
 
-interface PlanUseOptions {
-  pageSize?: number;
-  /** As of CountOptions; with the use of the keys that were read so far. */
-  onPage?: (read: number, soFar: PlanUse) => Promise<void>;
-}
-
-/** Reads the use of all keys on a plan, as planImpacts does. */
-export async function readPlanUse(
-  { redis, now }: ReadingSession,
-  plan: string,
-  { pageSize, onPage }: PlanUseOptions = {},
-): Promise<PlanUse> {
-  const use: PlanUse = { keys: 0, used: [] };
-  for await (const page of planKeyPages(
-    { redis, now },
-    { pageSize, onPage: onPage && ((read) => onPage(read, use)) },
-  )) {
-    const keys = page.filter((key) => key.plan === plan);
-    use.keys += keys.length;
-    const usedBy = createUseReader(redis);
-    const used = await Promise.all(
-      keys.map(async (key) => ({ id: key.place.customerId, used: await usedBy(key) })),
-    );
-    use.used.push(...used);
-  }
-  return use;
+export function planUse({ redis }: Pick<Session, 'redis'>): PlanReading<PlanUse> {
+  const soFar: PlanUse = new Map();
+  return {
+    soFar,
+    async read(customer) {
+      const known = soFar.get(customer.place.customerId);
+      // Keys of a customer usually follow each other, but may be on several pages.
+      if (known !== undefined) known.keys += customer.keys;
+      else {
+        const { place, keys } = customer;
+        soFar.set(place.customerId, { keys, used: await readUsed(redis, customer) });
+      }
+    },
+  };
 }
 
 /** The effect that limits of the plan would have on that use. Pure. */
-export function impactOn({ keys, used }: PlanUse, limits: Limits): PlanImpact {
+export function impactOn(use: PlanUse, limits: Limits): PlanImpact {
   const impact = { ...noImpact };
-  for (const key of used) addTo(impact, overLimits(key.used, limits));
-  return { ...impact, keys };
+  for (const { used, keys } of use.values()) addTo(impact, overLimits(used, limits), keys);
+  return impact;
 }
 
-/** The customers that these limits would hit hardest, by their share of a limit. Each once, however many keys it has. */
+/** The customers that these limits would hit hardest, by their share of a limit. */
 export async function findHitKeys(
   session: Pick<Session, 'redis'>,
   plan: string,
-  { used }: PlanUse,
+  use: PlanUse,
   limits: Limits,
 ): Promise<HitKey[]> {
-  const byCustomer = new Map(used.map((use) => [use.id, use]));
-  const hits = Array.from(byCustomer.values()).flatMap(({ id, used }) => {
+  const hits = Array.from(use).flatMap(([id, { used }]) => {
     const [most] = overLimits(used, limits)
       .map((window) => ({ id, plan, window, used: used[window] ?? 0, limit: limits[window] ?? 0 }))
       .toSorted(byShare);
@@ -183,18 +191,21 @@ export async function nameKeys<Key extends { id: string }>(
   );
 }
 
-/** All valid keys, page by page. */
-export async function* planKeyPages(
+/** Customers with valid keys, by pages of keys: a customer is on each page that has a key of it. */
+async function* planCustomerPages(
   { redis, now }: ReadingSession,
   { pageSize = defaultPageSize, onPage }: CountOptions,
-): AsyncGenerator<PlanKey[]> {
+): AsyncGenerator<PlanCustomer[]> {
   let read = 0;
   for await (const page of indexPages({ redis, now }, undefined, pageSize)) {
-    const customers = new Map<CustomerId, Promise<Fields>>();
-    const found = await Promise.all(
-      page.flatMap(({ place }) => (place === undefined ? [] : [readPlanKey(redis, place, customers, now())])),
+    const places = page.flatMap(({ place }) => place ?? []);
+    const customers = await Promise.all(
+      Array.from(
+        Map.groupBy(places, ({ customerId }) => customerId),
+        ([id, ofCustomer]) => readPlanCustomer(redis, id, ofCustomer, now()),
+      ),
     );
-    yield found.filter((key) => key !== undefined);
+    yield customers.filter((customer) => customer !== undefined);
     read += page.length;
     await onPage?.(read);
   }
@@ -207,44 +218,44 @@ async function readFields(redis: RedisClient, key: string, fields: string[]): Pr
   return Object.fromEntries(fields.map((field, index) => [field, values[index] ?? undefined]));
 }
 
-/**
- * @param customers records that were read for other keys of the page: keys of a customer often follow each other
- * @returns undefined if it is not valid, or its record is gone
- */
-async function readPlanKey(
+/** @returns undefined if none of the keys is valid, or the record is gone */
+async function readPlanCustomer(
   redis: RedisClient,
-  place: KeyPlace,
-  customers: Map<CustomerId, Promise<Fields>>,
+  id: CustomerId,
+  places: readonly KeyPlace[],
   nowMs: number,
-): Promise<PlanKey | undefined> {
-  const readCustomer = (id: CustomerId) =>
-    readFields(redis, redisKeys.customer(id), ['plan', 'suspendedAt', ...windowNames, ...temporaryFields]);
-  const [texts, ofKey] = await Promise.all([
-    customers.getOrInsertComputed(place.customerId, readCustomer),
-    readFields(redis, redisKeys.apiKey(place), ['id', 'revokedAt', 'expiresAt']),
+): Promise<PlanCustomer | undefined> {
+  const readKey = (place: KeyPlace) =>
+    readFields(redis, redisKeys.apiKey(place), ['id', 'revokedAt', 'expiresAt']);
+  const [texts, keys] = await Promise.all([
+    readFields(redis, redisKeys.customer(id), ['plan', 'suspendedAt', ...windowNames, ...temporaryFields]),
+    Promise.all(places.map(readKey)),
   ]);
   const { plan, suspendedAt } = texts;
-  if (plan === undefined || ofKey['id'] === undefined) return undefined;
-  // The keys of a suspended customer work again when it is resumed.
-  if (!['valid', 'suspended'].includes(apiKeyState({ ...ofKey, suspendedAt }, nowMs))) return undefined;
+  const valid = places.filter((_place, index) => {
+    const key = keys[index];
+    // The keys of a suspended customer work again when it is resumed.
+    return (
+      key?.['id'] !== undefined &&
+      ['valid', 'suspended'].includes(apiKeyState({ ...key, suspendedAt }, nowMs))
+    );
+  });
+  const [place] = valid;
+  if (plan === undefined || place === undefined) return undefined;
   const own = { ...byWindow((name) => parseLimit(texts[name])), ...parseTemporary(texts) };
-  return { place, plan, own: limitsIn(limitedAt(own, nowMs)) };
+  return { place, plan, own: limitsIn(limitedAt(own, nowMs)), keys: valid.length };
 }
 
-/** Which of the plan's limits the key has used up. */
-async function usedUp(usedBy: UseReader, key: PlanKey, limits: Limits | undefined): Promise<WindowName[]> {
-  return limits === undefined ? [] : overLimits(await usedBy(key), limits);
+/** Which of the plan's limits the customer has used up. */
+async function usedUp(
+  redis: RedisClient,
+  customer: PlanCustomer,
+  limits: Limits | undefined,
+): Promise<WindowName[]> {
+  return limits === undefined ? [] : overLimits(await readUsed(redis, customer), limits);
 }
 
-type UseReader = (key: PlanKey) => Promise<ByWindow<number>>;
-
-/** Reads the use of a customer once, however many of its keys ask. */
-function createUseReader(redis: RedisClient): UseReader {
-  const known = new Map<CustomerId, Promise<ByWindow<number>>>();
-  return (key) => known.getOrInsertComputed(key.place.customerId, () => readUsed(redis, key));
-}
-
-async function readUsed(redis: RedisClient, { place, own }: PlanKey): Promise<ByWindow<number>> {
+async function readUsed(redis: RedisClient, { place, own }: PlanCustomer): Promise<ByWindow<number>> {
   if (windowNames.every((name) => own[name] !== undefined)) return {};
   const usage = await readUsage(redis, {
     place,
@@ -260,11 +271,11 @@ function overLimits(used: ByWindow<number>, limits: Limits): WindowName[] {
   return windowNames.filter((name) => (used[name] ?? -1) >= (limits[name] ?? Infinity));
 }
 
-function addTo(impact: PlanImpact, over: readonly WindowName[]): void {
-  impact.keys += 1;
+function addTo(impact: PlanImpact, over: readonly WindowName[], keys: number): void {
+  impact.keys += keys;
   for (const name of over) {
     const field = fieldOf('over', name);
-    impact[field] = (impact[field] ?? 0) + 1;
+    impact[field] = (impact[field] ?? 0) + keys;
   }
-  if (over.length > 0) impact.over += 1;
+  if (over.length > 0) impact.over += keys;
 }

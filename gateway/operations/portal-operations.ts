@@ -4,8 +4,8 @@ import { issueForCustomers, type WebhookRules } from '../events/webhook-address.
 import type { Thresholds } from '../limits/thresholds.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { failureSchema, readFailures } from '../quota/failures.ts';
-import { dayUsageSchema, readUsageMonth, serviceUse, serviceUseSchema } from '../quota/usage-days.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { dayUsageSchema, readMonthRecords, serviceUse, serviceUseSchema } from '../quota/usage-days.ts';
+import type { CustomerId } from '../redis/redis-keys.ts';
 import { changeCustomer, customerViewSchema } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { withoutNulls, type portalKeyInput } from './key-input.ts';
@@ -109,14 +109,15 @@ export const portalOperations = {
   }),
   showUsage: reads(async (customer, session, { days }: { days: number }) => {
     const month = utcDate(dayNumberOf(session.now())).slice(0, 6);
-    const [used, record] = await Promise.all([
+    const [used, records] = await Promise.all([
       readLastDays(session, customer, days),
-      readUsageMonth(session.redis, redisKeys.usageMonth(customer, month)),
+      readMonthRecords(session.redis, customer, [month]),
     ]);
+    const record = records.get(month);
     return {
       days: used,
       month: `${month.slice(0, 4)}-${month.slice(4)}`,
-      services: serviceUse(record),
+      services: record === undefined ? [] : serviceUse(record),
     };
   }),
   listFailures: reads(async (customer, session, _input: object) => ({

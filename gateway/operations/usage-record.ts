@@ -2,8 +2,8 @@ import { dayNumberOf } from '../limits/utc-day.ts';
 import {
   datesByMonth,
   dayUsage,
+  readMonthRecords,
   readUsageDays,
-  readUsageMonth,
   serviceUse,
   type DayUsage,
   type ServiceUse,
@@ -108,25 +108,20 @@ async function readRows(
   id: CustomerId,
   datesByMonth: ReadonlyMap<string, readonly string[]>,
 ): Promise<CustomerUse> {
-  const months = await Promise.all(
-    Array.from(datesByMonth, async ([month, dates]) => {
-      const record = await readUsageMonth(redis, redisKeys.usageMonth(id, month));
-      return { month, record, dates };
-    }),
-  );
+  const months = await readMonthRecords(redis, id, [...datesByMonth.keys()]);
   const days: DayUsage[] = [];
   let recorded = '';
-  for (const { record, dates } of months) {
+  for (const [month, record] of months) {
     const { fields } = record;
     if (fields.size === 0) continue;
     recorded = fields.get('name') ?? recorded;
-    for (const date of dates) {
+    for (const date of datesByMonth.get(month) ?? []) {
       const use = dayUsage(record, date);
       if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
     }
   }
   const services = new Map(
-    months.map(({ month, record }) => [`${month.slice(0, 4)}-${month.slice(4)}`, serviceUse(record)]),
+    Array.from(months, ([month, record]) => [`${month.slice(0, 4)}-${month.slice(4)}`, serviceUse(record)]),
   );
   if (days.length === 0) return { rows: [], services };
   // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.

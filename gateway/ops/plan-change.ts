@@ -1,11 +1,12 @@
 import { completeLimits, describeLimits, knownIn } from '../limits/limits.ts';
 import { windowNames } from '../limits/windows.ts';
-import { findPastImpacts, isRecorded, readPastUse, type PastImpact } from '../operations/past-impact.ts';
+import { findPastImpacts, isRecorded, pastUse, type PastImpact } from '../operations/past-impact.ts';
 import {
   findHitKeys,
   impactOn,
   noImpact,
-  readPlanUse,
+  planUse,
+  readPlan,
   type HitKey,
   type PlanImpact,
 } from '../operations/plan-impact.ts';
@@ -13,7 +14,7 @@ import type { PlanUndo } from '../operations/plan-undo.ts';
 import type { PlanChange } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
 import { fieldLayout, printList } from './list-output.ts';
-import { warnOfMissingKeys } from './listed-keys.ts';
+import { countingKeys } from './listed-keys.ts';
 import { print, printJson } from './output.ts';
 import { formatFields } from './setting-changes.ts';
 
@@ -31,14 +32,13 @@ export async function effectOf(
 ): Promise<ChangeEffect> {
   const limits = completeLimits(knownIn(after));
   if (limits === undefined) return { impact: noImpact, hardestHit: [], past: [] };
-  const use = await readPlanUse(session, name);
   const windows = windowNames.filter((window) => limits[window] !== undefined && isRecorded(window));
-  const pastUse = await readPastUse(session, name, { windows });
-  await warnOfMissingKeys(session);
+  const [now, past] = [planUse(session), await pastUse(session, windows)];
+  await countingKeys(session, (options) => readPlan(session, name, [now, past], options));
   return {
-    impact: impactOn(use, limits),
-    hardestHit: await findHitKeys(session, name, use, limits),
-    past: await findPastImpacts(session, pastUse, limits),
+    impact: impactOn(now.soFar, limits),
+    hardestHit: await findHitKeys(session, name, now.soFar, limits),
+    past: await findPastImpacts(session, past.soFar, limits),
   };
 }
 

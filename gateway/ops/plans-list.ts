@@ -13,7 +13,7 @@ import {
   type ListLayout,
   type ListOptions,
 } from './list-output.ts';
-import { warnOfMissingKeys } from './listed-keys.ts';
+import { countingKeys } from './listed-keys.ts';
 import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
@@ -46,8 +46,7 @@ export function plansListCommand(): Command {
 }
 
 async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise<CountedPlan[]> {
-  const impacts = await planImpacts(session);
-  await warnOfMissingKeys(session);
+  const impacts = await countingKeys(session, (options) => planImpacts(session, undefined, options));
   return plans.map((plan) =>
     plan.name === anonymousPlan ? plan : { ...plan, keys: impacts.get(plan.name)?.keys ?? 0 },
   );

@@ -45,6 +45,19 @@ export function createProgressLine(noun: string) {
   };
 }
 
+/** Shows such a line while something runs. */
+export async function withProgressLine<T>(
+  noun: string,
+  run: (onProgress: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  const line = createProgressLine(noun);
+  try {
+    return await run(line.update);
+  } finally {
+    line.clear();
+  }
+}
+
 /** Aborted by the first SIGINT or SIGTERM; the next one ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();

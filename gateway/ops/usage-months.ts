@@ -3,7 +3,7 @@ import { lastMonths, readUsageMonths, unitsOf, type MonthUsage } from '../operat
 import { redisKeys } from '../redis/redis-keys.ts';
 import { fieldColumns, listing, type ListLayout } from './list-output.ts';
 import { countArgument } from './options.ts';
-import { createProgressLine } from './progress.ts';
+import { withProgressLine } from './progress.ts';
 
 const layout: ListLayout<MonthUsage> = {
   headings: ['MONTH', 'CUSTOMERS', 'SERVED', 'REFUSED', 'UNITS'],
@@ -20,11 +20,8 @@ export function usageMonthsCommand(): Command {
   return listing(command, layout, async (session) => {
     const months = lastMonths(session.now(), command.opts<{ months: number }>().months);
     const listed = await session.redis.zcard(redisKeys.customers);
-    const progress = createProgressLine('customers');
-    try {
-      return await readUsageMonths(session, months, (customers) => progress.update(customers, listed));
-    } finally {
-      progress.clear();
-    }
+    return withProgressLine('customers', (onProgress) =>
+      readUsageMonths(session, months, (customers) => onProgress(customers, listed)),
+    );
   });
 }

@@ -8,7 +8,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { changing } from './changing.ts';
 import { asOption, countArgument, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
-import { createProgressLine } from './progress.ts';
+import { withProgressLine } from './progress.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 interface RetentionOptions extends ChangeOptions {
@@ -43,12 +43,9 @@ async function set(who: string, days: number) {
 
 /** Gives stored use the expiry of a new retention, with progress on a terminal. @returns number of Redis keys that changed */
 export async function adjustStoredUse(redis: RedisClient, days: number): Promise<number> {
-  const progress = createProgressLine('Redis keys');
-  try {
-    return await adjustUsageExpiry(redis, days, ({ scanned, total }) => progress.update(scanned, total));
-  } finally {
-    progress.clear();
-  }
+  return withProgressLine('Redis keys', (onProgress) =>
+    adjustUsageExpiry(redis, days, ({ scanned, total }) => onProgress(scanned, total)),
+  );
 }
 
 export function usageResetCommand(): Command {

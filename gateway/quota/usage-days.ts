@@ -33,11 +33,22 @@ export interface MonthRecord {
   plans: readonly string[];
 }
 
-export async function readUsageMonth(redis: RedisClient, monthKey: string): Promise<MonthRecord> {
-  const reply = await redis.readUsageMonth(monthKey);
+/** Reads months of a customer's use by one Redis command. @param months as YYYYMM */
+export async function readMonthRecords(
+  redis: RedisClient,
+  customerId: CustomerId,
+  months: readonly string[],
+): Promise<Map<string, MonthRecord>> {
+  if (months.length === 0) return new Map();
+  const keys = months.map((month) => redisKeys.usageMonth(customerId, month));
+  const replies = await redis.readUsageMonths(keys.length, ...keys);
+  return new Map(months.map((month, index) => [month, parseMonth(replies[index] ?? [])]));
+}
+
+function parseMonth(pairs: readonly string[]): MonthRecord {
   const fields = new Map<string, string>();
-  for (let index = 0; index < reply.length; index += 2)
-    fields.set(reply[index] ?? '', reply[index + 1] ?? '');
+  for (let index = 0; index < pairs.length; index += 2)
+    fields.set(pairs[index] ?? '', pairs[index + 1] ?? '');
   const plans = [...fields.keys()].filter((field) => /^p\d\d$/.test(field)).toSorted();
   return { fields, plans };
 }
@@ -51,22 +62,14 @@ export interface DayRange {
   oldest: number;
 }
 
-/** Reads each day of a range, oldest first, by one Redis command for each month. */
+/** Reads each day of a range, oldest first, by one Redis command. */
 export async function readUsageDays(
   redis: RedisClient,
   customerId: CustomerId,
   { first, last, oldest }: DayRange,
 ): Promise<DayUsage[]> {
-  const months = new Map(
-    await Promise.all(
-      [...datesByMonth(Math.max(first, oldest), last).keys()].map(
-        async (month): Promise<[string, MonthRecord]> => [
-          month,
-          await readUsageMonth(redis, redisKeys.usageMonth(customerId, month)),
-        ],
-      ),
-    ),
-  );
+  const kept = datesByMonth(Math.max(first, oldest), last);
+  const months = await readMonthRecords(redis, customerId, [...kept.keys()]);
   return datesOf(first, last).map((date, index) =>
     dayUsage((first + index >= oldest && months.get(monthOf(date))) || unused, date),
   );

@@ -21,8 +21,8 @@ declare module 'ioredis' {
     giveBack(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-usage-2.lua */
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
-    /** read-usage-month-1.lua: pairs of field and value. */
-    readUsageMonth(monthKey: string): Result<string[], Context>;
+    /** read-usage-months.lua: pairs of field and value for each month. */
+    readUsageMonths(numberOfKeys: number, ...monthKeys: string[]): Result<string[][], Context>;
     /** add-traffic.lua */
     addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** add-key-use-2.lua */
@@ -72,7 +72,7 @@ export const scriptFiles = {
   readUsage: 'read-usage-4.lua',
   giveBack: 'give-back-4.lua',
   addUsage: 'add-usage-2.lua',
-  readUsageMonth: 'read-usage-month-1.lua',
+  readUsageMonths: 'read-usage-months.lua',
   addTraffic: 'add-traffic.lua',
   addKeyUse: 'add-key-use-2.lua',
   addServiceUse: 'add-service-use-1.lua',

@@ -151,8 +151,8 @@ describe('the record of the use of a key', () => {
     await redis.hset(record, fields);
     const served = (count: number) => [{ served: count, refused: 2, plan: 'free' }];
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(3));
-    const inBetween = await redis.readUsageMonth(redisKeys.usageMonth(key.customerId, '202611'));
-    expect(inBetween.join(' ')).toContain(`id ${key.customerId} name ACME p01 free`);
+    const [inBetween] = await redis.readUsageMonths(1, redisKeys.usageMonth(key.customerId, '202611'));
+    expect(inBetween?.join(' ')).toContain(`id ${key.customerId} name ACME p01 free`);
     await key.serve(2);
     await redis.hset(record, { plan: 'pro' });
     await key.at('2026-11-26T12:00:00Z');

@@ -27,7 +27,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'lift-ban-2.lua': [model, record],
   'read-hashes.lua': [direct],
   'read-usage-4.lua': [model],
-  'read-usage-month-1.lua': [record],
+  'read-usage-months.lua': [record],
   'refusals.lua': ['gateway/refusals.test.ts'],
   'remove-customer.lua': ['gateway/customers.test.ts'],
   'reset-day-1.lua': [record, 'gateway/windows.test.ts'],

@@ -3,8 +3,15 @@ import type { Limits } from '../../limits/limits.ts';
 import { isWindowName, windowNames } from '../../limits/windows.ts';
 import { indexSizes } from '../../operations/api-key-index.ts';
 import { listKeys } from '../../operations/keys.ts';
-import { isRecorded, readPastUse, type PastUse } from '../../operations/past-impact.ts';
-import { planImpacts, readPlanUse, type PlanImpact, type PlanUse } from '../../operations/plan-impact.ts';
+import { isRecorded, pastUse, type PastUse } from '../../operations/past-impact.ts';
+import {
+  planImpacts,
+  planUse,
+  readPlan,
+  type PlanImpact,
+  type PlanReading,
+  type PlanUse,
+} from '../../operations/plan-impact.ts';
 import type { PlanOnTrial } from '../../operations/plan-trial.ts';
 import type { Session } from '../../operations/session.ts';
 import type { PlanTraffic } from '../../operations/traffic-summary.ts';
@@ -56,21 +63,25 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
     maxAgeMs: keysMaxAgeMs,
     run: (session, onPage) => planImpacts(session, new Map(), { pageSize, onPage }),
   });
-  const uses = perName((plan) =>
-    createBackgroundRead<PlanUse>({
+  const ofPlan = <T>(
+    plan: string,
+    maxAgeMs: number,
+    begin: (session: Session) => PlanReading<T> | Promise<PlanReading<T>>,
+  ) =>
+    createBackgroundRead<T>({
       read,
-      maxAgeMs: useMaxAgeMs,
-      run: (session, onPage) => readPlanUse(session, plan, { pageSize, onPage }),
-    }),
-  );
+      maxAgeMs,
+      async run(session, onPage) {
+        const reading = await begin(session);
+        const { soFar } = reading;
+        await readPlan(session, plan, [reading], { pageSize, onPage: (keys) => onPage(keys, soFar) });
+        return soFar;
+      },
+    });
+  const uses = perName((plan) => ofPlan(plan, useMaxAgeMs, planUse));
   const pastUses = perName((name) => {
     const [plan = '', ...windows] = name.split(' ');
-    return createBackgroundRead<PastUse>({
-      read,
-      maxAgeMs: pastUseMaxAgeMs,
-      run: (session, onPage) =>
-        readPastUse(session, plan, { windows: windows.filter(isWindowName), pageSize, onPage }),
-    });
+    return ofPlan(plan, pastUseMaxAgeMs, (session) => pastUse(session, windows.filter(isWindowName)));
   });
   const reports = new LRUCache<string, ReturnType<typeof trialReportOf>>({ max: maxPlans });
   let traffic: { byPlan: Promise<Record<string, PlanTraffic>>; atMs: number } | undefined;
