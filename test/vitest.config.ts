@@ -15,6 +15,8 @@ const shared: TestProjectInlineConfiguration['test'] = {
   // A program of its own takes seconds to start on a machine that does other things.
   testTimeout: 120_000,
   hookTimeout: 60_000,
+  // The list of retries has the message alone: "[ Array(1) ]" would not tell what was wrong.
+  chaiConfig: { truncateThreshold: 1000 },
   // A test without an expectation shows nothing.
   expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
   // Node runs the sources in tests as it does in the services: without a transformation.

@@ -34,7 +34,8 @@ describe.each(['gateway', 'petsService'] as const)('a client of the %s', (name) 
 
   test.each<[string, () => string]>([
     ['a request', get],
-    ['many requests', () => get().repeat(20)],
+    // With all rounds together less than the 1,000 that the pets service lets wait for its database.
+    ['many requests', () => get().repeat(15)],
     ['half a request', () => get().slice(0, 40)],
     ['half a body', () => `${post()}Content-Length: 100\r\n\r\n{`],
     [
