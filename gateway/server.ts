@@ -9,6 +9,7 @@ import { startTracing } from '#runtime/start-tracing.ts';
 import { createAdminApp } from './admin/admin-app.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import { createConsole } from './admin/console.ts';
+import { settings } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
 import { consoleLink, consoleOrigin, publicOrigin } from './config/console-url.ts';
 import {
@@ -161,6 +162,7 @@ function sampleUrl(config: GatewayConfig, port: number): string {
 
 await runService<GatewayConfig>({
   name: 'gateway',
+  settings,
   loadConfig: loadSettings,
   createLog: ({ logLevel }) => createLog('gateway', logLevel),
   start,

@@ -25,7 +25,7 @@ function isDatabaseUrl(text: string): boolean {
   return ['postgresql:', 'postgres:'].includes(protocol) && text.includes('://') && databasePort !== '0';
 }
 
-const schema = z.object({
+export const settings = z.object({
   PETS_SERVICE_HOST: host.default('127.0.0.1'),
   PETS_SERVICE_PORT: port.default(3001),
   DATABASE_URL: z
@@ -58,7 +58,7 @@ const schema = z.object({
 
 /** @throws ConfigError with every invalid setting */
 export function loadConfig(env: NodeJS.ProcessEnv) {
-  const values = parseEnvironment(schema, env);
+  const values = parseEnvironment(settings, env);
   return Object.freeze({
     host: values.PETS_SERVICE_HOST,
     port: values.PETS_SERVICE_PORT,

@@ -8,7 +8,7 @@ import { startTracing } from '#runtime/start-tracing.ts';
 import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
-import { loadConfig, type Config } from './config.ts';
+import { loadConfig, settings, type Config } from './config.ts';
 import { createDatabaseHealth } from './database/database-health.ts';
 import { openDatabase } from './database/database.ts';
 import { deleteExpiredKeys } from './database/delete-expired-keys.ts';
@@ -78,6 +78,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
 
 await runService<Config>({
   name: 'pets-service',
+  settings,
   loadConfig,
   createLog: ({ logLevel }) => createLog('pets-service', logLevel),
   start,

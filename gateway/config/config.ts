@@ -95,7 +95,7 @@ const maxWorkers = 256;
 
 const count = wholeNumber(1, 99_999);
 
-const schema = z.object({
+export const settings = z.object({
   GATEWAY_HOST: host.optional(),
   GATEWAY_PORT: port.default(8080),
   PUBLIC_URL: publicUrl.optional(),
@@ -143,7 +143,7 @@ const schema = z.object({
 
 /** @throws ConfigError with every invalid setting */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const values = parseEnvironment(schema, env, environmentDefaults(env));
+  const values = parseEnvironment(settings, env, environmentDefaults(env));
   const { SERVICES_FILE: servicesFile } = values;
   if (servicesFile !== undefined && values.PETS_SERVICE_URL !== undefined) {
     throw new ConfigError([
@@ -208,7 +208,7 @@ function assertApiHosts({
   ADMIN_API_HOSTS: apiHosts,
   ADMIN_HOSTS: hosts,
   ADMIN_URL: url,
-}: z.infer<typeof schema>): void {
+}: z.infer<typeof settings>): void {
   const others = new Set(['localhost', ...hosts, ...(url === undefined ? [] : [new URL(url).hostname])]);
   const issues = apiHosts
     .filter((host) => others.has(host) || isIP(host) !== 0)

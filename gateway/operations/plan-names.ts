@@ -1,9 +1,9 @@
+import { nearestName } from '#runtime/nearest-name.ts';
 import { builtInPlans, defaultPlans, enterprisePlan, planOfKey } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { nearestName } from './nearest-name.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 
 /** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */

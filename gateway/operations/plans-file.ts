@@ -1,8 +1,8 @@
+import { nearestName } from '#runtime/nearest-name.ts';
 import type { z } from 'zod';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../config/yaml-file.ts';
 import { planValues } from '../plans/plan-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { nearestName } from './nearest-name.ts';
 import { plansFileSchema, sectionsOf, type PlansFile } from './plans-file-schema.ts';
 
 /** Size of some 6,000 plans. Reading a hostile file of this size takes seconds at most. */

@@ -1,8 +1,8 @@
+import { nearestName } from '#runtime/nearest-name.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import { auditTargets, matchesAudit, type AuditFilter } from '../operations/audit-filter.ts';
 import { readAudit, readAuditAfter, readAuditPages, type AuditEntry } from '../operations/audit-log.ts';
 import { changedFields, nameTargets, type NamedEntry } from '../operations/audit-names.ts';
-import { nearestName } from '../operations/nearest-name.ts';
 import type { Session } from '../operations/session.ts';
 import { auditActions } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';

@@ -1,5 +1,5 @@
+import { nearestName } from '#runtime/nearest-name.ts';
 import type { Command, CommanderError } from 'commander';
-import { nearestName } from '../operations/nearest-name.ts';
 
 /** What is wrong with the arguments, on one line, with what was probably meant. Commander suggests only some of it. */
 export function describeUsageError({ code, message }: CommanderError): string {

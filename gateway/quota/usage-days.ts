@@ -68,8 +68,7 @@ export async function readUsageDays(
   customerId: CustomerId,
   { first, last, oldest }: DayRange,
 ): Promise<DayUsage[]> {
-  const kept = datesByMonth(Math.max(first, oldest), last);
-  const months = await readMonthRecords(redis, customerId, [...kept.keys()]);
+  const months = await readMonthRecords(redis, customerId, [...datesByMonth(first, last).keys()]);
   return datesOf(first, last).map((date, index) =>
     dayUsage((first + index >= oldest && months.get(monthOf(date))) || unused, date),
   );

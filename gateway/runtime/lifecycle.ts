@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty';
-import { ConfigError } from './environment.ts';
+import type { z } from 'zod';
+import { ConfigError, mistypedSettings } from './environment.ts';
 import { errorMessage } from './error-message.ts';
 import type { Log } from './log.ts';
 
@@ -27,6 +28,7 @@ export type Start<Config> = (context: Context<Config>) => Promise<Record<string,
 interface Program<Config> {
   /** Prefix of the messages on standard error. */
   name: string;
+  settings: z.ZodObject;
   /** @throws ConfigError with every invalid setting */
   loadConfig(env: NodeJS.ProcessEnv): Config;
   createLog(config: Config): Log;
@@ -59,6 +61,9 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     tellParent({ type: 'configured' });
     const logging = program.createLog(config);
     const { log, flush } = logging;
+    for (const [variable, setting] of mistypedSettings(program.settings, process.env)) {
+      log.warn({ variable }, `${variable} is no setting: if ${setting} is meant, it is mistyped`);
+    }
     const shutdown = (): Shutdown => {
       const delayMs = reason === 'SIGTERM' ? config.shutdownDelayMs : 0;
       const timeout = AbortSignal.timeout(delayMs + config.shutdownTimeoutMs);

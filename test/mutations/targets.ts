@@ -26,7 +26,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'give-back-4.lua': [giveBack],
   'lift-ban-2.lua': [model, record],
   'read-hashes.lua': [direct],
-  'read-usage-4.lua': [model],
+  'read-usage-4.lua': ['gateway/usage.test.ts', model],
   'read-usage-months.lua': [record],
   'refusals.lua': ['gateway/refusals.test.ts'],
   'remove-customer.lua': ['gateway/customers.test.ts'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName } from '../../../../gateway/operations/nearest-name.ts';
+import { nearestName } from '../../../../gateway/runtime/nearest-name.ts';
 
 const plans = ['free', 'pro', 'business', 'anonymous', 'gold'];
 
