@@ -1,5 +1,8 @@
 import { CommanderError, type Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import type { WindowName } from '../../../../gateway/limits/windows.ts';
+import type { newKeyInput } from '../../../../gateway/operations/key-input.ts';
 import { examples } from '../../../../gateway/ops/examples.ts';
 import { program } from '../../../../gateway/ops/program.ts';
 import { describeUsageError } from '../../../../gateway/ops/usage-error.ts';
@@ -94,6 +97,21 @@ test('every command that takes --json takes --output json', () => {
     if (long('--json') === undefined) continue;
     expect(long('--output')?.argChoices, words.join(' ')).toContain('json');
   }
+});
+
+/** Does not compile without a field that operators may give. Limits are options by the list of windows. */
+const optionOf: Record<Exclude<keyof z.input<typeof newKeyInput>, WindowName>, string> = {
+  name: '--name',
+  plan: '--plan',
+  expiresAt: '--expires',
+  scopes: '--scopes',
+};
+
+test.each(['keys issue', 'keys set'])('%s has an option for each field of a key', (path) => {
+  const found = commands.find(({ words }) => words.join(' ') === path);
+  expect(found?.command.options.map(({ long }) => long)).toEqual(
+    expect.arrayContaining(Object.values(optionOf)),
+  );
 });
 
 describe('every command that lists', () => {
