@@ -70,6 +70,8 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
     expect(await outcomes([...keys, other])).toEqual(refused);
     await kit.server.restart();
     await expect.poll(redisState).toBe('ok');
+    // The connection of the tests is back at a time of its own.
+    await expect.poll(() => kit.redis.ping()).toBe('PONG');
     await suspend(customerId, '');
     expect(await outcomes([...keys, other])).toEqual(['200', '200', '200']);
   });
