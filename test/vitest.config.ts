@@ -16,7 +16,7 @@ const shared: TestProjectInlineConfiguration['test'] = {
   testTimeout: 120_000,
   hookTimeout: 60_000,
   // The list of retries has the message alone: "[ Array(1) ]" would not tell what was wrong.
-  chaiConfig: { truncateThreshold: 1000 },
+  chaiConfig: { truncateThreshold: 0 },
   // A test without an expectation shows nothing.
   expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
   // Node runs the sources in tests as it does in the services: without a transformation.

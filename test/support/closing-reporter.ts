@@ -42,9 +42,14 @@ function failedFiles(modules: readonly TestModule[]): { file: string; message: s
     const ofSetUps = [module, ...module.children.allSuites()].flatMap((suite) => suite.errors());
     const ofTests = Array.from(module.children.allTests('failed'), (test) => test.result().errors ?? []);
     const [error] = [...ofSetUps, ...ofTests.flat()];
-    return { file: module.relativeModuleId, message: error?.message.split('\n', 1)[0] ?? '' };
+    return { file: module.relativeModuleId, message: firstLine(error?.message ?? '') };
   });
 }
+
+/** A list of large objects may be a long line. */
+const maxLength = 3000;
+
+const firstLine = (message: string) => message.split('\n', 1)[0]?.slice(0, maxLength) ?? '';
 
 /** Empty for a test that was not retried. */
 function describeRetries(test: TestCase): string {
@@ -53,7 +58,7 @@ function describeRetries(test: TestCase): string {
   const { state, errors = [] } = test.result();
   const attempts = errors.map(({ message, stacks = [] }, index) => {
     const at = stacks.findLast(({ file }) => file === test.module.moduleId);
-    return `  attempt ${index + 1}: ${message.split('\n', 1)[0]}${at === undefined ? '' : ` (line ${at.line})`}`;
+    return `  attempt ${index + 1}: ${firstLine(message)}${at === undefined ? '' : ` (line ${at.line})`}`;
   });
   return [`retried ${retries}x, ${state}: ${nameOf(test)}`, ...attempts, ''].join('\n');
 }
