@@ -131,13 +131,19 @@ describe('a request id that equals a header name', () => {
     };
     const plain = shapeOf(await sendWith('plain'));
     const differing: string[] = [];
-    const check = async (requestId: string) => {
+    const differenceOf = async (requestId: string): Promise<string | undefined> => {
       const response = await sendWith(requestId);
-      if (response.header('X-Request-Id') !== requestId) differing.push(`${requestId}: not returned`);
+      if (response.header('X-Request-Id') !== requestId) return `${requestId}: not returned`;
       const shape = shapeOf(response);
-      if (JSON.stringify(shape) !== JSON.stringify(plain)) {
-        differing.push(`${requestId}: ${JSON.stringify(shape)} instead of ${JSON.stringify(plain)}`);
-      }
+      if (JSON.stringify(shape) === JSON.stringify(plain)) return undefined;
+      return `${requestId}: ${JSON.stringify(shape)} instead of ${JSON.stringify(plain)}`;
+    };
+    const check = async (requestId: string) => {
+      if ((await differenceOf(requestId)) === undefined) return;
+      // On a busy machine, a Redis that is silent for a moment gives a key over its limit the share of an outage. What a name
+      // does, it does again.
+      const difference = await differenceOf(requestId);
+      if (difference !== undefined) differing.push(difference);
     };
     for (let start = 0; start < requestIds.length; start += concurrency) {
       await Promise.all(requestIds.slice(start, start + concurrency).map(check));
