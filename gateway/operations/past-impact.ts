@@ -5,7 +5,7 @@ import { byWindow, windowNames, windowOf, type ByWindow, type WindowName } from 
 import { readMonthRecords, unitsOfMonth, unitsOn } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
-import { maxNamed, nameKeys, type PlanReading } from './plan-impact.ts';
+import { maxNamed, nameKeys, readOnce, type PlanReading, type UseByCustomer } from './plan-impact.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { oldestDay } from './usage-record.ts';
 
@@ -57,14 +57,8 @@ interface Period {
 export interface PastUse {
   /** Number of periods by window. */
   periods: ByWindow<number>;
-  customers: Map<CustomerId, PastCustomer>;
-}
-
-interface PastCustomer {
-  /** Valid keys. */
-  keys: number;
-  /** Use in each period, oldest first; undefined in a window for which the customer has a limit of its own. */
-  used: ByWindow<number[]>;
+  /** Use in each period, oldest first, of customers with any. */
+  customers: UseByCustomer<ByWindow<number[]>>;
 }
 
 /** Recorded use of the customers that are on a plan now. @param windows for which periods are read */
@@ -73,18 +67,10 @@ export async function pastUse(
   windows: readonly WindowName[],
 ): Promise<PlanReading<PastUse>> {
   const { periods, use } = await begin(session, windows);
-  return {
-    soFar: use,
-    async read({ place: { customerId }, own, keys }) {
-      const known = use.customers.get(customerId);
-      if (known !== undefined) known.keys += keys;
-      else {
-        const used = await readCustomer(session.redis, customerId, own, periods);
-        // Most customers of a large plan may be idle.
-        if (used !== undefined) use.customers.set(customerId, { keys, used });
-      }
-    },
-  };
+  const read = readOnce(use.customers, ({ place, own }) =>
+    readCustomer(session.redis, place.customerId, own, periods),
+  );
+  return { soFar: use, read };
 }
 
 /** The same of the customer of one key, also for windows in which it has a limit of its own. */

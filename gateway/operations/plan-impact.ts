@@ -123,28 +123,34 @@ export async function readPlan(
 }
 
 /** Use of the customers on a plan, from which the effect of any limits of it is computed. */
-export type PlanUse = Map<CustomerId, CustomerUse>;
+export type PlanUse = UseByCustomer<ByWindow<number>>;
 
-interface CustomerUse {
-  /** Valid keys. */
-  keys: number;
-  /** Requests in the open windows; undefined in a window for which the customer has a limit of its own. */
-  used: ByWindow<number>;
-}
+/** Use of customers with the number of their valid keys; undefined in a window for which a customer has a limit of its own. */
+export type UseByCustomer<Used> = Map<CustomerId, { keys: number; used: Used }>;
 
+/** Requests in the open windows. */
 export function planUse({ redis }: Pick<Session, 'redis'>): PlanReading<PlanUse> {
   const soFar: PlanUse = new Map();
-  return {
-    soFar,
-    async read(customer) {
-      const known = soFar.get(customer.place.customerId);
-      // Keys of a customer usually follow each other, but may be on several pages.
-      if (known !== undefined) known.keys += customer.keys;
-      else {
-        const { place, keys } = customer;
-        soFar.set(place.customerId, { keys, used: await readUsed(redis, customer) });
-      }
-    },
+  return { soFar, read: readOnce(soFar, (customer) => readUsed(redis, customer)) };
+}
+
+/**
+ * Reads the use of each customer once: the keys of one usually follow each other, but may be on several pages.
+ * @param readUse returns undefined for a customer that is left out
+ */
+export function readOnce<Used>(
+  customers: UseByCustomer<Used>,
+  readUse: (customer: PlanCustomer) => Promise<Used | undefined>,
+): PlanReading<unknown>['read'] {
+  return async (customer) => {
+    const { place, keys } = customer;
+    const known = customers.get(place.customerId);
+    if (known !== undefined) {
+      known.keys += keys;
+      return;
+    }
+    const used = await readUse(customer);
+    if (used !== undefined) customers.set(place.customerId, { keys, used });
   };
 }
 

@@ -68,8 +68,9 @@ export async function readUsageDays(
   customerId: CustomerId,
   { first, last, oldest }: DayRange,
 ): Promise<DayUsage[]> {
-  const months = await readMonthRecords(redis, customerId, [...datesByMonth(first, last).keys()]);
-  return datesOf(first, last).map((date, index) =>
+  const dates = datesOf(first, last);
+  const months = await readMonthRecords(redis, customerId, [...new Set(dates.map(monthOf))]);
+  return dates.map((date, index) =>
     dayUsage((first + index >= oldest && months.get(monthOf(date))) || unused, date),
   );
 }

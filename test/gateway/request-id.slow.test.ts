@@ -133,7 +133,7 @@ describe('a request id that equals a header name', () => {
     const differing: string[] = [];
     const differenceOf = async (requestId: string): Promise<string | undefined> => {
       const response = await sendWith(requestId);
-      if (response.header('X-Request-Id') !== requestId) return `${requestId}: not returned`;
+      if (response.header('X-Request-Id') !== requestId) differing.push(`${requestId}: not returned`);
       const shape = shapeOf(response);
       if (JSON.stringify(shape) === JSON.stringify(plain)) return undefined;
       return `${requestId}: ${JSON.stringify(shape)} instead of ${JSON.stringify(plain)}`;
