@@ -3,7 +3,9 @@ const maxEdits = 2;
 
 /** @returns the name that takes the fewest edits to become the given text; undefined if none is near */
 export function nearestName(text: string, names: readonly string[]): string | undefined {
-  const distances = names.map((name) => ({ name, edits: editDistance(text, name) }));
+  // Each letter more or less is an edit. Comparing all names with all variables of an environment takes 50 ms of a start.
+  const similar = names.filter((name) => Math.abs(name.length - text.length) <= maxEdits);
+  const distances = similar.map((name) => ({ name, edits: editDistance(text, name) }));
   const near = distances.filter(({ edits }) => edits <= maxEdits);
   return near.toSorted((one, other) => one.edits - other.edits)[0]?.name;
 }
