@@ -118,9 +118,8 @@ function describeRefusal(error: unknown, nowMs: number): string {
   }
   // The library's messages name what was expected, and nothing of the token.
   if (error instanceof jwt.JsonWebTokenError) return error.message;
-  return error instanceof z.ZodError
-    ? 'claims are missing, too long or of a wrong type'
-    : 'not a valid token';
+  if (error instanceof z.ZodError) return 'claims are missing, too long or of a wrong type';
+  return 'not a valid token';
 }
 
 /** Refuses every request without a valid token. */

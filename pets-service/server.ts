@@ -27,12 +27,8 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   // The port first: if it is taken, neither keys nor a database are touched. Until `open`, requests get 503.
   const service = createPetsService();
   const { server, drain } = createHttpServer(service.app, config.timeouts);
-  const port = await listen(server, {
-    portSetting: 'PETS_SERVICE_PORT',
-    hostSetting: 'PETS_SERVICE_HOST',
-    port: config.port,
-    host: config.host,
-  });
+  const names = { portSetting: 'PETS_SERVICE_PORT', hostSetting: 'PETS_SERVICE_HOST' };
+  const port = await listen(server, { ...names, ...config });
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
   const verifyToken = createVerifyToken(loadTrustedKeys(config), Date.now);

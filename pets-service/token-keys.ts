@@ -67,9 +67,8 @@ function readKey(setting: string, path: string, issuers: TrustedKey['issuers']):
     // Node would use its public half. A reader of this service's files must not be able to sign tokens.
     if (pem.includes('PRIVATE KEY-----')) return `holds a private key, which only ${owner} should have`;
     // Node would use the first one, and refuse tokens of the others.
-    return pem.split('-----BEGIN ').length > 2
-      ? 'has more than one key: use one file for each key'
-      : undefined;
+    if (pem.split('-----BEGIN ').length > 2) return 'has more than one key: use one file for each key';
+    return undefined;
   }
   return { publicKey: readKeyFile({ setting, path, kind: 'public', findIssue }), issuers };
 }

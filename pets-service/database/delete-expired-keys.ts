@@ -36,7 +36,6 @@ export async function deleteExpiredKeys(
       }
       failing = !isReported;
     }
-    const waitMs = deleted === batch ? pauseMs : intervalMs;
-    await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
+    await sleep(deleted === batch ? pauseMs : intervalMs, undefined, { signal, ref: false }).catch(() => {});
   }
 }

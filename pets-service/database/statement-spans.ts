@@ -25,14 +25,14 @@ export function createStatementSpans(tracing?: Tracing, url?: string) {
       const [first, ...others] = callers.filter((span) => span !== undefined);
       if (tracing === undefined || first === undefined) return run();
       const [operation, table] = summary.split(' ');
-      const attributes: Attributes = {
+      const attributes = {
         ...server,
         'db.system.name': 'postgresql',
         'db.operation.name': operation,
         'db.collection.name': table,
         'db.query.summary': summary,
+        'db.operation.batch.size': others.length > 0 ? others.length + 1 : undefined,
       };
-      if (others.length > 0) attributes['db.operation.batch.size'] = others.length + 1;
       return measureSpan(tracing, tracing.startClientSpan(summary, attributes, [first, ...others]), run);
     },
   };

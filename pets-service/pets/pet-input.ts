@@ -6,10 +6,9 @@ import { newPet, petStatus, type NewPet } from './pet.ts';
 function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(
-    ({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`,
-  );
-  throw new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
+  const { issues } = parsed.error;
+  const texts = issues.map(({ path, message }) => `${String(path[0] ?? 'The body')} ${message}`);
+  throw new PetsError('invalid_request', { message: `${texts.join('; ')}.` });
 }
 
 /** @param body parsed with int64Reviver @throws PetsError invalid_request */
