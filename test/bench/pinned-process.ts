@@ -79,7 +79,7 @@ const consecutiveConnections = 4;
 
 async function waitUntilListening(port: number, child: ChildProcess, directory: string): Promise<void> {
   let connections = 0;
-  for (let attempt = 0; attempt < 400; attempt += 1) {
+  for (let attempt = 0; attempt < 1200; attempt += 1) {
     if (child.exitCode !== null) break;
     connections = (await canConnect(port)) ? connections + 1 : 0;
     if (connections === consecutiveConnections) return;

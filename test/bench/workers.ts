@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { thisGateway } from './contenders.ts';
+import { withoutContortion } from './checkout.ts';
+import { baseline, thisGateway, type Contender } from './contenders.ts';
 import { cpuTimeOf } from './cpu-time.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop, fixedRate, type LoadResult } from './load.ts';
@@ -18,14 +19,18 @@ import { ratioOfPair, type MicrosOfEach } from './side-by-side.ts';
  * npm run bench:workers compares the CPU time of a request of a gateway with two workers with that of two gateways of one
  * process. Either way one process runs on each core, one of them beside the load generator, and both get the same load.
  * The processes of a pair take turns.
+ *
+ * npm run bench:workers -- --without <name>: with that of two workers after a patch of ablations/, instead.
  */
 const { values: options } = parseArgs({
   options: {
     pairs: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '6' },
     seconds: { type: 'string', default: '4' },
+    without: { type: 'string' },
   },
 });
+const { without } = options;
 const pairs = positiveInteger('pairs', options.pairs);
 const rounds = positiveInteger('rounds', options.rounds);
 const seconds = positiveInteger('seconds', options.seconds);
@@ -64,8 +69,13 @@ async function pin(pid: number, core: number): Promise<void> {
 
 const bothCores = [cores.contender, cores.support] as const;
 
-async function startWorkers(fixture: Fixture, stack: AsyncDisposableStack): Promise<Group> {
-  const contender = thisGateway('workers', { GATEWAY_WORKERS: String(bothCores.length) });
+const environment = { GATEWAY_WORKERS: String(bothCores.length) };
+
+async function startWorkers(
+  fixture: Fixture,
+  stack: AsyncDisposableStack,
+  contender: Contender = thisGateway('workers', environment),
+): Promise<Group> {
   const running = await startContender(contender, fixture, stack);
   const [, ...workers] = await processTree(running.process.pid);
   if (workers.length !== bothCores.length) throw new Error(`${workers.length} workers are running`);
@@ -134,18 +144,24 @@ async function sample(fixture: Fixture, group: Group, load: Load, length: number
 /** Samples of one pair by its load: of the workers, and of the gateways. */
 type PairSamples = ReadonlyMap<Load, readonly MicrosOfEach[]>;
 
-async function measurePair(fixture: Fixture, progress: string): Promise<PairSamples> {
+/** @param other workers to compare with; undefined: gateways of one process */
+async function measurePair(
+  fixture: Fixture,
+  other: Contender | undefined,
+  progress: string,
+): Promise<PairSamples> {
   await using stack = new AsyncDisposableStack();
   const workers = await startWorkers(fixture, stack);
-  const gateways = await startGateways(fixture, stack);
-  for (const group of [workers, gateways]) await sample(fixture, group, { name: 'warm-up' }, warmUpSeconds);
+  const others =
+    other === undefined ? await startGateways(fixture, stack) : await startWorkers(fixture, stack, other);
+  for (const group of [workers, others]) await sample(fixture, group, { name: 'warm-up' }, warmUpSeconds);
   const samples = new Map<Load, MicrosOfEach[]>();
   for (const load of loads) {
     const ofLoad: MicrosOfEach[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       process.stderr.write(`\r\x1b[K${progress}, ${load.name}, round ${round} of ${rounds}`);
       const ofWorkers = await sample(fixture, workers, load, seconds);
-      ofLoad.push([ofWorkers, await sample(fixture, gateways, load, seconds)]);
+      ofLoad.push([ofWorkers, await sample(fixture, others, load, seconds)]);
     }
     samples.set(load, ofLoad);
   }
@@ -154,9 +170,12 @@ async function measurePair(fixture: Fixture, progress: string): Promise<PairSamp
 
 async function main(): Promise<void> {
   await using fixture = await setUpBench();
+  const directory = join(fixture.directory, 'without');
+  if (without !== undefined) await withoutContortion(without, directory);
+  const other = without === undefined ? undefined : baseline(directory, environment);
   const samples: PairSamples[] = [];
   for (let index = 1; index <= pairs; index += 1) {
-    samples.push(await measurePair(fixture, `pair ${index} of ${pairs}`));
+    samples.push(await measurePair(fixture, other, `pair ${index} of ${pairs}`));
   }
   process.stderr.write('\r\x1b[K');
   const rows = loads.map((load) => {
@@ -167,8 +186,9 @@ async function main(): Promise<void> {
   process.stdout.write(
     `${environmentLine()}; ${pairs} pairs, ${rounds} rounds of 2 × ${seconds} s for each load\n\n`,
   );
-  const title = 'CPU time of a request of two workers, of that of two gateways (95 % confidence)';
-  process.stdout.write(`${markdownTable(['requests', title, 'µs, workers', 'µs, gateways'], rows)}\n`);
+  const others = without === undefined ? 'two gateways' : `two workers without ${without}`;
+  const title = `CPU time of a request of two workers, of that of ${others} (95 % confidence)`;
+  process.stdout.write(`${markdownTable(['requests', title, 'µs, workers', 'µs, others'], rows)}\n`);
 }
 
 await main();
