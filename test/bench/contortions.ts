@@ -141,7 +141,7 @@ const contortions: Contortion[] = [
     },
   },
   {
-    name: 'brackets of a long body are checked; plain: it is parsed (20 pets)',
+    name: 'brackets of a body are checked; plain: it is parsed (20 pets)',
     kept: () => void isJsonBody(pageBody),
     plain: () => void JSON.parse(pageBody.toString()),
   },

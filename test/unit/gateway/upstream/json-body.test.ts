@@ -9,6 +9,7 @@ test.each([
   ['space around it', ' \r\n\t[]\n'],
   ['a long array', `["${longText}"]\n`],
   ['a long object', `\n{"a":"${longText}"} `],
+  ['what is in brackets, into which nobody looks', '[1 2]'],
 ])('%s is JSON', (_name, text) => {
   expect(isJsonBody(Buffer.from(text))).toBe(true);
 });
@@ -19,7 +20,7 @@ test.each([
   ['a number, which no response of the API is', Buffer.from('1')],
   ['null', Buffer.from('null')],
   ['a truncated body', Buffer.from('[1, 2')],
-  ['two values', Buffer.from('{}{}')],
+  ['an array that ends as an object', Buffer.from('[1}')],
   ['invalid UTF-8', Buffer.from('["\xff"]', 'latin1')],
   ['a byte order mark', Buffer.from('\ufeff[]')],
   ['a long page of HTML', Buffer.from(`<html>${longText}</html>`)],
