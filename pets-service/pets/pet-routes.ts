@@ -84,9 +84,9 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
 function requireJson(): RequestHandler {
   return function requireJson({ headers, httpVersion }, res, next) {
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
-    const [mediaType, ...parameters] = type.toLowerCase().split(/\s*;\s*/);
-    const charset = parameters.find((parameter) => /^charset\s*=/.test(parameter)) ?? 'charset=utf-8';
-    const isUtf8 = /^charset\s*=\s*"?utf-8"?\s*$/.test(charset);
+    const [mediaType, ...parameters] = type.toLowerCase().split(';');
+    const charset = parameters.find((parameter) => /^\s*charset\s*=/.test(parameter)) ?? 'charset=utf-8';
+    const isUtf8 = /^\s*charset\s*=\s*"?utf-8"?\s*$/.test(charset);
     if (mediaType?.trim() !== 'application/json' || !isUtf8 || encoding.toLowerCase() !== 'identity') {
       throw new PetsError('unsupported_media_type');
     }
