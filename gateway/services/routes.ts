@@ -79,14 +79,14 @@ export function createMatch<Route extends ApiRoute>(
   routes: readonly { path: RoutePath; route: Route }[],
 ): (path: string) => Route | undefined {
   const concrete = new Map<string, Route>();
-  const templates: { expression: RegExp; pattern: string; route: Route }[] = [];
+  const templates: { matches: (path: string) => boolean; pattern: string; route: Route }[] = [];
   for (const { path, route } of routes) {
     const { pattern } = path;
-    if (isTemplate(pattern)) templates.push({ expression: expressionOf(path), pattern, route });
+    if (isTemplate(pattern)) templates.push({ matches: matcherOf(path), pattern, route });
     else concrete.set(pattern, route);
   }
   templates.sort((one, other) => compareSegments(one.pattern, other.pattern));
-  return (path) => concrete.get(path) ?? templates.find(({ expression }) => expression.test(path))?.route;
+  return (path) => concrete.get(path) ?? templates.find(({ matches }) => matches(path))?.route;
 }
 
 /** Orders paths by their segments from the left: a text first, then one that holds a parameter, then a parameter. */
@@ -113,6 +113,12 @@ const characters = String.raw`[A-Za-z0-9._~:@-]+`;
 const numberCharacters = String.raw`[A-Za-z0-9._~-]+`;
 const noDotSegment = String.raw`(?!\.{1,2}(?:/|$))`;
 
+function matcherOf(path: RoutePath): (path: string) => boolean {
+  if (/\}[^/]+\{/.test(path.pattern)) return simulationOf(path);
+  const expression = expressionOf(path);
+  return (text) => expression.test(text);
+}
+
 function expressionOf({ pattern, numbers = new Set() }: RoutePath): RegExp {
   const segments = pattern.split('/').map((segment) => {
     if (!isTemplate(segment)) return escapeText(segment);
@@ -123,6 +129,35 @@ function expressionOf({ pattern, numbers = new Set() }: RoutePath): RegExp {
     return noDotSegment + parts.join('');
   });
   return new RegExp(`^${segments.join('/')}$`);
+}
+
+/**
+ * Matches a pattern with several parameters in a segment, such as {from}-{to}, in one pass. A regular expression tries all ways
+ * to divide a segment among them, which for a long path of hyphens would take hours.
+ */
+function simulationOf({ pattern, numbers = new Set() }: RoutePath): (path: string) => boolean {
+  const parameter = { accepts: new RegExp(`^${characters}$`), repeats: true };
+  const number = { accepts: new RegExp(`^${numberCharacters}$`), repeats: true };
+  const steps = pattern.split(template).flatMap((text, index) => {
+    if (index % 2 === 1) return numbers.has(text) ? number : parameter;
+    return Array.from(text, (char) => ({ accepts: new RegExp(`^${escapeText(char)}$`), repeats: false }));
+  });
+  return function matches(path) {
+    /** Steps that the next character may be for. */
+    let reached = new Set([0]);
+    for (const char of path) {
+      const next = new Set<number>();
+      for (const index of reached) {
+        const step = steps[index];
+        if (step === undefined || !step.accepts.test(char)) continue;
+        if (step.repeats) next.add(index);
+        next.add(index + 1);
+      }
+      if (next.size === 0) return false;
+      reached = next;
+    }
+    return reached.has(steps.length) && !/\/\.{1,2}(?:\/|$)/.test(path);
+  };
 }
 
 function escapeText(text: string): string {
