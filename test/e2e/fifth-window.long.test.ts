@@ -23,6 +23,10 @@ const edits: Record<string, (text: string) => string> = {
       `  ${name}: { lengthMs: 1_209_600_000, required: false, title: '${title}', each: 'a ${name}', current: 'this ${name}' },\n$&`,
     ),
   'gateway/openapi.yaml': addToDocument,
+  'gateway/ops/REDIS.md': (text) =>
+    text
+      .replace('`hour` and `month`', `\`hour\`, \`${name}\` and \`month\``)
+      .replace('`gw:hour:{<cus>}`', `$&, \`gw:${name}:{<cus>}\``),
   ...Object.fromEntries(Object.keys(printed).map((file) => [file, (text: string) => text])),
 };
 
@@ -70,7 +74,7 @@ describe('a fifth window', { timeout: 400_000 }, () => {
   const vitest = (...args: string[]) => run(['node_modules/vitest/vitest.mjs', 'run', ...args]);
   const unitTests = (...files: string[]) => vitest('--config', 'test/vitest.unit.config.ts', ...files);
 
-  test('takes one definition, one document and two printed files', () => {
+  test('takes one definition, two documents and two printed files', () => {
     for (const project of ['.', 'gateway/docs/browser', 'gateway/admin/console/browser']) {
       const { status, stdout } = run(['node_modules/typescript/bin/tsc', '--noEmit', '--project', project]);
       expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
@@ -94,7 +98,11 @@ describe('a fifth window', { timeout: 400_000 }, () => {
   test.each(Object.keys(edits).slice(1))('is missed if %s is left as it was', async (file) => {
     const edited = await readFile(path(file), 'utf8');
     await cp(join(root, file), path(file));
-    const { status, stdout, stderr } = unitTests('unit/gateway/limits', 'unit/gateway/operations/plans-file');
+    const { status, stdout, stderr } = unitTests(
+      'unit/documents',
+      'unit/gateway/limits',
+      'unit/gateway/operations/plans-file',
+    );
     await writeFile(path(file), edited);
     expect(status).toBe(1);
     expect(stdout + stderr).toContain(name);

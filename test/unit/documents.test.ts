@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tracingVariables } from '#runtime/tracing-settings.ts';
 import { expect, test } from 'vitest';
+import { formatApiKeyRecord } from '../../gateway/api-keys/api-key-record.ts';
+import { formatCustomerRecord } from '../../gateway/api-keys/customer-record.ts';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
+import { isWindowName, windowNames, windows } from '../../gateway/limits/windows.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { textFields } from '../../gateway/redis/enforced-settings.ts';
@@ -136,6 +139,29 @@ test('gateway/ops/REDIS.md lists every field of the ban policy with its default,
   const rows = section('gateway/ops/REDIS.md', 'Ban policy').matchAll(/^\| `(\w+)` +\| (\S+)/gm);
   const listed = Array.from(rows, ([, field = '', value]) => [field, value]);
   expect(Object.fromEntries(listed)).toEqual(textFields(defaultBanPolicy));
+});
+
+test('gateway/ops/REDIS.md names every field of a plan, a customer and a key, and the open windows', () => {
+  const [, ...rows] = read('gateway/ops/REDIS.md').matchAll(/^\| (.+?) +\| .+? \| (.+) \|$/gm);
+  const fieldsOf = (key: string) =>
+    rows.flatMap(([, keys = '', content = '']) =>
+      keys.includes(`\`${key}\``) ? Array.from(content.matchAll(/`(\w+)`/g), ([, name]) => name) : [],
+    );
+  const own = (record: Record<string, string>) =>
+    Object.keys(record).filter((name) => !isWindowName(name) && !/^(?:trial|temporary)[A-Z]/.test(name));
+  const place = { customerId: 'cus_1', keyHash: '0' } as const;
+  const customer = { id: place.customerId, name: '', plan: 'free', createdAt: '', rev: 1 };
+  const key = { ...customer, ...place, id: 'key_1', hint: '' };
+  expect(fieldsOf('gw:plan:<name>')).toEqual(expect.arrayContaining([...windowNames]));
+  expect(fieldsOf('gw:customer:{<cus>}')).toEqual(
+    expect.arrayContaining(own(formatCustomerRecord(customer))),
+  );
+  expect(fieldsOf('gw:key:{<cus>}:<hash>')).toEqual(expect.arrayContaining(own(formatApiKeyRecord(key))));
+  for (const { name, lengthMs } of windows) {
+    expect(rows.some(([, keys = '']) => keys.includes(`gw:${name}:{<cus>}`))).toBe(
+      lengthMs !== undefined || name === 'day',
+    );
+  }
 });
 
 test('gateway/README.md names every folder of the gateway, and no other', () => {
