@@ -73,9 +73,10 @@ export function entityTag(content: string | Buffer): string {
 /**
  * Weak entity tag that costs a request hardly anything: 3 µs for 8 KiB, of which SHA-256 needs four times as long. CRC-32 differs
  * after each change of up to 32 bits in a row, and misses one in four billion others of the same length.
+ * @param link value of Link: a page whose content stays the same may get a next one
  */
-export function weakTag(content: Buffer): string {
-  return `W/"${content.length}-${crc32(content)}"`;
+export function weakTag(content: Buffer, link = ''): string {
+  return `W/"${content.length}-${crc32(link, crc32(content))}"`;
 }
 
 /** Weak comparison, as If-None-Match has it (RFC 9110 sections 8.8.3.2 and 13.1.2). An asterisk matches whatever there is. */

@@ -109,9 +109,10 @@ export class BufferedResponse<Res extends ServerResponse> {
   /** That of the service, or else a weak one, which holds for each content coding. Undefined if the content is not known. */
   #entityTag(body: Buffer): string | undefined {
     if (this.#status !== 200 || !isSafe(this.#res.req)) return undefined;
-    const { etag } = this.#headers;
+    const { etag, link } = this.#headers;
     if (etag !== undefined) return String(etag);
-    return this.#res.req.method === 'HEAD' && !needsContent(this.#res.req) ? undefined : weakTag(body);
+    if (this.#res.req.method === 'HEAD' && !needsContent(this.#res.req)) return undefined;
+    return weakTag(body, link?.toString());
   }
 
   /** With the fields that RFC 9110 section 15.4.5 asks for, and those that the client must not miss. */

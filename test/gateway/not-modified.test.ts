@@ -39,6 +39,17 @@ describe('entity tags and 304', () => {
     expect(changed.header('etag')).not.toBe(tag);
   });
 
+  test('a page with the same content that now has a next one is not what the client has', async () => {
+    const { key, tag } = await tagged();
+    kit.upstream.response = (_req, res) => {
+      const headers = { 'content-type': 'application/json', link: '</v1/pets?after=2>; rel="next"' };
+      res.writeHead(200, headers).end('[]');
+    };
+    const changed = await ask(key, tag);
+    expect([changed.status, changed.header('link')]).toEqual([200, expect.stringContaining('rel="next"')]);
+    expect((await ask(key, changed.header('etag') ?? '')).status).toBe(304);
+  });
+
   test.each(['GET', 'HEAD'])('%s of what the client has is 304 and costs nothing', async (method) => {
     const { key, customerId, tag, response } = await tagged();
     for (let index = 0; index < 3; index += 1) {
