@@ -69,7 +69,8 @@ export class BufferedResponse<Res extends ServerResponse> {
     this.#status = status;
     this.#headers = headers;
     this.#bodyKind = bodyKind;
-    if (Number(headers['content-length']) > maxBufferedBytes) {
+    // A 304 may have the length of the content that it does without (RFC 9110 section 8.6).
+    if (status !== 304 && Number(headers['content-length']) > maxBufferedBytes) {
       this.#res.writeHead(status, this.#clientHeaders(status, headers).toRaw());
       this.#res.flushHeaders();
     }

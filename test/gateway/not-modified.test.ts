@@ -50,6 +50,23 @@ describe('entity tags and 304', () => {
     expect((await ask(key, changed.header('etag') ?? '')).status).toBe(304);
   });
 
+  test('a 304 of the service with the length of its 200 costs nothing either', async () => {
+    const { key, customerId } = await tagged();
+    for (const length of ['7', '200000']) {
+      kit.upstream.response = (_req, res) => {
+        res.writeHead(304, { etag: '"7"', 'content-length': length }).end();
+      };
+      const { status, header } = await ask(key, '"7"');
+      expect([length, status, header('etag'), header('x-ratelimit-remaining')]).toEqual([
+        length,
+        304,
+        '"7"',
+        '59',
+      ]);
+    }
+    expect(await dayUsage(kit.redis, customerId)).toBe(1);
+  });
+
   test.each(['GET', 'HEAD'])('%s of what the client has is 304 and costs nothing', async (method) => {
     const { key, customerId, tag, response } = await tagged();
     for (let index = 0; index < 3; index += 1) {
