@@ -42,9 +42,12 @@ const forwardedInTrace = new Set([...forwarded, 'baggage']);
  */
 const returned = new Set([
   'allow',
+  'content-disposition',
   'content-encoding',
   'content-language',
   'content-length',
+  'content-location',
+  'content-range',
   'content-type',
   'deprecation',
   'etag',

@@ -224,6 +224,9 @@ describe('a response to the client', () => {
     const headers = {
       'content-type': 'application/json',
       'content-length': '2',
+      'content-range': 'bytes 0-1/5',
+      'content-disposition': 'attachment; filename="pets.json"',
+      'content-location': '/v1/pets',
       link: ['</v1/pets>; rel="next"', '</v1/pets>; rel="successor-version"'],
       location: '/v1/pets/1',
       etag: '"1"',
