@@ -31,6 +31,9 @@ export async function removePlan(
       `${name} is not stored any more: running gateways keep its limits until they end`,
     );
   }
+  const removal = removalOf(setting, stored);
+  await approve(removal);
+  // Counted after the question, which may have been open for minutes.
   assertNoKeys(await planImpacts(session), [name]);
   const missing = await detectMissingKeys(redis, true);
   if (missing !== undefined) {
@@ -38,8 +41,6 @@ export async function removePlan(
       `${name} is not removed: ${missing}, so a key may be on it that was not counted; run ops keys reindex`,
     );
   }
-  const removal = removalOf(setting, stored);
-  await approve(removal);
   await writeSettings(session, [removal]);
   return removal;
 }

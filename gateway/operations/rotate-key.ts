@@ -22,11 +22,15 @@ export async function rotateKey(
 ): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
   const { redis, now } = session;
   const { record } = await showStoredKey(redis, id);
-  const { name, customerId, expiresAt, scopes, replacedBy } = record;
-  if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
-    throw alreadyReplaced(record);
-  }
+  const { name, customerId, scopes, replacedBy } = record;
+  const replacement =
+    replacedBy === undefined ? undefined : (await ignoreInvalid(showStoredKey(redis, replacedBy)))?.record;
+  const isReplaced = replacement !== undefined && apiKeyState(replacement, now()) === 'valid';
+  if (record.revokedAt === undefined && isReplaced) throw alreadyReplaced(record);
   assertValid(record, now());
+  // The expiry of a key that was replaced before is the end of its grace period.
+  const expiresAt =
+    replacement === undefined ? record.expiresAt : later(record.expiresAt, replacement.expiresAt);
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
   const wanted = { name, scopes, expiresAt: ownExpiry, replaces: id };
   const issued = await issueFurtherKey(session, customerId, wanted);
@@ -67,12 +71,6 @@ export async function rotateKey(
       await sleep(retryMs);
     }
   }
-
-  /** A replacement that was revoked or deleted does not count. */
-  async function isValid(other: string): Promise<boolean> {
-    const found = await ignoreInvalid(showStoredKey(redis, other));
-    return found !== undefined && apiKeyState(found.record, now()) === 'valid';
-  }
 }
 
 function assertValid(record: ApiKeyRecord, nowMs: number): void {
@@ -95,4 +93,10 @@ function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): InvalidOperation {
 
 function earlier(expiresAt: string | undefined, ms: number): string {
   return expiresAt !== undefined && Date.parse(expiresAt) <= ms ? expiresAt : new Date(ms).toISOString();
+}
+
+/** Undefined is no expiry. */
+function later(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return undefined;
+  return Date.parse(one) >= Date.parse(other) ? one : other;
 }

@@ -108,6 +108,8 @@ export function plansApplyCommand(): Command {
             await printDiff(found, json);
             if (found.changes.length === 0) return found;
             await confirmChanges(found, yes);
+            // Keys may have been put on a plan that is to be removed while the question was open.
+            if (prune && !yes) await diffPlansFile(session, file, prune);
             await writeSettings(session, found.changes);
             await adjustUsage(session, found);
             return found;

@@ -72,7 +72,7 @@ describe('connection limits with several workers', { tags: ['redis-server'] }, (
     await expect.poll(newConnectionStatus).toBe(200);
   });
 
-  test('the limit of large bodies per key applies across all workers', async () => {
+  test('the limit of large bodies per customer applies across all workers', async () => {
     await using kit = await startGatewayKit(threeWorkers);
     const { key } = await kit.issue({ plan: 'business' });
     const size = 40_000;

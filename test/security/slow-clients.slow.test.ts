@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -85,15 +86,16 @@ describe('slow request bodies', () => {
     expect(kit.upstream.seen.length - before).toBe(30);
   });
 
-  test('are limited per key and in total if they are large: one more gets 503, small ones are served', async () => {
+  test('are limited per customer and in total if they are large: one more gets 503, small ones are served', async () => {
     const size = 40_000;
     const halfRequest = (owner: string) =>
       `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${size}\r\n\r\n${' '.repeat(size / 2)}`;
     const body = ' '.repeat(size);
     const postLarge = (owner: string) => postJson(`${kit.gateway.url}/v1/pets`, owner, body);
-    const owners = await Promise.all(Array.from({ length: 9 }, () => kit.issue({ plan: 'business' })));
-    const [firstKey = '', ...others] = owners.map((issued) => issued.key);
+    const { key: firstKey, customerId } = await kit.issue({ plan: 'business' });
+    const owners = await Promise.all(Array.from({ length: 8 }, () => kit.issue({ plan: 'business' })));
+    const others = owners.map((issued) => issued.key);
     const lastKey = others.at(-1) ?? '';
 
     const slow: { owner: string; connection: Connection }[] = [];
@@ -116,7 +118,10 @@ describe('slow request bodies', () => {
     expect(refused.header('Retry-After')).toBe('1');
     expect((await postJson(`${kit.gateway.url}/v1/pets`, firstKey, {})).status).toBe(200);
 
-    // Each key has its own slots, up to the total limit.
+    const further = await keyIssuer(kit.redis).store.issueFor(customerId, {});
+    expect((await postLarge(further.key)).status).toBe(503);
+
+    // Each customer has its own slots, up to the total limit.
     expect((await postLarge(lastKey)).status).toBe(200);
     for (const other of others.slice(0, 7))
       slow.push(...(await Promise.all(Array.from({ length: 8 }, () => openSlow(other)))));
