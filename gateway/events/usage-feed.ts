@@ -14,6 +14,12 @@ const pageSize = 8;
 /** Field of how far a webhook has the use by day, in the state of events: a date as YYYYMMDD, and its last customer. */
 export const feedField = (webhookId: string) => `feed:${webhookId}`;
 
+/** @returns the day that the webhook gets next, and the last customer whose use on it was sent */
+export function feedPosition({ createdAt }: Webhook, stored: string | null): { date: string; last: string } {
+  const [, date, last = ''] = /^(\d{8}) (\S*)$/.exec(stored ?? '') ?? [];
+  return { date: date ?? utcDate(dayNumberOf(Date.parse(createdAt))), last };
+}
+
 interface UsageFeedDependencies {
   redis: RedisClient;
   deliveries: Pick<Deliveries, 'sendNow' | 'isActive'>;
@@ -31,22 +37,22 @@ export async function feedUsage(
 ): Promise<boolean> {
   if (!wantsType(webhook, 'usage.day')) return true;
   const field = feedField(webhook.id);
-  const stored = await redis.hget(redisKeys.eventState, field);
-  const start = /^(\d{8}) (\S*)$/.exec(stored ?? '');
-  let date = start?.[1] ?? utcDate(dayNumberOf(Date.parse(webhook.createdAt)));
-  let last = start?.[2] ?? '';
-  while (dayStartMs(date) + dayMs + dayIsOverMs <= now() && deliveries.isActive(webhook)) {
+  for (;;) {
+    const stored = await redis.hget(redisKeys.eventState, field);
+    const { date, last } = feedPosition(webhook, stored);
+    if (dayStartMs(date) + dayMs + dayIsOverMs > now() || !deliveries.isActive(webhook)) return true;
     const customers = await customersAfter(redis, last);
     const found = await Promise.all(customers.map((id) => useOf(redis, id, date)));
     const sent = await Promise.all(
       found.map(async (event) => event === undefined || deliveries.sendNow(webhook, event)),
     );
     if (!sent.every(Boolean)) return false;
-    last = customers.at(-1) ?? '';
-    if (last === '') date = utcDate(dayNumberOf(dayStartMs(date)) + 1);
-    await redis.hset(redisKeys.eventState, field, `${date} ${last}`);
+    // A replay may have moved it while the page was sent.
+    if ((await redis.hget(redisKeys.eventState, field)) !== stored) continue;
+    const sentUpTo = customers.at(-1) ?? '';
+    const next = sentUpTo === '' ? utcDate(dayNumberOf(dayStartMs(date)) + 1) : date;
+    await redis.hset(redisKeys.eventState, field, `${next} ${sentUpTo}`);
   }
-  return true;
 }
 
 function dayStartMs(date: string): number {

@@ -8,7 +8,7 @@ import {
 } from '../events/delivery-store.ts';
 import { publishEvent } from '../events/event-publisher.ts';
 import { eventId, eventTypes, isEventType, type FoundEvent } from '../events/event-types.ts';
-import { feedField } from '../events/usage-feed.ts';
+import { feedField, feedPosition } from '../events/usage-feed.ts';
 import { rulesOfCustomers, webhookUrlIssue, type WebhookRules } from '../events/webhook-address.ts';
 import {
   formatWebhook,
@@ -229,7 +229,10 @@ export async function replayEvents(
     await redis.zrem(redisKeys.deadEvents(id), streamId);
   }
   if (since !== undefined && wantsType(webhook, 'usage.day')) {
-    await redis.hset(redisKeys.eventState, feedField(id), `${utcDate(dayNumberOf(since.getTime()))} `);
+    const date = utcDate(dayNumberOf(since.getTime()));
+    const next = feedPosition(webhook, await redis.hget(redisKeys.eventState, feedField(id)));
+    // Days that the webhook has yet to get are not skipped.
+    if (date <= next.date) await redis.hset(redisKeys.eventState, feedField(id), `${date} `);
   }
   const after = { owner, since: since?.toISOString(), replayed: streamIds.length };
   await audit({ action: 'webhooks.replay', target: id, before: null, after });
