@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType, keysOfWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
 import { readAuditEvents } from './audit-events.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
@@ -100,7 +101,9 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
 
   async function loadWebhooks(target: Deliveries): Promise<void> {
     const owners = await redis.smembers(redisKeys.webhookOwners);
-    const loaded = await Promise.all(owners.filter(isOwner).map((owner) => loadOwner(target, owner)));
+    const loaded = await Promise.all(
+      owners.filter(isOwner).map((owner) => loadOwner(target, owner).catch(leaveOutWrongType)),
+    );
     target.keepOnly(new Set(loaded.flat()));
   }
 
@@ -117,6 +120,15 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
       }
     }
     return webhooks.map((webhook) => webhook.id);
+  }
+
+  /** What was edited by hand into another type of value delays no other owner's events. */
+  function leaveOutWrongType(error: unknown): string[] {
+    if (!isWrongType(error)) throw error;
+    const key = keysOfWrongType(error).join(', ');
+    if (isLogDue(key))
+      log.warn({ key }, 'webhooks cannot be read: the key has another type of value; delete it');
+    return [];
   }
 
   async function publish(event: FoundEvent): Promise<void> {

@@ -1,6 +1,7 @@
 import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { readUsageDays } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import type { Deliveries } from './deliveries.ts';
 import { foundEvent, type FoundEvent } from './event-types.ts';
@@ -69,9 +70,11 @@ async function customersAfter(redis: RedisClient, last: string): Promise<string[
 async function useOf(redis: RedisClient, id: string, date: string): Promise<FoundEvent | undefined> {
   if (!isCustomerId(id)) return undefined;
   const day = dayNumberOf(dayStartMs(date));
-  const [use] = await readUsageDays(redis, id, { first: day, last: day, oldest: 0 });
+  // What was edited by hand into another type of value must not end the feed.
+  const [use] = await unlessWrongType(readUsageDays(redis, id, { first: day, last: day, oldest: 0 }), []);
   if (use === undefined || use.plan === null) return undefined;
-  return useEvent(id, (await redis.hget(redisKeys.customer(id), 'name')) ?? '', date, use);
+  const name = await unlessWrongType(redis.hget(redisKeys.customer(id), 'name'), null);
+  return useEvent(id, name ?? '', date, use);
 }
 
 function useEvent(customerId: CustomerId, name: string, date: string, use: UseOfDay): FoundEvent {

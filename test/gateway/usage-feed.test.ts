@@ -79,4 +79,15 @@ describe('the billing feed of a webhook', () => {
     });
     expect(sent).toEqual([4, 3, 2, 4, 3, 2].map((ago) => `${daysAgo(ago)} ${customerId}`));
   });
+
+  test('goes on after a customer whose record was edited into another type of value', async () => {
+    const edited = await customerWithUse();
+    const lost = await customerWithUse();
+    const customerId = await customerWithUse();
+    await redis.set(redisKeys.customer(edited), 'by hand');
+    await redis.set(redisKeys.usageMonth(lost, daysAgo(4).slice(0, 6)), 'by hand');
+    const sent = await feed();
+    expect(sent).toContain(`${daysAgo(4)} ${edited}`);
+    expect(sent).toContain(`${daysAgo(2)} ${customerId}`);
+  });
 });

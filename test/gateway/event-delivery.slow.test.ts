@@ -1,0 +1,78 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startEventLeader } from '../../gateway/events/event-leader.ts';
+import { createPlanThresholds } from '../../gateway/events/plan-thresholds.ts';
+import type { Attempt, WebhookSender } from '../../gateway/events/send-webhook.ts';
+import { createMetrics } from '../../gateway/observability/metrics.ts';
+import { addWebhook } from '../../gateway/operations/webhooks.ts';
+import { createPlans } from '../../gateway/plans/plans.ts';
+import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
+import { createHashReader } from '../../gateway/redis/hash-reader.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
+import { eventSession, localRules } from '../support/kits/events-kit.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+
+const delivered: Attempt = { delivered: true, status: 200, error: null, ms: 1 };
+
+describe('the leader that delivers events', () => {
+  let stack: AsyncDisposableStack;
+  let redis: RedisClient;
+  let sent: string[];
+  let lines: string[];
+  let respond: () => Promise<Attempt>;
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack();
+    const server = stack.use(await startAnyRedis());
+    redis = await connectRedis(server.url);
+    stack.defer(() => redis.disconnect());
+    await seedDefaults(redis, 'tests');
+    [sent, lines] = [[], []];
+    respond = () => Promise.resolve(delivered);
+    const hashes = createHashReader(redis);
+    const invalidValues = { report: () => {}, forget: () => {}, list: () => [] };
+    const sender: WebhookSender = {
+      send({ url }, { type }) {
+        sent.push(`${type} ${url}`);
+        return respond();
+      },
+      close: () => Promise.resolve(),
+    };
+    const leader = startEventLeader({
+      redis,
+      plans: createPlans({ hashes, invalidValues, readOthers: () => Promise.resolve([]), now: Date.now }),
+      thresholds: createPlanThresholds({ hashes, invalidValues }),
+      sender,
+      metrics: createMetrics({ droppedLogLines: () => 0 }),
+      log: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
+      now: Date.now,
+      syncClock: () => Promise.resolve(),
+      delaysMs: [10, 10],
+    });
+    stack.defer(() => leader.close());
+    await expect.poll(() => redis.hget(redisKeys.eventState, 'audit'), { timeout: 5000 }).not.toBeNull();
+  });
+  afterEach(async () => {
+    await stack.disposeAsync();
+  });
+
+  const session = () => eventSession(redis);
+  const url = 'http://127.0.0.1:1/hook';
+  const add = (owner: CustomerId) =>
+    addWebhook(session(), owner, { url, types: ['key.created'] }, localRules);
+  const issueFurther = (customerId: CustomerId) => keyIssuer(redis).store.issueFor(customerId, {});
+  const soon = { timeout: 10_000 };
+
+  test('delivers to all others if the webhooks of a customer were edited into another type of value', async () => {
+    const { customerId } = await keyIssuer(redis).issue();
+    const { customerId: edited } = await keyIssuer(redis).issue();
+    await add(edited);
+    await redis.set(redisKeys.webhooks(edited), 'by hand');
+    await add(customerId);
+    await issueFurther(customerId);
+    await expect.poll(() => sent, soon).toEqual([`key.created ${url}`]);
+    expect(lines.filter((line) => line.includes(redisKeys.webhooks(edited))).length).toBe(1);
+  });
+});
