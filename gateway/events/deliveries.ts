@@ -230,7 +230,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
     isFull: (webhookId) => (receivers.get(webhookId)?.queued.size ?? 0) >= maxQueued,
     isActive(webhook) {
       const receiver = receivers.get(webhook.id);
-      return receiver !== undefined && isOn(receiver);
+      return !closed && receiver !== undefined && isOn(receiver);
     },
     async sendNow(webhook, event) {
       const receiver = receivers.get(webhook.id);

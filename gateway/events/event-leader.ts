@@ -70,8 +70,13 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   const isLeader = () => performance.now() < leaseEndsMs;
 
   async function lead(): Promise<Deliveries | undefined> {
-    // Another process may have delivered since.
-    if (!isLeader()) resign();
+    if (!isLeader()) {
+      // Another process may have delivered since.
+      resign();
+      // A tick of the last term would still write how far the next one has read.
+      await running.get('tick');
+      cursors.clear();
+    }
     const askedMs = performance.now();
     const leads = (await redis.lead(redisKeys.eventLeader, id, leaseMs)) === 1;
     if (!leads) {

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { tellLeader } from '../../gateway/events/delivery-store.ts';
 import { startEventLeader } from '../../gateway/events/event-leader.ts';
 import { createPlanThresholds } from '../../gateway/events/plan-thresholds.ts';
 import type { Attempt, WebhookSender } from '../../gateway/events/send-webhook.ts';
@@ -55,6 +57,7 @@ describe('the leader that delivers events', () => {
     await expect.poll(() => redis.hget(redisKeys.eventState, 'audit'), { timeout: 5000 }).not.toBeNull();
   });
   afterEach(async () => {
+    vi.restoreAllMocks();
     await stack.disposeAsync();
   });
 
@@ -63,7 +66,33 @@ describe('the leader that delivers events', () => {
   const add = (owner: CustomerId) =>
     addWebhook(session(), owner, { url, types: ['key.created'] }, localRules);
   const issueFurther = (customerId: CustomerId) => keyIssuer(redis).store.issueFor(customerId, {});
+  const terms = () => lines.filter((line) => line.includes('this process delivers events')).length;
   const soon = { timeout: 10_000 };
+
+  test('loses no event if it was stopped for longer than its lease while it was reading webhooks', async () => {
+    const { customerId } = await keyIssuer(redis).issue();
+    await add(customerId);
+    await issueFurther(customerId);
+    await expect.poll(() => sent.length, soon).toBe(1);
+    const stopped = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const read = redis.smembers.bind(redis);
+    vi.spyOn(redis, 'smembers').mockImplementationOnce(async (key) => {
+      stopped.resolve();
+      await goOn.promise;
+      return read(key);
+    });
+    await tellLeader(redis);
+    await stopped.promise;
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 11_000);
+    // The lease is looked at each second.
+    await sleep(2500);
+    goOn.resolve();
+    await expect.poll(terms, soon).toBe(2);
+    await issueFurther(customerId);
+    await expect.poll(() => sent.length, soon).toBe(2);
+  }, 40_000);
 
   test('delivers to all others if the webhooks of a customer were edited into another type of value', async () => {
     const { customerId } = await keyIssuer(redis).issue();
