@@ -81,6 +81,9 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
   const isDisabled = ({ failingSinceMs }: Receiver) =>
     failingSinceMs !== undefined && now() - failingSinceMs > disabledAfterMs;
 
+  /** An attempt may end after its webhook was removed, or after another process has become the leader. */
+  const isCurrent = (receiver: Receiver) => !closed && receivers.get(receiver.webhook.id) === receiver;
+
   const isOn = (receiver: Receiver) => receiver.webhook.enabled && !isDisabled(receiver);
 
   function pumpAll(): void {
@@ -112,7 +115,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
     let delayMs = 0;
     try {
       const outcome = await deliverQueued(receiver, streamId, lane.attempts + 1);
-      if (closed) return;
+      if (!isCurrent(receiver)) return;
       if (outcome === 'failed') {
         delayMs = delaysMs[lane.attempts] ?? 0;
         lane.attempts += 1;
@@ -129,7 +132,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
       receiver.inFlight -= 1;
       inFlight -= 1;
       if (lane.streamIds.length === 0) receiver.lanes.delete(lane.customerId);
-      else if (!closed) makeReady(receiver, lane, delayMs);
+      else if (isCurrent(receiver)) makeReady(receiver, lane, delayMs);
       if (inFlight === maxInFlight - 1) pumpAll();
       else pump(receiver);
     }
@@ -144,7 +147,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
     ]);
     if (!queued) return undefined;
     const entry = event === undefined ? lostEntry(streamId) : await attempt(webhook, event, number);
-    if (closed) return undefined;
+    if (!isCurrent(receiver)) return undefined;
     await record(receiver, streamId, entry);
     return entry.outcome;
   }
@@ -236,6 +239,7 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
       const receiver = receivers.get(webhook.id);
       if (receiver === undefined) return false;
       const entry = await attempt(webhook, event, 1);
+      if (!isCurrent(receiver)) return false;
       await record(receiver, undefined, entry);
       return entry.delivered;
     },

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { tellLeader } from '../events/delivery-store.ts';
+import { readWebhooks } from '../events/webhook-record.ts';
 import { byText, customerTexts, type CustomerTexts } from '../limits/customer-texts.ts';
 import type { SomeLimits } from '../limits/limits.ts';
 import type { Thresholds } from '../limits/thresholds.ts';
 import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, placesOf } from './api-key-index.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
@@ -32,6 +34,7 @@ import {
 } from './stored-customers.ts';
 import { maxAttempts, readKeysOf, tooManyChanges } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
+import { forgetDeliveries } from './webhooks.ts';
 
 const textOrNull = z.string().nullable();
 
@@ -160,6 +163,7 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const record = await showCustomer(redis, id);
     const keys = await findEndedKeys(session, record.id);
+    const webhooks = await unlessWrongType(readWebhooks(redis, record.id), []);
     const removed = await audit.make(
       [{ action: 'customers.remove', target: id, before: record, after: null }],
       {
@@ -181,6 +185,7 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
     );
     if (removed) {
       await removeFromIndexes(redis, record.id, keys);
+      for (const webhook of webhooks) await forgetDeliveries(session, webhook.id);
       return viewOf(record, keys.length, now());
     }
   }

@@ -131,9 +131,14 @@ export async function removeWebhook(session: Session, owner: WebhookOwner, id: s
     return undefined;
   });
   await redis.hdel(redisKeys.webhookSecrets(owner), id);
+  await forgetDeliveries(session, id);
+  return view;
+}
+
+/** Deletes what is kept of the deliveries of a webhook that was removed. */
+export async function forgetDeliveries({ redis }: Pick<Session, 'redis'>, id: string): Promise<void> {
   await redis.hdel(redisKeys.eventState, failingField(id), feedField(id));
   await redis.del(redisKeys.eventQueue(id), redisKeys.deadEvents(id), redisKeys.deliveries(id));
-  return view;
 }
 
 /** @throws InvalidOperation if there is none */

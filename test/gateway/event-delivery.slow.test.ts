@@ -6,7 +6,8 @@ import { startEventLeader } from '../../gateway/events/event-leader.ts';
 import { createPlanThresholds } from '../../gateway/events/plan-thresholds.ts';
 import type { Attempt, WebhookSender } from '../../gateway/events/send-webhook.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
-import { addWebhook } from '../../gateway/operations/webhooks.ts';
+import { removeCustomer } from '../../gateway/operations/customers.ts';
+import { addWebhook, listWebhooks, removeWebhook } from '../../gateway/operations/webhooks.ts';
 import { createPlans } from '../../gateway/plans/plans.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { createHashReader } from '../../gateway/redis/hash-reader.ts';
@@ -103,5 +104,37 @@ describe('the leader that delivers events', () => {
     await issueFurther(customerId);
     await expect.poll(() => sent, soon).toEqual([`key.created ${url}`]);
     expect(lines.filter((line) => line.includes(redisKeys.webhooks(edited))).length).toBe(1);
+  });
+
+  test('keeps nothing of a webhook that was removed while an attempt was under way', async () => {
+    const { customerId } = await keyIssuer(redis).issue();
+    const { id } = await add(customerId);
+    const attempt = Promise.withResolvers<Attempt>();
+    respond = () => attempt.promise;
+    await issueFurther(customerId);
+    await expect.poll(() => sent.length, soon).toBe(1);
+    await removeWebhook(session(), customerId, id);
+    const control = await add(customerId);
+    respond = () => Promise.resolve(delivered);
+    await issueFurther(customerId);
+    await expect.poll(() => sent.length, soon).toBe(2);
+    attempt.resolve({ delivered: false, status: 500, error: 'status 500', ms: 1 });
+    await issueFurther(customerId);
+    await expect.poll(() => sent.length, soon).toBe(3);
+    expect(await redis.keys(`*${id}*`)).toEqual([]);
+    expect(Object.keys(await redis.hgetall(redisKeys.eventState)).join(' ')).not.toContain(id);
+    expect(await listWebhooks(session(), customerId)).toMatchObject([{ id: control.id, state: 'on' }]);
+  });
+
+  test('keeps nothing of the webhooks of a customer that was removed', async () => {
+    const { customerId, id: keyId } = await keyIssuer(redis).issue();
+    const { id } = await add(customerId);
+    respond = () => new Promise(() => {});
+    await issueFurther(customerId).then(({ record }) => keyIssuer(redis).store.revoke(record.id));
+    await issueFurther(customerId).then(({ record }) => keyIssuer(redis).store.revoke(record.id));
+    await expect.poll(() => redis.zcard(redisKeys.eventQueue(id)), soon).toBe(2);
+    await keyIssuer(redis).store.revoke(keyId);
+    await removeCustomer(session(), customerId);
+    expect(await redis.keys(`*${id}*`)).toEqual([]);
   });
 });
