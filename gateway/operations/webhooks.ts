@@ -179,12 +179,14 @@ export async function rotateWebhookSecret(
 /**
  * Sends an event of the type webhook.test to this webhook alone.
  * @returns id of the event, which is in its deliveries soon
- * @throws InvalidOperation if there is no such webhook, it is off, or its owner has had too many tests in this minute
+ * @throws InvalidOperation if there is no such webhook, it is off or disabled, or its owner has had too many tests in this minute
  */
 export async function testWebhook(session: Session, owner: WebhookOwner, id: string): Promise<string> {
   const { redis, now } = session;
   const webhook = await findWebhook(session, owner, id);
-  if (!webhook.enabled) throw new InvalidOperation(`the webhook ${id} is off: switch it on first`);
+  const { state } = await webhookView(session, webhook);
+  if (state === 'off' || state === 'disabled')
+    throw new InvalidOperation(`the webhook ${id} is ${state}: switch it on first`);
   const atMs = now();
   // Each id is published once, so these are the bound of all gateways.
   for (let test = 0; test < maxTests; test += 1) {
@@ -307,4 +309,4 @@ async function write(
 }
 
 const audited = (webhook: Webhook | undefined) =>
-  webhook === undefined ? null : { ...webhook, url: `${new URL(webhook.url).origin}/…` };
+  webhook === undefined ? null : { ...webhook, url: `${URL.parse(webhook.url)?.origin ?? ''}/…` };

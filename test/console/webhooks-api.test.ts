@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { disabledAfterMs } from '../../gateway/events/deliveries.ts';
+import { failingField } from '../../gateway/events/delivery-store.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 import { webhookSettings } from '../support/kits/events-kit.ts';
 import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
@@ -72,6 +75,23 @@ describe('the API of webhooks', () => {
       'webhooks.set',
       'webhooks.add',
     ]);
+  });
+
+  test('tests no webhook that is off or disabled, and changes one whose address was edited by hand', async () => {
+    const { customerId } = await started.kit.issue();
+    const path = `/api/webhooks/${customerId}`;
+    const { id } = await call('POST', path, { url: `${receiver.url}/edited` }, 201);
+    const { redis } = started.kit;
+    await redis.hset(redisKeys.eventState, failingField(id), Date.now() - disabledAfterMs - 1000);
+    await call('POST', `${path}/${id}/test`, undefined, 422);
+    await call('PATCH', `${path}/${id}`, { enabled: false });
+    await call('POST', `${path}/${id}/test`, undefined, 422);
+    const key = redisKeys.webhooks(customerId);
+    const edited = (await redis.hget(key, id))?.replace(`${receiver.url}/edited`, 'by hand') ?? '';
+    await redis.hset(key, id, edited);
+    await call('PATCH', `${path}/${id}`, { url: `${receiver.url}/mended` });
+    await redis.hset(key, id, edited);
+    await call('DELETE', `${path}/${id}`);
   });
 
   test('lists types and thresholds, and sets those of a plan', async () => {
