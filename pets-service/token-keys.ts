@@ -77,7 +77,7 @@ function readKey(setting: string, path: string, issuers: TrustedKey['issuers']):
 export const callerKeyFiles = text
   .transform((list, context) =>
     list.split(',').map((entry) => {
-      const [, name = '', path = ''] = /^([^:]*):\s*(.*)$/s.exec(entry.trim()) ?? [];
+      const [, name = '', path = ''] = /^([^:]*):\s*(\S.*)?$/s.exec(entry.trim()) ?? [];
       const issue = findIssue(name, path);
       if (issue !== undefined) {
         context.addIssue({ code: 'custom', message: `holds ${JSON.stringify(entry.trim())}: ${issue}` });

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { oneLine } from '#runtime/error-message.ts';
 import { migrate } from './apply-migrations.ts';
 import { readDatabaseUrl } from './database-url.ts';
 import { readMigrationStatus, type MigrationState, type MigrationStatus } from './migration-status.ts';
@@ -155,5 +156,5 @@ function wayOut({ name, error }: MigrationStatus): string {
 }
 
 function printError(message: string): void {
-  process.stderr.write(`migrate: ${message.replaceAll(/\s*\n\s*/g, ' ').trim()}\n`);
+  process.stderr.write(`migrate: ${oneLine(message)}\n`);
 }

@@ -33,7 +33,7 @@ export const adminUrl = originLike('https://console.example.com');
 /** Base URL under which clients reach the gateway, without a slash at the end. A proxy may add a path before that of the API. */
 export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')
   .refine((text) => !/[?#@]/.test(text), 'has more than a scheme, a host, a port and a path')
-  .transform((text) => new URL(text).href.replace(/\/+$/, ''));
+  .transform((text) => new URL(text).href.replace(/(?<!\/)\/+$/, ''));
 
 /** Where clients find help: a page, or an address for mail. */
 export const supportUrl = z

@@ -93,7 +93,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
 
 /** @returns the URL without user names and passwords, so that it names the same data after they have changed */
 export function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^@/?#]*@/, '//').replace(/\?.*$/, '');
+  return url.replace(/\/\/[^@/?#]*@/, '//').replace(/\?.*/s, '');
 }
 
 /** Describes the address for people, without a password. */

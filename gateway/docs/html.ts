@@ -33,7 +33,7 @@ export function plainText({ text }: Html): string {
   // The ampersand last: what it begins is text.
   return Object.entries(entities).reduceRight(
     (plain, [character, entity]) => plain.replaceAll(entity, character),
-    text.replaceAll(/<[^>]*>/g, ''),
+    text.replaceAll(/<[^<>]*>/g, ''),
   );
 }
 

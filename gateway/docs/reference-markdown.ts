@@ -31,7 +31,8 @@ const fence = (language: string, code: string) => `\`\`\`${language}\n${code.tri
 
 /** An item of a list. Its text stays in one line. */
 function field(name: string, notes: readonly string[], text = ''): string {
-  const line = text.trim().replaceAll(/\s*\n\s*/g, ' ');
+  const lines = text.split('\n').map((line) => line.trim());
+  const line = lines.filter((line) => line !== '').join(' ');
   return `- \`${name}\` (${notes.filter((note) => note !== '').join(', ')})${line === '' ? '' : `: ${line}`}`;
 }
 

@@ -16,7 +16,7 @@ import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { clientAddress } from './request-context.ts';
 
 /** The scheme and what follows one or more spaces (RFC 9110 section 11.4). */
-const credentialsPattern = /^bearer(?: +(.*))?$/i;
+const credentialsPattern = /^bearer(?: +([^ ].*)?)?$/is;
 
 /** Far longer than any key. Longer headers are not parsed. */
 const maxHeaderLength = 256;

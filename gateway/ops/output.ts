@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
+import { oneLine } from '#runtime/error-message.ts';
 import stringWidth from 'string-width';
 import { keyPattern } from '../config/key-prefix.ts';
 
@@ -46,10 +47,7 @@ const hint = (key: string) => `${key.slice(0, key.indexOf('_') + 5)}…`;
 
 /** Prints one line to standard error, whatever the message contains. A key that was given as an argument is cut short. */
 export function printError(message: string): void {
-  const line = message
-    .replaceAll(/\s*\n\s*/g, ' ')
-    .replaceAll(keyLike(), hint)
-    .replaceAll(anyKeyLike, hint);
+  const line = oneLine(message).replaceAll(keyLike(), hint).replaceAll(anyKeyLike, hint);
   process.stderr.write(`ops: ${printable(line)}\n`);
 }
 

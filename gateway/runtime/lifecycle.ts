@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import type { z } from 'zod';
 import { ConfigError, mistypedSettings } from './environment.ts';
-import { errorMessage } from './error-message.ts';
+import { errorMessage, oneLine } from './error-message.ts';
 import type { Log } from './log.ts';
 
 /** How a service that has to stop treats what is still under way. */
@@ -103,10 +103,7 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     await stopped;
     await cleanup.disposeAsync();
     const messages = error instanceof ConfigError ? error.issues : [errorMessage(error)];
-    for (const message of messages) {
-      // One line each, whatever a library or a value contains.
-      process.stderr.write(`${program.name}: ${message.trim().replaceAll(/\s*[\r\n]\s*/g, ' ')}\n`);
-    }
+    for (const message of messages) process.stderr.write(`${program.name}: ${oneLine(message)}\n`);
     process.exit(1);
   }
 }

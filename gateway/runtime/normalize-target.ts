@@ -23,7 +23,7 @@ export function hasInvalidTarget(req: IncomingMessage): boolean {
 }
 
 function withoutAuthority(target: string): string {
-  const [, rest] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? [];
+  const [, rest] = /^https?:\/\/[^/?#]*((?:[/?#].*)?)$/is.exec(target) ?? [];
   if (rest === undefined) return target;
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

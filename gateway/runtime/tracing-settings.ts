@@ -42,7 +42,8 @@ const endpoint = z
 const pairs = z.string().transform((list, context) => {
   const values: Record<string, string> = {};
   for (const [index, entry] of list.split(',').entries()) {
-    const [, name = '', value = ''] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*([^\p{Cc}]*?)\s*$/u.exec(entry) ?? [];
+    const [, name = '', value = ''] =
+      /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([^\s\p{Cc}][^\p{Cc}]*)?$/u.exec(entry.trim()) ?? [];
     const decoded = name === '' ? undefined : decode(value);
     if (decoded !== undefined) values[name] = decoded;
     else context.addIssue({ code: 'custom', message: `has no name=value in entry ${index + 1}` });

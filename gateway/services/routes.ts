@@ -114,7 +114,7 @@ const numberCharacters = String.raw`[A-Za-z0-9._~-]+`;
 const noDotSegment = String.raw`(?!\.{1,2}(?:/|$))`;
 
 function matcherOf(path: RoutePath): (path: string) => boolean {
-  if (/\}[^/]+\{/.test(path.pattern)) return simulationOf(path);
+  if (/\}[^/}]+\{/.test(path.pattern)) return simulationOf(path);
   const expression = expressionOf(path);
   return (text) => expression.test(text);
 }

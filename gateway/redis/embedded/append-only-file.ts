@@ -79,8 +79,9 @@ function check(program: string, manifest: string): Check {
   const { status, stdout } = spawnSync(program, [manifest], { argv0, encoding: 'utf8' });
   // A script in place of the program passes no name on. Then Redis itself reports what it cannot load.
   const ran = typeof stdout === 'string' && stdout.startsWith('Start checking');
+  const last = ran ? stdout.slice(stdout.lastIndexOf('AOF analyzed: ')) : '';
   const [, name = '', start, bytes] =
-    /.*AOF analyzed: filename=(.+), size=\d+, ok_up_to=(\d+), .*diff=(\d+)/s.exec(stdout) ?? [];
+    /^AOF analyzed: filename=(.+), size=\d+, ok_up_to=(\d+), .*diff=(\d+)/.exec(last) ?? [];
   return {
     isIntact: status === 0 || !ran,
     report: ran ? (stdout.trimEnd().split('\n').at(-1) ?? '') : '',
