@@ -9,24 +9,24 @@ import { callerOf } from './request-context.ts';
 const smallBodyBytes = 16 * 1024;
 /** Maximum number of larger bodies in memory: together 64 MiB. */
 const maxLargeBodies = 64;
-/** The same for one caller, so that nobody takes all of them. */
-const maxLargeBodiesOfCaller = 8;
+/** The same for one customer, whatever the number of its keys, so that nobody takes all of them. */
+const maxLargeBodiesOfCustomer = 8;
 
-/** Counts a body of a caller that has become large. @returns a function that undoes it @throws if there are too many */
-export type TakeLargeBodySlot = (caller: string) => () => void;
+/** Counts a body of a customer that has become large. @returns a function that undoes it @throws if there are too many */
+export type TakeLargeBodySlot = (customerId: string) => () => void;
 
 export function createLargeBodySlots(createCounter: CreateCounter): TakeLargeBodySlot {
   const all = createCounter('large bodies', maxLargeBodies);
-  const perCaller = createCounter('large bodies of a caller', maxLargeBodiesOfCaller);
-  return function takeSlot(caller) {
-    if (all.count('') >= maxLargeBodies || perCaller.count(caller) >= maxLargeBodiesOfCaller) {
+  const perCustomer = createCounter('large bodies of a customer', maxLargeBodiesOfCustomer);
+  return function takeSlot(customerId) {
+    if (all.count('') >= maxLargeBodies || perCustomer.count(customerId) >= maxLargeBodiesOfCustomer) {
       throw tooManyLargeBodies();
     }
     all.add('');
-    perCaller.add(caller);
+    perCustomer.add(customerId);
     return () => {
       all.remove('');
-      perCaller.remove(caller);
+      perCustomer.remove(customerId);
     };
   };
 }
@@ -48,7 +48,7 @@ export function bufferBody(takeSlot: TakeLargeBodySlot): RequestHandler {
       onBytes(bytes) {
         if (isLarge || bytes <= smallBodyBytes) return;
         // The body stays in memory until the response is sent, or the connection is closed.
-        res.once('close', takeSlot(callerOf(res.locals).id));
+        res.once('close', takeSlot(callerOf(res.locals).customerId));
         isLarge = true;
       },
       done(outcome) {
