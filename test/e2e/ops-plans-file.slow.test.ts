@@ -327,6 +327,22 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     },
   );
 
+  test('--prune keeps a plan that a key is put on before the answer', { tags: ['script'] }, async () => {
+    await kit.redis.sadd(redisKeys.planNames, 'asked');
+    await kit.redis.hset(redisKeys.plan('asked'), { minute: 1, day: 2 });
+    const plan = '{minute: 60, day: 1000}';
+    await write(`plans: {free: ${plan}, pro: ${plan}, business: ${plan}}`);
+    const output = await answerOnTerminal(
+      ['gateway/ops/main.ts', 'plans', 'apply', file, '--prune'],
+      { REDIS_URL: kit.server.url },
+      'y',
+      async () => void (await kit.issue({ plan: 'asked' })),
+    );
+    expect(output).toContain('1 valid key is on asked');
+    expect(await hash(redisKeys.plan('asked'))).toEqual({ minute: '1', day: '2' });
+    expect(await hash(redisKeys.plan('pro'))).toEqual({ minute: '300', day: '10000' });
+  });
+
   test('lost settings are exported as running gateways enforce them', async () => {
     const { key } = await kit.issue({ plan: 'pro' });
     await kit.redis.hset(redisKeys.plan('pro'), { minute: 321 });

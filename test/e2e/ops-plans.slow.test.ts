@@ -132,6 +132,22 @@ The record of use has days: about limits of a minute or an hour, ops plans trial
     );
   });
 
+  test(
+    'a plan that a key is put on before the question is answered stays',
+    { tags: ['script'] },
+    async () => {
+      await kit.json('plans', 'set', 'contested', '--create', '--minute', '10', '--day', '90');
+      const output = await answerOnTerminal(
+        ['gateway/ops/main.ts', 'plans', 'remove', 'contested'],
+        { REDIS_URL: kit.server.url },
+        'y',
+        async () => void (await kit.issue({ plan: 'contested' })),
+      );
+      expect(output).toContain('1 valid key is on contested');
+      expect(await limitsOf('contested')).toEqual({ minute: '10', day: '90' });
+    },
+  );
+
   describe('plans undo', () => {
     const setLimits = (name: string, minute: number, who: string) =>
       kit.json('plans', 'set', name, '--create', '--minute', String(minute), '--day', '90', '--as', who);
