@@ -86,7 +86,10 @@ export async function beginPortalSession(
   return { token, session: { customerId, grantedBy, expiresAt } };
 }
 
-/** @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else */
+/**
+ * @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else, or if its
+ * customer was removed
+ */
 export async function findPortalSession(
   session: ReadingSession,
   token: string,
@@ -95,6 +98,7 @@ export async function findPortalSession(
   const found = await findCode(session, redisKeys.portalSession(hashSecret(token)), linkSchema);
   if (found === undefined) return undefined;
   const { customerId, grantedBy, expiresAtMs } = found;
+  if ((await session.redis.exists(redisKeys.customer(customerId))) === 0) return undefined;
   return { customerId, grantedBy, expiresAt: new Date(expiresAtMs).toISOString() };
 }
 

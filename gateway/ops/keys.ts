@@ -57,7 +57,7 @@ function setCommand(): Command {
     .description('change a key, from its next request on')
     .argument('<id>', '', idArgument)
     .option('--plan <plan>', 'another plan')
-    .option('--name <name>', 'name of the customer', nameArgument)
+    .option('--name <name>', 'name of the key', nameArgument)
     .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
     .addOption(scopesOption())
     .option(

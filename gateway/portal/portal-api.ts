@@ -144,13 +144,20 @@ function reword(error: ApiError): ApiError {
         message: 'Something went wrong on our side. Try again in a moment.',
       });
     case 'invalid_operation':
-      return new ApiError(error.code, { message: issueForCustomers(error.message) });
+      return new ApiError(error.code, {
+        message: isForOperators.test(error.message) ? invalidSettings : issueForCustomers(error.message),
+      });
     case 'payload_too_large':
       return new ApiError(error.code, { message: 'The request body is too large.' });
     default:
       return error;
   }
 }
+
+/** A value in Redis that was edited by hand, or a plan that is gone: with its name, or those of all plans. */
+const isForOperators = /gw:|there is no plan named/i;
+const invalidSettings =
+  'This is not possible until your provider has corrected the settings of your account.';
 
 const unavailable =
   'Your keys and your usage cannot be read or changed at the moment. Try again in a minute. Requests with your keys are served as before.';

@@ -242,8 +242,30 @@ describe('the portal', () => {
     expect((await second.send('GET', '/customer')).status).toBe(200);
     await operator.send('POST', `/api/keys/${id}/revoke`);
     await operator.send('DELETE', `/api/customers/${customerId}`);
-    expect((await second.send('GET', '/customer')).json).toMatchObject({ code: 'no_session' });
+    for (const path of [
+      '/session',
+      '/customer',
+      '/keys',
+      '/usage',
+      '/failures',
+      '/webhooks',
+      '/event-types',
+    ]) {
+      expect((await second.send('GET', path)).json, path).toMatchObject({ code: 'no_session' });
+    }
     expect((await second.send('POST', '/keys', { name: 'x' })).json).toMatchObject({ code: 'no_session' });
+  });
+
+  test('tells customers nothing of Redis and of other plans when a value was edited by hand', async () => {
+    const { customerId, portal } = await newCustomer('Edited');
+    const put = () => portal.send('PUT', '/thresholds', { thresholds: [50] });
+    const message = 'This is not possible until your provider has corrected the settings of your account.';
+    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'gone');
+    expect(await put()).toMatchObject({ status: 422, json: { code: 'invalid_operation', message } });
+    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free', 'day', 'many');
+    expect(await put()).toMatchObject({ status: 422, json: { code: 'invalid_operation', message } });
+    await started.kit.redis.hdel(redisKeys.customer(customerId), 'day');
+    expect((await put()).status).toBe(200);
   });
 
   test('a suspended customer sees everything, and changes nothing', async () => {
