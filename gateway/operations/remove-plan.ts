@@ -12,13 +12,13 @@ import { writeSettings } from './write-settings.ts';
 /**
  * Removes a plan that no valid key is on. Gateways that run keep its limits until they end, but no key can be put on it
  * any more. A key that is put on it while the keys are counted is not seen.
- * @param approve called before the change with its stored limits; refuses it by throwing InvalidOperation
+ * @param ask called before the change; refuses it by throwing InvalidOperation. Then the keys are counted once more
  * @throws InvalidOperation if it is built in, does not exist, has valid keys, or keys may be missing in the count
  */
 export async function removePlan(
   session: Session,
   name: string,
-  approve: (removal: SettingChange) => Promise<void>,
+  ask?: () => Promise<void>,
 ): Promise<SettingChange> {
   const { redis } = session;
   assertRemovable(name);
@@ -31,16 +31,19 @@ export async function removePlan(
       `${name} is not stored any more: running gateways keep its limits until they end`,
     );
   }
-  const removal = removalOf(setting, stored);
-  await approve(removal);
-  // Counted after the question, which may have been open for minutes.
   assertNoKeys(await planImpacts(session), [name]);
+  if (ask !== undefined) {
+    await ask();
+    // The question may have been open for minutes.
+    assertNoKeys(await planImpacts(session), [name]);
+  }
   const missing = await detectMissingKeys(redis, true);
   if (missing !== undefined) {
     throw new InvalidOperation(
       `${name} is not removed: ${missing}, so a key may be on it that was not counted; run ops keys reindex`,
     );
   }
+  const removal = removalOf(setting, stored);
   await writeSettings(session, [removal]);
   return removal;
 }

@@ -84,8 +84,10 @@ function plansRemoveCommand(): Command {
     .addOption(yesOption());
   return changing(
     command,
-    (name) => (session) =>
-      removePlan(session, name, () => confirm(`Remove the plan ${name}?`, command.opts<YesOption>().yes)),
+    (name) => (session) => {
+      const { yes } = command.opts<YesOption>();
+      return removePlan(session, name, yes ? undefined : () => confirm(`Remove the plan ${name}?`, yes));
+    },
     (removal, json) =>
       json
         ? printJson({ name: removal.target, before: removal.before, after: null })

@@ -105,7 +105,7 @@ export const plansRoutes = [
     handle: async ({ req, target }, { change }) => {
       const { result, warnings } = await change(req, async (session) => {
         await findEditablePlan(session, target);
-        return removePlan(session, target, () => Promise.resolve()).catch(explainUse);
+        return removePlan(session, target).catch(explainUse);
       });
       return { name: target, before: result.before, after: null, warnings };
     },
