@@ -28,7 +28,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   const service = createPetsService();
   const { server, drain } = createHttpServer(service.app, config.timeouts);
   const names = { portSetting: 'PETS_SERVICE_PORT', hostSetting: 'PETS_SERVICE_HOST' };
-  const port = await listen(server, { ...names, ...config });
+  const port = await listen(server, { ...names, port: config.port, host: config.host });
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
   const verifyToken = createVerifyToken(loadTrustedKeys(config), Date.now);
