@@ -75,8 +75,9 @@ export function entityTag(content: string | Buffer): string {
  * after each change of up to 32 bits in a row, and misses one in four billion others of the same length.
  * @param link value of Link: a page whose content stays the same may get a next one
  */
-export function weakTag(content: Buffer, link = ''): string {
-  return `W/"${content.length}-${crc32(link, crc32(content))}"`;
+export function weakTag(content: Buffer, link?: string): string {
+  const sum = crc32(content);
+  return `W/"${content.length}-${link === undefined ? sum : crc32(link, sum)}"`;
 }
 
 /** Weak comparison, as If-None-Match has it (RFC 9110 sections 8.8.3.2 and 13.1.2). An asterisk matches whatever there is. */
