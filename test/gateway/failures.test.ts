@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFailureReports, readFailures } from '../../gateway/quota/failures.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisKit } from '../support/kits/keys.ts';
 
 const failed = (requestId: string, code: string | null = 'not_found', status = 404) => ({
   requestId,
@@ -15,18 +14,14 @@ const failed = (requestId: string, code: string | null = 'not_found', status = 4
 });
 
 describe('the last failed requests of a customer', () => {
-  let server: RedisServer;
   let redis: RedisClient;
   let nowMs = Date.now();
   const now = () => nowMs;
 
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
+    const kit = await startRedisKit();
+    ({ redis } = kit);
+    return () => kit[Symbol.asyncDispose]();
   });
 
   const create = () => createFailureReports({ redis, now });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
@@ -6,8 +6,7 @@ import { scriptOutcome } from '../../gateway/redis/define-scripts.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisKit } from '../support/kits/keys.ts';
 
 const placeOf = (index: number): KeyPlace => ({
   customerId: `cus_${index}`,
@@ -22,18 +21,13 @@ const { limited, allowed, stale } = scriptOutcome;
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the script has to work on both. */
 describe('a batch of requests', () => {
-  let server: RedisServer;
   let redis: RedisClient;
   let gate: { open: boolean; outages: number; send: RedisGate['send'] };
 
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
+    const kit = await startRedisKit();
+    ({ redis } = kit);
+    return () => kit[Symbol.asyncDispose]();
   });
 
   function startScript() {

@@ -6,24 +6,19 @@ import { readRefusals } from '../../gateway/quota/refusals.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { connectRedis, type IssuedKey } from '../support/kits/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisKit, type IssuedKey } from '../support/kits/keys.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-let server: RedisServer;
+let url: string;
 let redis: RedisClient;
 
 beforeAll(async () => {
-  server = await startAnyRedis();
-  redis = await connectRedis(server.url);
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server[Symbol.asyncDispose]();
+  const kit = await startRedisKit();
+  ({ redis, url } = kit);
+  return () => kit[Symbol.asyncDispose]();
 });
 
 const read = (customerId: CustomerId) => readRefusals({ redis, now: Date.now }, customerId);
@@ -32,7 +27,7 @@ describe('the last refusals of a key', () => {
   let fleet: GatewayFleet;
 
   beforeAll(async () => {
-    fleet = await startGatewayFleet(server.url, 2);
+    fleet = await startGatewayFleet(url, 2);
   });
 
   afterAll(() => fleet[Symbol.asyncDispose]());

@@ -1,26 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordChangeCall } from '../../gateway/operations/record-change-call.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 /** What a script does with each argument, beyond what its callers need today. */
 describe('the script', () => {
-  let server: RedisServer;
   let redis: RedisClient;
   const key = () => `test:${randomUUID()}`;
 
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
+    const kit = await startRedisKit();
+    ({ redis } = kit);
+    return () => kit[Symbol.asyncDispose]();
   });
 
   test('announce counts processes that are alive, and removes those of long ago and of a clock set back', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { GatewayEvent } from '../../gateway/events/event-types.ts';
 import { feedUsage } from '../../gateway/events/usage-feed.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
@@ -7,25 +7,20 @@ import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { eventSession, localRules } from '../support/kits/events-kit.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { keyIssuer, startRedisKit } from '../support/kits/keys.ts';
 
 const daysAgo = (days: number) => utcDate(dayNumberOf(Date.now()) - days);
 
 describe('the billing feed of a webhook', () => {
-  let server: RedisServer;
   let redis: RedisClient;
   let webhookId: string;
   const hook = { url: 'http://127.0.0.1:1/feed', types: ['usage.day'] };
   const session = () => eventSession(redis);
 
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
+    const kit = await startRedisKit();
+    ({ redis } = kit);
+    return () => kit[Symbol.asyncDispose]();
   });
   beforeEach(async () => {
     await redis.flushall();

@@ -1,27 +1,21 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { dayMs, utcDate } from '../../gateway/limits/utc-day.ts';
 import { adjustUsageExpiry } from '../../gateway/operations/adjust-usage-expiry.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('the record of the use of a key', () => {
-  let server: RedisServer;
   let redis: RedisClient;
 
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
+    const kit = await startRedisKit();
+    ({ redis } = kit);
+    return () => kit[Symbol.asyncDispose]();
   });
 
   const counters = (customerId: CustomerId) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);

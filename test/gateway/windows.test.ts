@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { windowNames, type WindowName } from '../../gateway/limits/windows.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
@@ -6,23 +6,18 @@ import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('windows', () => {
-  let server: RedisServer;
+  let url: string;
   let redis: RedisClient;
 
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
+    const kit = await startRedisKit();
+    ({ redis, url } = kit);
+    return () => kit[Symbol.asyncDispose]();
   });
 
   const refusal = (decision: QuotaDecision) =>
@@ -126,7 +121,7 @@ describe('windows', () => {
   });
 
   test('that a plan is given by hand are enforced within a second, named in headers, and removed again', async () => {
-    await using fleet = await startGatewayFleet(server.url, 1);
+    await using fleet = await startGatewayFleet(url, 1);
     const { key } = await fleet.issue({ plan: 'pro' });
     const first = await fleet.pets(key);
     expect(first.headers['ratelimit-policy']).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');

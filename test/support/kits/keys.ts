@@ -18,6 +18,7 @@ import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
 import type { CustomerId, KeyPlace } from '../../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../checks/evidence.ts';
+import { startAnyRedis } from '../stores/redis-server.ts';
 
 export interface IssuedKey extends KeyPlace {
   key: string;
@@ -29,6 +30,20 @@ export async function connectRedis(url: string): Promise<RedisClient> {
   const redis = createRedis(url, pino({ level: 'silent' }));
   await new Promise((resolve) => redis.once('ready', resolve));
   return redis;
+}
+
+/** Starts a Redis of its own, which may be the embedded one, with a client that is closed with it. */
+export async function startRedisKit() {
+  const server = await startAnyRedis();
+  const redis = await connectRedis(server.url);
+  return {
+    redis,
+    url: server.url,
+    async [Symbol.asyncDispose]() {
+      redis.disconnect();
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** Where the record of an API key is. */
