@@ -1,6 +1,6 @@
-import { completeLimits, equalLimits, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { equalLimits, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { limitedAt, type OwnLimits } from '../limits/temporary-limits.ts';
-import { byWindow } from '../limits/windows.ts';
+import { byWindow, hasRequired } from '../limits/windows.ts';
 import { mergeEnforced, type EnforcedSettings } from '../redis/enforced-settings.ts';
 import { createLiveSetting, type LiveSetting, type LiveSettingDependencies } from '../redis/live-setting.ts';
 import {
@@ -83,7 +83,8 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
     limitsOf(key) {
       const planLimits = key.plan === enterprisePlan ? undefined : plans.get(key.plan)?.current();
       const own = limitedAt(key, now());
-      return completeLimits(byWindow((window) => own[window] ?? planLimits?.[window]));
+      const limits = byWindow((window) => own[window] ?? planLimits?.[window]);
+      return hasRequired(limits) ? limits : undefined;
     },
     trialOf: (key, enforced) => trialLimitsOf(limitedAt(key, now()), trials.get(key.plan), enforced),
     anonymousMinute: () => plans.get(anonymousPlan)?.current().minute ?? anonymousSetting.defaults.minute,
