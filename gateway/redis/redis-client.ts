@@ -34,7 +34,7 @@ declare module 'ioredis' {
     /** set-ban-2.lua */
     setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
-    liftBan(banKey: string, strikesKey: string, retentionDays: number): Result<null, Context>;
+    liftBan(banKey: string, strikesKey: string, retentionDays: number): Result<number, Context>;
     /** reset-day-1.lua */
     resetDay(dayPrefix: string, retentionDays: number): Result<number, Context>;
     /** set-fields-1.lua */

@@ -122,6 +122,20 @@ describe('a change and its entry in the audit log are one step', () => {
     expect(await entriesOf('cut')).toMatchObject([{ after: { minute: 15 } }, { after: { minute: 20 } }]);
   });
 
+  test('a ban that has just ended is not lifted, and there is no entry of it', async () => {
+    const { issue } = keyIssuer(redis);
+    const place = await issue();
+    const keys = [redisKeys.ban(place), redisKeys.strikes(place)];
+    const args = [1, redisKeys.audit, JSON.stringify([['*', 'action', 'bans.lift', 'target', place.id]])];
+    await redis.hset(redisKeys.strikes(place), 'count', 1);
+    expect(await redis.liftBanAudited(keys.length, ...keys, ...args)).toBe(0);
+    expect(await redis.exists(redisKeys.strikes(place))).toBe(1);
+    await redis.set(redisKeys.ban(place), 'flood', 'PX', 60_000);
+    expect(await redis.liftBanAudited(keys.length, ...keys, ...args)).toBe(1);
+    expect(await redis.exists(...keys)).toBe(0);
+    expect((await entriesOf(place.id)).map(({ action }) => action)).toEqual(['keys.issue', 'bans.lift']);
+  });
+
   test('nothing is changed if the log was edited into another type of value', async () => {
     const { store, issue } = keyIssuer(redis);
     const session = sessionOf(redis);
