@@ -47,22 +47,21 @@ export async function blockAddress(
   await changeSettings(session, key, async (fields) => {
     const { blocks } = parseBlocks(fields);
     const ended = blocks.filter(({ endsAtMs }) => endsAtMs <= now());
-    const replaced = blocks.find((other) => other.network.name === network.name && !ended.includes(other));
-    if (replaced === undefined && Object.keys(fields).length - ended.length >= maxBlocks) {
+    const replaced = named(activeBlocks(blocks, now()), network.name);
+    if (replaced.length === 0 && Object.keys(fields).length - ended.length >= maxBlocks) {
       throw new InvalidOperation(
         `there are ${maxBlocks} blocks already: end some, or block a larger network`,
       );
     }
     return {
       fields: {
-        ...Object.fromEntries(ended.map(({ field }) => [field, ''])),
-        ...(replaced === undefined ? {} : { [replaced.field]: '' }),
+        ...Object.fromEntries([...ended, ...replaced].map(({ field }) => [field, ''])),
         [network.name]: formatBlock(block),
       },
       entry: {
         action: 'addresses.block',
         target: network.name,
-        before: replaced === undefined ? null : viewBlock(replaced),
+        before: replaced.map(viewBlock).at(-1) ?? null,
         after: viewBlock(block),
       },
     };
@@ -80,13 +79,13 @@ export async function unblockAddress(session: Session, text: string): Promise<Bl
   const { before } = await changeSettings(session, key, async (fields) => {
     const { blocks, invalid } = parseBlocks(fields);
     const active = activeBlocks(blocks, session.now());
-    const block = active.find((other) => other.network.name === name);
+    const ended = named(active, name);
     // One that was edited by hand into something invalid can be removed, too.
-    if (block === undefined && !invalid.includes(text)) throw new InvalidOperation(notBlocked(name, active));
-    const before = block ? viewBlock(block) : { network: text, endsAt: '', reason: fields[text] ?? '' };
+    if (ended.length === 0 && !invalid.includes(text)) throw new InvalidOperation(notBlocked(name, active));
+    const before = ended.map(viewBlock).at(-1) ?? { network: text, endsAt: '', reason: fields[text] ?? '' };
     return {
       before,
-      fields: { [block?.field ?? text]: '' },
+      fields: Object.fromEntries([{ field: text }, ...ended].map(({ field }) => [field, ''])),
       entry: { action: 'addresses.unblock', target: name, before, after: null },
     };
   });
@@ -105,6 +104,10 @@ function notBlocked(name: string, blocks: readonly StoredBlock[]): string {
 interface StoredBlock extends AddressBlock {
   field: string;
 }
+
+/** Blocks of one network, in the order of `blocks`: one that was added by hand may spell it in another way. */
+const named = (blocks: readonly StoredBlock[], name: string) =>
+  blocks.filter(({ network }) => network.name === name);
 
 function parseBlocks(fields: Record<string, string>) {
   const blocks: StoredBlock[] = [];

@@ -251,6 +251,25 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
     });
   });
 
+  test('a network that was added by hand in another spelling is replaced, and ends, with the first', async () => {
+    const { addressBlocks } = redisKeys;
+    const byHand = () =>
+      kit.redis.hset(
+        addressBlocks,
+        '2001:DB8:0:0::/64',
+        `${new Date(Date.now() + 3_600_000).toISOString()} by hand`,
+      );
+    await blockAddress(session(), '2001:db8::/64', 60_000, 'by command');
+    await byHand();
+    await unblockAddress(session(), '2001:db8::/64');
+    expect(await kit.redis.hkeys(addressBlocks)).toEqual([]);
+    await blockAddress(session(), '2001:db8::/64', 60_000, 'first');
+    await byHand();
+    await blockAddress(session(), '2001:db8::/64', 60_000, 'second');
+    expect(await kit.redis.hkeys(addressBlocks)).toEqual(['2001:db8::/64']);
+    await unblockAddress(session(), '2001:db8::/64');
+  });
+
   test('there are at most 500 blocks', async () => {
     const inAnHour = `${new Date(Date.now() + 3_600_000).toISOString()} many`;
     const many = Object.fromEntries(
