@@ -3,6 +3,9 @@ export class InvalidOperation extends Error {
   override name = 'InvalidOperation';
 }
 
+/** An operator has to correct it, such as a value in Redis: no word of it is for customers. */
+export class IssueForOperators extends InvalidOperation {}
+
 /** Awaits a result. @returns undefined if the operation is invalid */
 export async function ignoreInvalid<T>(result: Promise<T>): Promise<T | undefined> {
   try {

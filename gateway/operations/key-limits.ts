@@ -13,7 +13,7 @@ import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plan-setti
 import { readProcessStatuses } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { InvalidOperation, IssueForOperators } from './invalid-operation.ts';
 import { readPlanNames, unknownPlan } from './plan-names.ts';
 import { readPlanLimits } from './plans.ts';
 
@@ -85,7 +85,7 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
   const { plan } = key;
   if (plan === enterprisePlan) {
     if (completeLimits(key) === undefined) {
-      throw new InvalidOperation(
+      throw new IssueForOperators(
         'an enterprise customer needs limits of its own, a minute and a day limit (--minute N --day N)',
       );
     }
@@ -94,7 +94,7 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
   const texts = plan === anonymousPlan ? {} : await readPlanLimits(redis, plan);
   if (windowNames.some((name) => issueOf(name, texts[name]) !== undefined)) {
     if (Object.hasOwn(defaultPlans, plan)) {
-      throw new InvalidOperation(
+      throw new IssueForOperators(
         `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
       );
     }

@@ -10,6 +10,7 @@ import type { KeyFields, WithoutNulls } from './key-input.ts';
 import {
   assertAccess,
   assertFuture,
+  assertLimits,
   assertPermitted,
   changed,
   changedLimited,
@@ -85,7 +86,8 @@ export async function issueKey(
 
 /**
  * Issues a further key of a customer, which shares its plan, its limits and what is used of them.
- * @throws InvalidOperation as `issueKey` does, and if there is no such customer
+ * @throws InvalidOperation as `issueKey` does, and if there is no such customer. A key that replaces another one may be on a
+ * plan that is gone, as that one is
  */
 export async function issueFurtherKey(
   session: Session,
@@ -96,6 +98,7 @@ export async function issueFurtherKey(
   assertFuture(wanted.expiresAt, now());
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const customer = await showCustomer(redis, customerId);
+    if (wanted.replaces === undefined) await assertLimits(redis, customer);
     await assertAccess(redis, { ...customer, scopes: wanted.scopes });
     const key = generateApiKey();
     const issued = await write(session, newRecord(customer, wanted, key, now()), key);

@@ -3,7 +3,7 @@ import { builtInPlans, defaultPlans, enterprisePlan, planOfKey } from '../plans/
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { IssueForOperators, type InvalidOperation } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 
 /** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
@@ -46,7 +46,7 @@ export function unknownPlan(name: string, names: readonly string[], advice?: str
   const near = nearestName(name, names);
   const question = near === undefined ? [] : [`did you mean "${near}"?`];
   const hints = [...question, advice ?? (near === undefined ? `the plans are ${listPlans(names)}` : '')];
-  return new InvalidOperation(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
+  return new IssueForOperators(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
 }
 
 const maxListed = 20;

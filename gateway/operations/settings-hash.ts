@@ -3,7 +3,7 @@ import type { Fields, Setting } from '../redis/define-setting.ts';
 import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { InvalidOperation } from './invalid-operation.ts';
+import { IssueForOperators } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 
 const maxAttempts = 5;
@@ -51,7 +51,7 @@ export function parseSetting<Value extends object>(
 ): Value {
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
-  throw new InvalidOperation(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
+  throw new IssueForOperators(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
 }
 
 /** @throws InvalidOperation if it is no hash */
@@ -64,6 +64,6 @@ async function explainWrongType<T>(key: string, reply: Promise<T>): Promise<T> {
     return await reply;
   } catch (error) {
     if (!isWrongType(error)) throw error;
-    throw new InvalidOperation(`${key} is no longer a hash: delete it first`);
+    throw new IssueForOperators(`${key} is no longer a hash: delete it first`);
   }
 }

@@ -13,7 +13,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages, placeOf } from './api-key-index.ts';
-import { InvalidOperation, UnknownId } from './invalid-operation.ts';
+import { IssueForOperators, UnknownId } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
@@ -76,7 +76,7 @@ export async function showCustomer(redis: RedisClient, id: string): Promise<Cust
   if (parsed.outcome === 'record') return parsed.record;
   if (parsed.outcome === 'absent') throw new UnknownCustomer(id);
   const isLost = parsed.issues.includes(notHash);
-  throw new InvalidOperation(
+  throw new IssueForOperators(
     isLost ? `${key} ${notHash}` : `the record ${key} is invalid: ${parsed.issues.join('; ')}`,
   );
 }

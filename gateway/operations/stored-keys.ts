@@ -6,7 +6,7 @@ import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexSizes, isListed, placeOf, placeOfHash, placesOf } from './api-key-index.ts';
-import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
+import { IssueForOperators, UnknownKey } from './invalid-operation.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
 
@@ -110,7 +110,7 @@ export async function findStoredKey(
 ): Promise<{ place: KeyPlace; rev: string; key: StoredApiKey }> {
   const place = await placeOf(redis, id);
   if (place === undefined && (await isListed(redis, id))) {
-    throw new InvalidOperation(
+    throw new IssueForOperators(
       `${redisKeys.apiKeyIds} has no hash for ${id}, which is in ${redisKeys.apiKeysByCreation}: ` +
         'ops keys reindex finds it',
     );
@@ -132,7 +132,7 @@ export async function showStoredKey(
 ): Promise<{ place: KeyPlace; record: ApiKeyRecord }> {
   const { place, key } = await findStoredKey(redis, id);
   if (key.outcome === 'record') return { place, record: key.record };
-  throw new InvalidOperation(`the record ${key.where} is invalid: ${key.issues.join('; ')}`);
+  throw new IssueForOperators(`the record ${key.where} is invalid: ${key.issues.join('; ')}`);
 }
 
 /**

@@ -15,7 +15,6 @@ import {
   isFor,
   parseWebhooks,
   readSecrets,
-  readWebhooks,
   wantsType,
   type Webhook,
 } from '../events/webhook-record.ts';
@@ -25,7 +24,7 @@ import type { AuditAction } from '../redis/audit-actions.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
 import { InvalidOperation, UnknownId } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { changeSettings } from './settings-hash.ts';
+import { changeSettings, readSettings } from './settings-hash.ts';
 import { showCustomer } from './stored-customers.ts';
 import { webhookView, type WebhookView } from './webhook-view.ts';
 
@@ -54,8 +53,12 @@ export type WebhookWithSecret = WebhookView & { secret: string };
 
 /** Webhooks of an owner, oldest first. */
 export async function listWebhooks(session: Session, owner: WebhookOwner): Promise<WebhookView[]> {
-  const webhooks = await readWebhooks(session.redis, owner);
+  const webhooks = await readOf(session, owner);
   return Promise.all(webhooks.map((webhook) => webhookView(session, webhook)));
+}
+
+async function readOf({ redis }: Pick<Session, 'redis'>, owner: WebhookOwner): Promise<Webhook[]> {
+  return parseWebhooks(owner, await readSettings(redis, redisKeys.webhooks(owner)));
 }
 
 /** @throws InvalidOperation for an address that may not be used, an unknown type, or too many webhooks */
@@ -144,7 +147,7 @@ export async function forgetDeliveries({ redis }: Pick<Session, 'redis'>, id: st
 /** @throws InvalidOperation if there is none */
 export async function findWebhook(session: Session, owner: WebhookOwner, id: string): Promise<Webhook> {
   return found(
-    (await readWebhooks(session.redis, owner)).find((webhook) => webhook.id === id),
+    (await readOf(session, owner)).find((webhook) => webhook.id === id),
     id,
   );
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
 import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
-import { OperationFailure } from '../operations/invalid-operation.ts';
+import { IssueForOperators, OperationFailure } from '../operations/invalid-operation.ts';
 import {
   beginPortalSession,
   endPortalSession,
@@ -145,7 +145,8 @@ function reword(error: ApiError): ApiError {
       });
     case 'invalid_operation':
       return new ApiError(error.code, {
-        message: isForOperators.test(error.message) ? invalidSettings : issueForCustomers(error.message),
+        message:
+          error.cause instanceof IssueForOperators ? invalidSettings : issueForCustomers(error.message),
       });
     case 'payload_too_large':
       return new ApiError(error.code, { message: 'The request body is too large.' });
@@ -154,8 +155,6 @@ function reword(error: ApiError): ApiError {
   }
 }
 
-/** A value in Redis that was edited by hand, or a plan that is gone: with its name, or those of all plans. */
-const isForOperators = /gw:|there is no plan named/i;
 const invalidSettings =
   'This is not possible until your provider has corrected the settings of your account.';
 

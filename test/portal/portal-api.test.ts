@@ -261,11 +261,17 @@ describe('the portal', () => {
     const put = () => portal.send('PUT', '/thresholds', { thresholds: [50] });
     const message = 'This is not possible until your provider has corrected the settings of your account.';
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'gone');
-    expect(await put()).toMatchObject({ status: 422, json: { code: 'invalid_operation', message } });
+    const impossible = { status: 422, json: { code: 'invalid_operation', message } };
+    expect(await put()).toMatchObject(impossible);
+    expect(await portal.send('POST', '/keys', { name: 'On no plan' })).toMatchObject(impossible);
+    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'enterprise');
+    expect(await put()).toMatchObject(impossible);
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free', 'day', 'many');
-    expect(await put()).toMatchObject({ status: 422, json: { code: 'invalid_operation', message } });
+    expect(await put()).toMatchObject(impossible);
     await started.kit.redis.hdel(redisKeys.customer(customerId), 'day');
     expect((await put()).status).toBe(200);
+    await started.kit.redis.set(redisKeys.webhooks(customerId), 'no hash');
+    expect(await portal.send('GET', '/webhooks')).toMatchObject(impossible);
   });
 
   test('a suspended customer sees everything, and changes nothing', async () => {

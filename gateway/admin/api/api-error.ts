@@ -53,6 +53,7 @@ interface ApiErrorOptions {
   message?: string;
   /** Further response headers, such as Retry-After. */
   headers?: Record<string, string>;
+  cause?: Error;
 }
 
 /** An expected refusal of the operators' HTTP API. Rendered by renderApiError, in the Error shape of the specification. */
@@ -62,9 +63,9 @@ export class ApiError extends Error {
   readonly status: number;
   readonly headers: Record<string, string>;
 
-  constructor(code: ApiErrorCode, { message, headers = {} }: ApiErrorOptions = {}) {
+  constructor(code: ApiErrorCode, { message, headers = {}, ...options }: ApiErrorOptions = {}) {
     const [status, standard] = catalogue[code];
-    super(message ?? standard);
+    super(message ?? standard, options);
     this.code = code;
     this.status = status;
     this.headers = headers;

@@ -42,7 +42,7 @@ export function toApiError(thrown: unknown): ApiError {
     return new ApiError('conflict', { message: sentence(thrown.message) });
   if (thrown instanceof UnknownId) return new ApiError('not_found', { message: sentence(thrown.message) });
   if (thrown instanceof InvalidOperation) {
-    return new ApiError('invalid_operation', { message: sentence(thrown.message) });
+    return new ApiError('invalid_operation', { message: sentence(thrown.message), cause: thrown });
   }
   if (thrown instanceof OperationFailure) {
     return new ApiError('service_unavailable', { message: sentence(thrown.message) });
