@@ -40,20 +40,22 @@ export async function measureAlone<T>(
   }
 }
 
-/** Refused and failed requests are fast, so a sample with unexpected statuses would look too good. */
+export class UnexpectedStatuses extends Error {}
+
+/** Refused and failed requests are fast, so a sample with unexpected statuses would look too good. @throws UnexpectedStatuses */
 export function assertStatuses(
   { name, expected }: Scenario,
   contender: Contender,
   { statuses }: LoadResult,
 ): void {
   const total = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-  if (total === 0) throw new Error(`${contender.name}, ${name}: no responses`);
+  if (total === 0) throw new UnexpectedStatuses(`${contender.name}, ${name}: no responses`);
   for (const status of new Set([...Object.keys(statuses), ...Object.keys(expected)])) {
     const percent = (100 * (statuses[status] ?? 0)) / total;
     // A few stray errors do not invalidate a sample.
     const [from, to] = expected[status] ?? [0, 0.1];
     if (percent < from || percent > to) {
-      throw new Error(
+      throw new UnexpectedStatuses(
         `${contender.name}, ${name}: ${percent.toFixed(1)} % of the responses have status ${status}`,
       );
     }

@@ -2,7 +2,7 @@ import { cpuTimeOf } from './cpu-time.ts';
 import type { Fixture } from './fixture.ts';
 import { closedLoop } from './load.ts';
 import { median } from './report.ts';
-import { assertStatuses, type RunningContender } from './running-contender.ts';
+import { assertStatuses, UnexpectedStatuses, type RunningContender } from './running-contender.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** Microseconds of CPU time that a request takes in each of two processes. */
@@ -11,14 +11,25 @@ export type MicrosOfEach = readonly [this: number, other: number];
 /**
  * Loads two gateways at the same time, which share one core. Another virtual machine on the same hardware makes a core up
  * to twice as slow within seconds; here that happens to both alike, so that their ratio stays. In turn, it would not.
+ * Once more if Redis was silent for so long meanwhile that a gateway decided alone, which a machine that stands still does.
+ * @throws UnexpectedStatuses for the second time
  */
-export async function sampleTogether(
+export async function sampleTogether(...args: Parameters<typeof sample>): Promise<MicrosOfEach> {
+  try {
+    return await sample(...args);
+  } catch (error) {
+    if (error instanceof UnexpectedStatuses) return sample(...args);
+    throw error;
+  }
+}
+
+async function sample(
   fixture: Fixture,
   scenario: Scenario,
-  pair: readonly [RunningContender, RunningContender],
+  [first, second]: readonly [RunningContender, RunningContender],
   seconds: number,
 ): Promise<MicrosOfEach> {
-  const microsOf = async (contender: RunningContender) => {
+  const measure = async (contender: RunningContender) => {
     const { pid } = contender.process;
     const before = await cpuTimeOf(pid);
     const load = await closedLoop({
@@ -29,12 +40,13 @@ export async function sampleTogether(
       connections: scenario.connections,
       seconds,
     });
-    assertStatuses(scenario, contender, load);
     const requests = Object.values(load.statuses).reduce((sum, count) => sum + count, 0);
-    return (((await cpuTimeOf(pid)).total - before.total) / requests) * 1e6;
+    return { load, micros: (((await cpuTimeOf(pid)).total - before.total) / requests) * 1e6 };
   };
-  const [first, second] = pair;
-  return Promise.all([microsOf(first), microsOf(second)]);
+  const [own, other] = await Promise.all([measure(first), measure(second)]);
+  assertStatuses(scenario, first, own.load);
+  assertStatuses(scenario, second, other.load);
+  return [own.micros, other.micros];
 }
 
 /** Ratio of the first to the second of a pair of processes: the median of their samples. */
