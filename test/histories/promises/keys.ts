@@ -210,7 +210,13 @@ export const banEndsWithRetryAfter: Find = (view) =>
       );
       const isNew = view
         .changes('ban')
-        .some((ban) => ban.key === key && ban.endMs > before.startMs && ban.startMs < request.endMs);
+        .some(
+          (ban) =>
+            ban.key === key &&
+            // Until then, a process may show the ban that this one replaces.
+            view.calmAfter(before.gateway, ban.endMs) + rememberedMs > before.startMs &&
+            ban.startMs < request.endMs,
+        );
       const strikes = strikesBetween(view, key, overMs, request.endMs).length + 1;
       return isNew || strikes >= strikesNeeded(view, request)
         ? []
