@@ -208,15 +208,13 @@ export const banEndsWithRetryAfter: Find = (view) =>
         mayBeBannedByOperator(view, before) ? -Infinity : endMs,
         ...lifts.map(({ startMs }) => startMs),
       );
-      const isNew = view
-        .changes('ban')
-        .some(
-          (ban) =>
-            ban.key === key &&
-            // Until then, a process may show the ban that this one replaces.
-            view.calmAfter(before.gateway, ban.endMs) + rememberedMs > before.startMs &&
-            ban.startMs < request.endMs,
-        );
+      const isNew = view.changes('ban').some(
+        (ban) =>
+          ban.key === key &&
+          // Until then, a process may show the ban that this one replaces.
+          view.calmAfter(before.gateway, ban.endMs) + rememberedMs > before.startMs &&
+          ban.startMs < request.endMs,
+      );
       const strikes = strikesBetween(view, key, overMs, request.endMs).length + 1;
       return isNew || strikes >= strikesNeeded(view, request)
         ? []
