@@ -83,16 +83,20 @@ for (const one of planted.filter(({ name }) => name.includes(values.only))) {
   if (found > 0 === (one.edits.length === 0)) process.exitCode = 1;
 }
 
-const page = fileURLToPath(new URL('PLANTED.md', import.meta.url));
-const text = [
-  '# Planted faults',
-  '',
-  `Made by \`npm run histories:planted\`: seeds ${values.seeds}, ${values.seconds} s each.`,
-  '',
-  '| planted | found in | promises that it breaks |',
-  '| --- | --- | --- |',
-  ...rows,
-  '',
-];
-if (values.only === '')
+if (values.only === '') {
+  const page = fileURLToPath(new URL('PLANTED.md', import.meta.url));
+  const written = await readFile(page, 'utf8');
+  // What was written about the table by hand stays.
+  const [, after = ''] = written.split(/^\|[^]*^\|.*\n/m);
+  const text = [
+    '# Planted faults',
+    '',
+    `Made by \`npm run histories:planted\`: seeds ${values.seeds}, ${values.seconds} s each.`,
+    '',
+    '| planted | found in | promises that it breaks |',
+    '| --- | --- | --- |',
+    ...rows,
+    after,
+  ];
   await writeFile(page, await format(text.join('\n'), { ...(await resolveConfig(page)), filepath: page }));
+}
