@@ -104,6 +104,8 @@ const suspended = 'your account is suspended: you can see your keys and your usa
 export const portalOperations = {
   showCustomer: reads((customer, session, _input: object) => readPortalCustomer(customer, session)),
   setThresholds: changes(async (customer, session, { thresholds }: { thresholds: Thresholds | null }) => {
+    // If the response cannot be made, nothing may be changed.
+    await readPortalCustomer(customer, session);
     await changeCustomer(session, customer, { thresholds });
     return readPortalCustomer(customer, session);
   }),

@@ -269,6 +269,11 @@ describe('the portal', () => {
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free', 'day', 'many');
     expect(await put()).toMatchObject(impossible);
     await started.kit.redis.hdel(redisKeys.customer(customerId), 'day');
+    const before = await slotOf(customerId);
+    await started.kit.redis.set(redisKeys.thresholds, 'no hash');
+    expect(await put()).toMatchObject(impossible);
+    expect(await slotOf(customerId)).toEqual(before);
+    await started.kit.redis.del(redisKeys.thresholds);
     expect((await put()).status).toBe(200);
     await started.kit.redis.set(redisKeys.webhooks(customerId), 'no hash');
     expect(await portal.send('GET', '/webhooks')).toMatchObject(impossible);
