@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
-import { changeRedis } from '../operations/change-redis.ts';
+import { assertTypes, changeRedis } from '../operations/change-redis.ts';
 import { readOnlyAudit, type ReadingSession } from '../operations/session.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { createRedisClock } from '../redis/redis-clock.ts';
+import { keysOfWrongType } from '../redis/redis-errors.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import type { ApiDependencies, Changed } from './api/api-dependencies.ts';
 import { ApiError } from './api/api-error.ts';
@@ -45,10 +46,16 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
     return { redis, now: clock.now };
   }
 
+  /** @throws OperationFailure that names a key whose value was edited into another type */
+  async function nameWrongType(error: unknown): Promise<never> {
+    await assertTypes(redis, keysOfWrongType(error));
+    throw error;
+  }
+
   return {
     redis,
     async read(use) {
-      return use({ ...(await open()), audit: readOnlyAudit });
+      return use({ ...(await open()), audit: readOnlyAudit }).catch(nameWrongType);
     },
     async change(by, use) {
       const warnings: string[] = [];
@@ -60,7 +67,7 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
           warn: (warning) => warnings.push(warning),
         },
         use,
-      );
+      ).catch(nameWrongType);
       return { result, warnings: unconfirmed === undefined ? warnings : [...warnings, unconfirmed] };
     },
     close: () => redis.disconnect(),

@@ -1,5 +1,5 @@
 import type { RedisClient } from './redis-client.ts';
-import { busyPrefix, customerIdIn, placeIn, redisKeys } from './redis-keys.ts';
+import { busyPrefix, customerIdIn, customerKeysPrefix, placeIn, redisKeys } from './redis-keys.ts';
 
 /** Types of the keys that all instances share. */
 const sharedTypes = new Map<string, string>([
@@ -28,6 +28,7 @@ const sharedTypes = new Map<string, string>([
 function expectedType(key: string): string | undefined {
   const isRecord = placeIn('key', key) !== undefined || customerIdIn(key) !== undefined;
   if (key.startsWith(redisKeys.plan('')) || isRecord) return 'hash';
+  if (key.startsWith(customerKeysPrefix)) return 'set';
   return key.startsWith(busyPrefix) ? 'zset' : sharedTypes.get(key);
 }
 

@@ -42,11 +42,14 @@ export const eventsPrefix = 'gw:{events}:';
 /** Prefix of the counters of the busiest keys, which share a hash tag of their own. */
 export const busyPrefix = 'gw:{busy}:';
 
+/** Prefix of the sets of the keys of customers. */
+export const customerKeysPrefix = 'gw:customer-keys:';
+
 export const redisKeys = {
   /** Hash: the record of a customer (customer-record.ts). */
   customer: (customerId: CustomerId) => `gw:customer:{${customerId}}`,
   /** Set: ids of the API keys of a customer. */
-  customerKeys: (customerId: CustomerId) => `gw:customer-keys:{${customerId}}`,
+  customerKeys: (customerId: CustomerId) => `${customerKeysPrefix}{${customerId}}`,
   /** Sorted set: ids of all customers by time of creation. */
   customers: 'gw:customers',
   /** String: id of the customer of an API key, which never changes. */

@@ -111,13 +111,34 @@ describe('the API of bans', () => {
     expect(new Set(found.map(({ id }) => id)).size).toBe(5000);
   });
 
-  test('a value that is no ban, and an index of the wrong type, are survived', async () => {
+  test('a value that is no ban, and an id of no key, are survived', async () => {
     const { customerId, keyHash, id } = await started.kit.issue({ name: 'odd' });
     await started.kit.redis.hset(redisKeys.ban({ customerId, keyHash }), 'x', 'y');
     const found = (await all('/api/bans/scan')).find((ban) => ban.id === id);
     expect(found).toMatchObject({ reason: 'not a text' });
     await started.kit.redis.zadd(redisKeys.bans, Date.now() + 1e6, 'key_gone');
     expect((await all('/api/bans')).map(({ id }) => id)).not.toContain('key_gone');
+  });
+
+  test('a value of the wrong type is named to who reads it and who changes something', async () => {
+    const { customerId } = await started.kit.issue({ name: 'mistyped' });
+    const { redis } = started.kit;
+    const ownKeys = redisKeys.customerKeys(customerId);
+    for (const { key, read, type } of [
+      { key: redisKeys.bans, read: '/api/bans', type: 'zset' },
+      { key: ownKeys, read: `/api/customers/${customerId}`, type: 'set' },
+    ]) {
+      const refusal = {
+        status: 503,
+        body: { message: `${key} is a string and not a ${type}: DEL it or restore it first` },
+      };
+      await redis.rename(key, `${key}:kept`).catch(() => {});
+      await redis.set(key, 'oops');
+      expect(await ada.send('GET', read)).toMatchObject(refusal);
+      expect(await ada.send('POST', `/api/customers/${customerId}/suspend`)).toMatchObject(refusal);
+      await redis.del(key);
+      await redis.rename(`${key}:kept`, key).catch(() => {});
+    }
   });
 
   test.each(['limit=0', 'limit=501', 'limit=x', 'after=x', 'after=1', 'before=1'])(

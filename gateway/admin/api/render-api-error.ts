@@ -77,7 +77,7 @@ function describeIssues({ issues }: z.ZodError): string {
   return Array.from(new Set(texts)).join('; ');
 }
 
-/** Messages of operations begin in lower case, since the command puts its name before them. */
+/** Messages of operations begin in lower case, since the command puts its name before them. A Redis key stays as it is. */
 function sentence(message: string): string {
-  return message.charAt(0).toUpperCase() + message.slice(1);
+  return message.startsWith('gw:') ? message : message.charAt(0).toUpperCase() + message.slice(1);
 }
