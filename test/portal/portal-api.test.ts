@@ -202,6 +202,13 @@ describe('the portal', () => {
       expect(response.json).toMatchObject({ status, message: expect.stringMatching(/\w/) });
     }
     expect((await portal.send('GET', '/usage?days=0')).status).toBe(400);
+    const notCompressed = { 'Content-Encoding': 'gzip' };
+    for (const response of [
+      await portal.send('POST', '/keys', { name: 'x' }, notCompressed),
+      await sendToPortal(url, 'POST', '/session', { code: 'x' }, notCompressed),
+    ]) {
+      expect(response).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+    }
     expect(await slotOf(customerId)).toEqual(before);
   });
 

@@ -32,8 +32,8 @@ export function renderApiError({
   };
 }
 
-/** Errors of body-parser. */
-const bodyErrorSchema = z.object({ type: z.string(), status: z.int() });
+/** Errors of body-parser. Those of a body that is not compressed as it says have no type. */
+const bodyErrorSchema = z.object({ type: z.string().optional(), status: z.int() });
 
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
