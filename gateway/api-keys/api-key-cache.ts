@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { limitsIn } from '../limits/limits.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { HashReader } from '../redis/hash-reader.ts';
@@ -181,13 +182,23 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   }
 
   /** Stores the caller when its plan is loaded, since requests that find it in the cache do not wait for that. */
-  async function store(caller: Caller): Promise<ApiKeyLookup> {
+  async function store(read: Caller): Promise<ApiKeyLookup> {
     // An outage at this moment shows when the limits are needed.
-    await gate.send(() => plans.ensureLoaded(caller.plan)).catch(() => {});
-    cache.set(caller.keyHash, { caller, readAtMs: plans.limitsOf(caller) ? now() : tooOld() });
+    await gate.send(() => plans.ensureLoaded(read.plan)).catch(() => {});
+    const isLimited = plans.limitsOf(read) !== undefined;
+    const caller = isLimited ? read : withLastLimits(read);
+    cache.set(caller.keyHash, { caller, readAtMs: isLimited ? now() : tooOld() });
     const lookup = lookupOf(caller);
     if (lookup.outcome === 'valid') lostKeys.found(caller);
     return lookup;
+  }
+
+  /** A known key stays on its last limits if it was put on a plan that can't be read, such as just before an outage. */
+  function withLastLimits(read: Caller): Caller {
+    const last = cache.get(read.keyHash)?.caller;
+    return last === undefined
+      ? read
+      : { ...read, plan: last.plan, ...limitsIn(last), temporary: last.temporary };
   }
 
   /** Age of a record whose rev could not confirm it: it is read again for each request. */

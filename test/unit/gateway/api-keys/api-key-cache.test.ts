@@ -41,7 +41,7 @@ const cache = () =>
     },
     plans: {
       ensureLoaded: () => Promise.resolve(),
-      limitsOf: () => (limitsAreKnown ? { minute: 1, day: 1 } : undefined),
+      limitsOf: ({ plan }) => (limitsAreKnown && plan !== 'unread' ? { minute: 1, day: 1 } : undefined),
     },
     lostKeys: { found: () => {}, wasDeleted: () => Promise.resolve(false) },
     now: () => nowMs,
@@ -75,6 +75,24 @@ test('a record whose plan has no known limits is read again for each request', a
   limitsAreKnown = true;
   await keys.find(keyHash);
   expect(keys.getCached(keyHash)).toMatchObject({ id: 'key_1' });
+});
+
+test('a known key that was put on a plan which cannot be read stays on its last limits', async () => {
+  const keys = cache();
+  record = { ...valid, minute: '5' };
+  await keys.find(keyHash);
+  record = { ...valid, plan: 'unread', rev: '2', scopes: 'pets:read' };
+  const kept = { plan: 'free', minute: 5, rev: 2, scopes: ['pets:read'] };
+  expect(await keys.reread(keyHash)).toMatchObject({ outcome: 'valid', caller: kept });
+  // The plan may be there any moment.
+  expect(keys.getCached(keyHash)).toBeUndefined();
+  open = false;
+  expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid', caller: kept });
+  open = true;
+  record = { ...record, plan: 'pro' };
+  await keys.find(keyHash);
+  expect(keys.getCached(keyHash)).toMatchObject({ plan: 'pro' });
+  expect(keys.getCached(keyHash)).not.toHaveProperty('minute');
 });
 
 test('an absent record withdraws what was reported of it', async () => {
