@@ -40,3 +40,11 @@ if (fault !== undefined) {
   process.stderr.write(name + ': ' + fault + '\n');
   process.exit(1);
 }
+
+/*
+ * A start from compiled sources takes a quarter less CPU time. Node does without if it may not write there, as under systemd,
+ * and if NODE_DISABLE_COMPILE_CACHE is set. The variable is for the processes that this one starts.
+ */
+process.env.NODE_COMPILE_CACHE =
+  process.env.NODE_COMPILE_CACHE || path.join(root, 'node_modules', '.cache', 'animal-store');
+require('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE);
