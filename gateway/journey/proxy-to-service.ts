@@ -14,7 +14,12 @@ import type { UpstreamHeaders } from '../upstream/buffered-response.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
 import type { ServiceUpstream } from '../upstream/service-upstream.ts';
 import type { Target } from '../upstream/target.ts';
-import { placeholderTarget, undiciTransport } from '../upstream/undici-transport.ts';
+import {
+  createTransport,
+  placeholderTarget,
+  undiciTransport,
+  type Transport,
+} from '../upstream/undici-transport.ts';
 import { breach } from '../upstream/upstream-error.ts';
 import { callerOf } from './request-context.ts';
 
@@ -29,11 +34,27 @@ interface ProxyToServiceDependencies {
   spans: RequestSpans | undefined;
 }
 
+/**
+ * One for all services and for the life of the process: a middleware adds a listener to each server that it has served, which
+ * keeps it, and a reload makes new transports.
+ */
+const proxy = createProxyMiddleware<Request, Response>({
+  target: placeholderTarget,
+  // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
+  pathFilter: () => true,
+  plugins: [undiciTransport<Request, Response>(({ locals }) => locals.transport)],
+  on: {
+    // Without a listener the middleware would respond in plain text. renderError responds.
+    error: () => {},
+  },
+});
+
 /** Sends the request to the service of its route, on the same path, in the caller's name. */
 export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDependencies): RequestHandler {
-  const proxies = upstreams.map((upstream) => createProxy(upstream, dependencies));
+  const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
   return function proxyToService(req, res, next) {
-    proxies[serviceOf(res).ordinal]?.(req, res, next);
+    res.locals.transport = transports[serviceOf(res).ordinal];
+    void proxy(req, res, next);
   };
 }
 
@@ -47,40 +68,29 @@ function rulesOf(res: Response): OperationRules | undefined {
   return serviceOf(res).operations[res.req.method];
 }
 
-function createProxy(
+function createServiceTransport(
   { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
   { isProxy, publicAddress, compression, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
-): RequestHandler {
-  const proxy = createProxyMiddleware<Request, Response>({
-    target: placeholderTarget,
-    // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
-    pathFilter: () => true,
-    plugins: [
-      undiciTransport<Request, Response>({
-        upstreams,
-        dispatcher,
-        timeoutMs,
-        requestHeaders,
-        requestBody: (res) => res.locals.body ?? null,
-        responseHeaders,
-        onErrorCode(res, code) {
-          res.locals.serviceErrorCode = code;
-        },
-        onNotModified: async (res) => res.locals.giveBack?.(),
-        isCompressible: compression.applies,
-        compress: ({ req }, body) => compression.compress(req, body),
-        onSettled(res, ms, status) {
-          res.locals.upstreamMs = ms;
-          res.locals.upstreamStatus = status;
-        },
-        startAttempt: spans === undefined ? undefined : createStartAttempt(name, spans),
-        checkResponse,
-      }),
-    ],
-    on: {
-      // Without a listener the middleware would respond in plain text. renderError responds.
-      error: () => {},
+): Transport<Request, Response> {
+  return createTransport<Request, Response>({
+    upstreams,
+    dispatcher,
+    timeoutMs,
+    requestHeaders,
+    requestBody: (res) => res.locals.body ?? null,
+    responseHeaders,
+    onErrorCode(res, code) {
+      res.locals.serviceErrorCode = code;
     },
+    onNotModified: async (res) => res.locals.giveBack?.(),
+    isCompressible: compression.applies,
+    compress: ({ req }, body) => compression.compress(req, body),
+    onSettled(res, ms, status) {
+      res.locals.upstreamMs = ms;
+      res.locals.upstreamStatus = status;
+    },
+    startAttempt: spans === undefined ? undefined : createStartAttempt(name, spans),
+    checkResponse,
   });
 
   function requestHeaders(req: Request, res: Response): string[] {
@@ -108,8 +118,6 @@ function createProxy(
     );
     return response;
   }
-
-  return (req, res, next) => void proxy(req, res, next);
 }
 
 function createStartAttempt(service: string, { startAttempt }: RequestSpans) {

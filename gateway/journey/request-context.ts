@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiRoute } from '../services/routes.ts';
+import type { Transport } from '../upstream/undici-transport.ts';
 
 export type Decision =
   QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'address_blocked' | 'undecided' | 'free';
@@ -45,6 +46,8 @@ declare module 'express-serve-static-core' {
     giveBack?: () => Promise<void>;
     /** The request's body, if it has one that is forwarded. Set by bufferBody. */
     body?: Buffer;
+    /** Sends the request to the service of its route. Set by proxyToService. */
+    transport?: Transport<Request, Response> | undefined;
     /** Code of the error that was sent. */
     errorCode?: ErrorCode;
     /** The same if the service sent it. */

@@ -70,24 +70,33 @@ const maxTimesSent = 2;
  */
 export const placeholderTarget = { hostname: 'upstream' };
 
+/** Sends a request and its response. Rejects with the error that the client gets, if it can still get one. */
+export type Transport<Req, Res> = (req: Req, res: Res) => Promise<void>;
+
 /**
  * Plugin for http-proxy-middleware that sends through undici. The middleware's own transport, node:http, is most of the
- * cost of a proxied request. Matching and events stay with the middleware.
+ * cost of a proxied request. Matching and errors stay with the middleware.
+ * @param transportOf how a request is sent
  */
 export function undiciTransport<Req extends IncomingMessage, Res extends ServerResponse>(
-  options: UndiciTransportOptions<Req, Res>,
+  transportOf: (res: Res) => Transport<Req, Res> | undefined,
 ): Plugin<Req, Res> {
-  const timers = createResponseTimers(options.timeoutMs);
   return function undiciTransport(proxyServer) {
     // A rejection makes the middleware emit 'error' and pass the error on to renderError.
-    proxyServer.web = (req, res) =>
-      new Promise((resolve, reject) => {
-        const target = options.upstreams.take();
-        if (target === undefined) throw noHealthyUpstream();
-        proxyServer.emit('start', req, res, target);
-        new ProxiedRequest(options, timers, req, res, target, resolve, reject).begin();
-      });
+    proxyServer.web = async (req, res) => transportOf(res)?.(req, res);
   };
+}
+
+export function createTransport<Req extends IncomingMessage, Res extends ServerResponse>(
+  options: UndiciTransportOptions<Req, Res>,
+): Transport<Req, Res> {
+  const timers = createResponseTimers(options.timeoutMs);
+  return (req, res) =>
+    new Promise((resolve, reject) => {
+      const target = options.upstreams.take();
+      if (target === undefined) throw noHealthyUpstream();
+      new ProxiedRequest(options, timers, req, res, target, resolve, reject).begin();
+    });
 }
 
 /** Has no cause: the ejection was logged, and is no news with each request. */

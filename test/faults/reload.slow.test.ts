@@ -149,6 +149,17 @@ describe.each([
     await expect.poll(() => kit.pets.connections()).toBe(0);
   });
 
+  test('reloads leave no listeners behind, of which Node would warn', async () => {
+    await using upstream = await startUpstream();
+    for (const added of [true, false, true, false, true, false, true, false, true, false]) {
+      await kit.write(added ? kit.withOrders([upstream.url]) : kit.onlyPets());
+      kit.gateway.signal('SIGHUP');
+      await expect.poll(orders).toBe(added ? 200 : 404);
+      for (let process = 0; process < processes; process += 1) await kit.get('/v1/pets');
+    }
+    expect(kit.gateway.output()).not.toContain('MaxListenersExceededWarning');
+  });
+
   test('an ejected instance stays ejected, and its service keeps its connections', async () => {
     await using upstream = await startUpstream();
     const down = `http://127.0.0.1:${await freePort()}`;

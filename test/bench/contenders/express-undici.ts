@@ -5,7 +5,11 @@ import { Agent } from 'undici';
 import { ResponseHeaders } from '../../../gateway/http/response-headers.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
-import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/undici-transport.ts';
+import {
+  createTransport,
+  placeholderTarget,
+  undiciTransport,
+} from '../../../gateway/upstream/undici-transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy only. Its distance from the gateway is the cost of keys, quotas, headers and log. */
@@ -17,37 +21,31 @@ const upstreams = createUpstreams({
 });
 const app = express();
 app.disable('x-powered-by').disable('etag');
-app.use(
-  createProxyMiddleware({
-    target: placeholderTarget,
-    plugins: [
-      undiciTransport({
-        dispatcher: new Agent({ connections: 256 }),
-        upstreams,
-        timeoutMs: 10_000,
-        requestHeaders: (req) =>
-          upstreamRequestHeaders({
-            rawHeaders: req.rawHeaders,
-            peerAddress: '127.0.0.1',
-            peerIsTrusted: false,
-            authorization: 'Bearer none',
-            requestId: 'none',
-            hasBody: false,
-          }),
-        requestBody: () => null,
-        responseHeaders(_res, _status, headers) {
-          const clientHeaders = new ResponseHeaders();
-          addClientHeaders(clientHeaders, headers);
-          return clientHeaders;
-        },
-        onErrorCode: () => {},
-        onNotModified: async () => {},
-        isCompressible: () => false,
-        compress: () => undefined,
-        onSettled: () => {},
-        checkResponse: () => 'json',
-      }),
-    ],
-  }),
-);
+const transport = createTransport({
+  dispatcher: new Agent({ connections: 256 }),
+  upstreams,
+  timeoutMs: 10_000,
+  requestHeaders: (req) =>
+    upstreamRequestHeaders({
+      rawHeaders: req.rawHeaders,
+      peerAddress: '127.0.0.1',
+      peerIsTrusted: false,
+      authorization: 'Bearer none',
+      requestId: 'none',
+      hasBody: false,
+    }),
+  requestBody: () => null,
+  responseHeaders(_res, _status, headers) {
+    const clientHeaders = new ResponseHeaders();
+    addClientHeaders(clientHeaders, headers);
+    return clientHeaders;
+  },
+  onErrorCode: () => {},
+  onNotModified: async () => {},
+  isCompressible: () => false,
+  compress: () => undefined,
+  onSettled: () => {},
+  checkResponse: () => 'json',
+});
+app.use(createProxyMiddleware({ target: placeholderTarget, plugins: [undiciTransport(() => transport)] }));
 app.listen(Number(process.env['PORT']), '127.0.0.1');
