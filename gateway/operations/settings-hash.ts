@@ -4,6 +4,7 @@ import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { IssueForOperators } from './invalid-operation.ts';
+import { OvertakenChange } from './overtaken-change.ts';
 import type { Session } from './session.ts';
 
 const maxAttempts = 5;
@@ -19,7 +20,7 @@ interface DecidedChange {
  * first.
  * @param decide returns the fields to set, given the present ones, and the entry of the audit log
  * @returns what was decided in the end
- * @throws InvalidOperation if it is no hash, and what `decide` throws
+ * @throws InvalidOperation if it is no hash, OvertakenChange if others keep changing it, and what `decide` throws
  */
 export async function changeSettings<Decided extends DecidedChange>(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
@@ -35,7 +36,7 @@ export async function changeSettings<Decided extends DecidedChange>(
     const entries = entry === undefined ? [] : [entry];
     if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return decided;
   }
-  throw new Error(`${key} keeps being changed by others; try again`);
+  throw new OvertakenChange(`${key} keeps being changed by others; try again`);
 }
 
 /** @throws InvalidOperation if it is no hash */

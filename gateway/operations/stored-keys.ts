@@ -7,6 +7,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { indexSizes, isListed, placeOf, placeOfHash, placesOf } from './api-key-index.ts';
 import { IssueForOperators, UnknownKey } from './invalid-operation.ts';
+import { OvertakenChange } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
 
@@ -38,9 +39,9 @@ export function lostKey(id: string): Extract<StoredApiKey, { outcome: 'invalid' 
 export const maxAttempts = 5;
 
 /** @param id of a key or of a customer */
-export function tooManyChanges(id: string): Error {
+export function tooManyChanges(id: string): OvertakenChange {
   const what = isCustomerId(id) ? 'customer' : 'key';
-  return new Error(`the ${what} ${id} keeps being changed by others; try again`);
+  return new OvertakenChange(`the ${what} ${id} keeps being changed by others; try again`);
 }
 
 /**

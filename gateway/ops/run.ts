@@ -2,6 +2,7 @@ import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { CommanderError } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { OvertakenChange } from '../operations/overtaken-change.ts';
 import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { printError, resetOutput } from './output.ts';
@@ -33,6 +34,8 @@ function report(error: unknown): number {
     return 2;
   }
   printError(describeError(error));
+  // The input of a change that was overtaken is valid.
+  if (error instanceof OvertakenChange) return 1;
   return error instanceof InvalidOperation || error instanceof ConfigError ? 2 : 1;
 }
 

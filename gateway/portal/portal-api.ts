@@ -148,6 +148,8 @@ function reword(error: ApiError): ApiError {
         message:
           error.cause instanceof IssueForOperators ? invalidSettings : issueForCustomers(error.message),
       });
+    case 'conflict':
+      return new ApiError(error.code);
     case 'payload_too_large':
       return new ApiError(error.code, { message: 'The request body is too large.' });
     default:

@@ -70,6 +70,22 @@ describe('a change and its entry in the audit log are one step', () => {
     expect(last?.after).toMatchObject({ minute: 5, day: 50 });
   });
 
+  test('of many who issue keys of a customer at once, those who are overtaken each time say so, and change nothing', async () => {
+    const { store, issue } = keyIssuer(redis);
+    const { customerId } = await issue();
+    const [issued, refused] = [new Set<string>(), new Set<string>()];
+    const issueOne = () =>
+      store.issueFor(customerId, {}).then(
+        ({ record }) => issued.add(record.id),
+        (error: unknown) => refused.add(String(error)),
+      );
+    await Promise.all(Array.from({ length: 40 }, issueOne));
+    const message = `OvertakenChange: the customer ${customerId} keeps being changed by others; try again`;
+    expect([...refused]).toEqual([message]);
+    const entries = await readAudit(redis, 1000, { action: 'keys.issue' });
+    expect(entries.filter(({ target }) => issued.has(target)).length).toBe(issued.size);
+  });
+
   test('a rotation whose reply was lost was made: its key is returned', async () => {
     await using relay = await startRedisRelay(server.port);
     const relayed = await connectThrough(relay);
