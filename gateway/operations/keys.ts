@@ -79,7 +79,8 @@ export async function issueKey(
   await assertIssuable(session, wanted);
   const customer = newCustomer(wanted, session.now());
   await listPlan(session.redis, customer);
-  const issued = await write(session, newRecord(customer, wanted, key, session.now()), key, customer);
+  const record = newRecord(customer, wanted, { id: newKeyId(), key }, session.now());
+  const issued = await write(session, record, key, customer);
   if (issued === undefined) throw new InvalidOperation('this key exists already');
   return issued;
 }
@@ -96,28 +97,31 @@ export async function issueFurtherKey(
 ): Promise<IssuedApiKey> {
   const { redis, now } = session;
   assertFuture(wanted.expiresAt, now());
+  // The same in each attempt, so that none leaves an entry of its own in the index.
+  const made = { id: newKeyId(), key: generateApiKey() };
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const customer = await showCustomer(redis, customerId);
     if (wanted.replaces === undefined) await assertLimits(redis, customer);
     await assertAccess(redis, { ...customer, scopes: wanted.scopes });
-    const key = generateApiKey();
-    const issued = await write(session, newRecord(customer, wanted, key, now()), key);
+    const issued = await write(session, newRecord(customer, wanted, made, now()), made.key);
     if (issued !== undefined) return issued;
   }
   throw tooManyChanges(customerId);
 }
 
+const newKeyId = () => `key_${randomBytes(9).toString('hex')}`;
+
 function newRecord(
   customer: CustomerRecord,
   wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces' | 'batch'>,
-  key: string,
+  { id, key }: Pick<ApiKeyRecord, 'id'> & Pick<IssuedApiKey, 'key'>,
   nowMs: number,
 ): ApiKeyRecord {
   const { plan, trial, temporary, suspendedAt, id: customerId, rev } = customer;
   const { name = customer.name, expiresAt, ...own } = wanted;
   return {
     ...own,
-    id: `key_${randomBytes(9).toString('hex')}`,
+    id,
     customerId,
     name,
     plan,
