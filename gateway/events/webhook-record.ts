@@ -50,8 +50,12 @@ export async function readSecrets(
   redis: RedisClient,
   { owner, id }: Pick<Webhook, 'owner' | 'id'>,
 ): Promise<WebhookSecrets | undefined> {
-  const text = await redis.hget(redisKeys.webhookSecrets(owner), id);
-  return secrets.safeParse(parseJson(text ?? '')).data;
+  return parseSecrets((await redis.hget(redisKeys.webhookSecrets(owner), id)) ?? undefined);
+}
+
+/** @returns undefined if they were lost or edited into something else */
+export function parseSecrets(text = ''): WebhookSecrets | undefined {
+  return secrets.safeParse(parseJson(text)).data;
 }
 
 /** Whether the webhook is to get the events of a type. The use by day is sent to those only that ask for it. */

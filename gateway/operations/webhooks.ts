@@ -13,8 +13,8 @@ import { rulesOfCustomers, webhookUrlIssue, type WebhookRules } from '../events/
 import {
   formatWebhook,
   isFor,
+  parseSecrets,
   parseWebhooks,
-  readSecrets,
   wantsType,
   type Webhook,
 } from '../events/webhook-record.ts';
@@ -153,7 +153,8 @@ export async function findWebhook(session: Session, owner: WebhookOwner, id: str
 }
 
 /**
- * Replaces the secret. The one before signs as well for a time, so that receivers can change over.
+ * Replaces the secret. The one before signs as well for a time, so that receivers can change over. Of two rotations at once, the
+ * second one replaces the secret of the first.
  * @throws InvalidOperation if there is no such webhook
  */
 export async function rotateWebhookSecret(
@@ -162,20 +163,25 @@ export async function rotateWebhookSecret(
   id: string,
   overlapMs: number,
 ): Promise<WebhookWithSecret> {
-  const { redis, audit, now } = session;
-  const webhook = await findWebhook(session, owner, id);
-  const before = await readSecrets(redis, webhook);
   const secret = generateWebhookSecret();
-  const until = new Date(now() + overlapMs).toISOString();
-  const previous =
-    before === undefined || overlapMs === 0 ? {} : { previous: { secret: before.secret, until } };
-  await audit({
-    action: 'webhooks.rotate-secret',
-    target: id,
-    before: null,
-    after: { owner, overlapUntil: until },
+  const { webhook } = await changeSettings(session, redisKeys.webhookSecrets(owner), async (fields) => {
+    // In each attempt: it may have been removed.
+    const webhook = await findWebhook(session, owner, id);
+    const before = parseSecrets(fields[id]);
+    const until = new Date(session.now() + overlapMs).toISOString();
+    const previous =
+      before === undefined || overlapMs === 0 ? {} : { previous: { secret: before.secret, until } };
+    return {
+      webhook,
+      fields: { [id]: JSON.stringify({ secret, ...previous }) },
+      entry: {
+        action: 'webhooks.rotate-secret',
+        target: id,
+        before: null,
+        after: { owner, overlapUntil: until },
+      },
+    };
   });
-  await redis.hset(redisKeys.webhookSecrets(owner), id, JSON.stringify({ secret, ...previous }));
   return { ...(await webhookView(session, webhook)), secret };
 }
 

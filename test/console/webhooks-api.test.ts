@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { disabledAfterMs } from '../../gateway/events/deliveries.ts';
 import { failingField } from '../../gateway/events/delivery-store.ts';
+import { readSecrets } from '../../gateway/events/webhook-record.ts';
+import { removeWebhook, rotateWebhookSecret } from '../../gateway/operations/webhooks.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
-import { webhookSettings } from '../support/kits/events-kit.ts';
+import { eventSession, webhookSettings } from '../support/kits/events-kit.ts';
 import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
 
 interface Made {
@@ -92,6 +94,20 @@ describe('the API of webhooks', () => {
     await call('PATCH', `${path}/${id}`, { url: `${receiver.url}/mended` });
     await redis.hset(key, id, edited);
     await call('DELETE', `${path}/${id}`);
+  });
+
+  test('of two rotations at once, the second one keeps the secret of the first; after a removal there is none', async () => {
+    const { customerId } = await started.kit.issue();
+    const { redis } = started.kit;
+    const path = `/api/webhooks/${customerId}`;
+    const { id } = await call('POST', path, { url: `${receiver.url}/rotated` }, 201);
+    const rotate = () => rotateWebhookSecret(eventSession(redis), customerId, id, 60_000);
+    const made = (await Promise.all([rotate(), rotate()])).map(({ secret }) => secret);
+    const kept = await readSecrets(redis, { owner: customerId, id });
+    expect([kept?.secret, kept?.previous?.secret].toSorted()).toEqual(made.toSorted());
+    const removed = removeWebhook(eventSession(redis), customerId, id);
+    await Promise.allSettled([removed, rotate(), rotate()]);
+    expect(await redis.hgetall(redisKeys.webhookSecrets(customerId))).toEqual({});
   });
 
   test('lists types and thresholds, and sets those of a plan', async () => {
