@@ -109,6 +109,12 @@ export async function isQueued(redis: RedisClient, webhookId: string, streamId: 
 /** Field of the time since which a webhook fails, in the state of events. */
 export const failingField = (webhookId: string) => `failing:${webhookId}`;
 
+/** @returns Unix ms; undefined if it does not fail, or the time was edited into something else */
+export async function readFailingSince(redis: RedisClient, webhookId: string): Promise<number | undefined> {
+  const text = (await redis.hget(redisKeys.eventState, failingField(webhookId))) ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
 /** Records an attempt, and what becomes of the event, in one step. @param streamId undefined for an event of the feed */
 export async function settle(
   redis: RedisClient,

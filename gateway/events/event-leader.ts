@@ -10,9 +10,9 @@ import { readAuditEvents } from './audit-events.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
 import {
   enqueue,
-  failingField,
   readEvent,
   readEventsAfter,
+  readFailingSince,
   readQueue,
   webhookChangeField,
 } from './delivery-store.ts';
@@ -116,8 +116,7 @@ export function startEventLeader(dependencies: EventLeaderDependencies): { close
   async function loadOwner(target: Deliveries, owner: WebhookOwner): Promise<string[]> {
     const webhooks = await readWebhooks(redis, owner);
     for (const webhook of webhooks) {
-      const failingSince = await redis.hget(redisKeys.eventState, failingField(webhook.id));
-      target.setWebhook(webhook, failingSince === null ? undefined : Number(failingSince));
+      target.setWebhook(webhook, await readFailingSince(redis, webhook.id));
       for (const { streamId, attempts } of await readQueue(redis, webhook.id)) {
         if (target.has(webhook.id, streamId)) continue;
         const customerId = isCustomerId(owner) ? owner : (await readEvent(redis, streamId))?.customerId;

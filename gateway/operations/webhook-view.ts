@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { disabledAfterMs } from '../events/deliveries.ts';
-import { failingField } from '../events/delivery-store.ts';
+import { readFailingSince } from '../events/delivery-store.ts';
 import { eventTypeNames, eventTypes } from '../events/event-types.ts';
 import type { Webhook } from '../events/webhook-record.ts';
 import { isCustomerId, redisKeys, type WebhookOwner } from '../redis/redis-keys.ts';
@@ -55,12 +55,11 @@ export function listEventTypes(owner: WebhookOwner): z.infer<typeof eventTypeSch
 
 export async function webhookView({ redis, now }: Session, webhook: Webhook): Promise<WebhookView> {
   const { id, owner, url, types, description, createdAt, enabled } = webhook;
-  const [failing, queued, dead] = await Promise.all([
-    redis.hget(redisKeys.eventState, failingField(id)),
+  const [sinceMs, queued, dead] = await Promise.all([
+    readFailingSince(redis, id),
     redis.zcard(redisKeys.eventQueue(id)),
     redis.zcard(redisKeys.deadEvents(id)),
   ]);
-  const sinceMs = failing !== null && /^\d{1,15}$/.test(failing) ? Number(failing) : undefined;
   const ofFailing = sinceMs === undefined ? 'on' : now() - sinceMs > disabledAfterMs ? 'disabled' : 'failing';
   return {
     id,

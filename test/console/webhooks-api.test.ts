@@ -96,6 +96,16 @@ describe('the API of webhooks', () => {
     await call('DELETE', `${path}/${id}`);
   });
 
+  test('a webhook that fails says so, also if the time since which it does was edited into none', async () => {
+    const { customerId } = await started.kit.issue();
+    const path = `/api/webhooks/${customerId}`;
+    const { id } = await call('POST', path, { url: 'http://127.0.0.1:1/' }, 201);
+    await started.kit.redis.hset(redisKeys.eventState, failingField(id), 'by hand');
+    await call('POST', `${path}/${id}/test`);
+    const states = async () => (await call('GET', path)).items;
+    await expect.poll(states, { timeout: 10_000 }).toMatchObject([{ id, state: 'failing' }]);
+  });
+
   test('of two rotations at once, the second one keeps the secret of the first; after a removal there is none', async () => {
     const { customerId } = await started.kit.issue();
     const { redis } = started.kit;
