@@ -113,11 +113,12 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
     request.requestId,
     'x-forwarded-for',
     forwardedFor === '' ? peerAddress : `${forwardedFor}, ${peerAddress}`,
-    'x-forwarded-host',
-    forwardedHost === '' ? host : forwardedHost,
     'x-forwarded-proto',
     forwardedProto === '' ? 'http' : forwardedProto,
   );
+  // HTTP/1.0 needs no Host, and HTTP/1.1 allows an empty one.
+  const knownHost = forwardedHost === '' ? host : forwardedHost;
+  if (knownHost !== '') headers.push('x-forwarded-host', knownHost);
   return headers;
 }
 

@@ -123,6 +123,13 @@ describe('a request to the upstream', () => {
     expect(sentHeaders(['Connection', name])).toEqual(asLists(gatewayHeaders));
   });
 
+  test.each([{ rawHeaders: [] }, { rawHeaders: ['Host', ''] }])(
+    'has no X-Forwarded-Host if there is no Host: %j',
+    ({ rawHeaders }) => {
+      expect(upstreamRequestHeaders({ ...base, rawHeaders })).not.toContain('x-forwarded-host');
+    },
+  );
+
   test('has Content-Length even if Connection names it', () => {
     expect(sentHeaders(['Connection', 'content-length', 'Content-Length', '5'], { hasBody: true })).toEqual({
       'content-length': ['5'],
