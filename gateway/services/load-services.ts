@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
@@ -155,7 +155,7 @@ const generalApi: ApiConfig = {
 /** Reads a file that the services file names. @returns an empty text with what is wrong with it, if it can't be used */
 function readText(path: string, named: string, maxTextBytes = Infinity): { text: string; issue?: string } {
   try {
-    const bytes = readFileSync(path);
+    const bytes = readFile(path);
     if (bytes.length > maxTextBytes)
       return { text: '', issue: `${named} has more than ${maxTextBytes} bytes: is it the right file?` };
     if (maxTextBytes < Infinity && !isUtf8(bytes))
@@ -168,10 +168,16 @@ function readText(path: string, named: string, maxTextBytes = Infinity): { text:
 
 function readBytes(path: string): Buffer {
   try {
-    return readFileSync(path);
+    return readFile(path);
   } catch (error) {
     throw new YamlFileError([whyUnreadable(path, error)], { cause: error });
   }
+}
+
+/** A pipe would stop the process until somebody writes to it, and a device might never end. */
+function readFile(path: string): Buffer {
+  if (!statSync(path).isFile()) throw new Error('it is not a file');
+  return readFileSync(path);
 }
 
 function whyUnreadable(path: string, error: unknown): string {

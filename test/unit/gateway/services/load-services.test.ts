@@ -336,7 +336,12 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   },
   'a guide that is a folder': {
     files: { 'services.yaml': `api: { guide: . }\n${services}` },
-    issue: /^services\.yaml:1:8: \. can't be read \(EISDIR/,
+    issue: "services.yaml:1:8: . can't be read (it is not a file)",
+  },
+  // Reading a pipe would wait for somebody who writes to it.
+  'a description that is a device': {
+    files: { 'services.yaml': services.replace('orders.yaml', '/dev/null') },
+    issue: "services.yaml:2:13: /dev/null can't be read (it is not a file)",
   },
 };
 
