@@ -114,7 +114,7 @@ describe('the API of webhooks', () => {
     const rotate = () => rotateWebhookSecret(eventSession(redis), customerId, id, 60_000);
     const made = (await Promise.all([rotate(), rotate()])).map(({ secret }) => secret);
     const kept = await readSecrets(redis, { owner: customerId, id });
-    expect([kept?.secret, kept?.previous?.secret].toSorted()).toEqual(made.toSorted());
+    expect(new Set([kept?.secret, kept?.previous?.secret])).toEqual(new Set(made));
     const removed = removeWebhook(eventSession(redis), customerId, id);
     await Promise.allSettled([removed, rotate(), rotate()]);
     expect(await redis.hgetall(redisKeys.webhookSecrets(customerId))).toEqual({});
