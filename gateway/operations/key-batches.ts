@@ -10,7 +10,7 @@ import { writeBatch, type BatchSource } from './write-batch.ts';
  * Issues keys in their order, as one audit entry. Each has the id of the batch in its record, so that an auditor finds the
  * keys of the file. Check them before with assertIssuable.
  * @param source which file the keys come from
- * @returns pages of keys that are on Redis' disk
+ * @returns pages of keys that are on Redis' disk; if it fails, the last page has those that may not be there
  */
 export async function* issueBatch(
   session: ChangingSession,
@@ -20,11 +20,14 @@ export async function* issueBatch(
   const issue = (key: NewApiKey, batch: string) => issueKey(session, { ...key, batch });
   const batch = { action: 'keys.issue-batch', ...source, audit: session.audit } as const;
   for await (const page of writeBatch(keys, issue, batch)) {
-    await session.waitUntilDurable();
     // What fails is found by the sweep: the keys, which nobody else has, are returned all the same.
     const publish = ({ record }: IssuedApiKey) => publishEvent(session.redis, issuedFromFile(record));
-    await Promise.allSettled(page.map(publish));
-    yield page;
+    try {
+      await session.waitUntilDurable();
+      await Promise.allSettled(page.map(publish));
+    } finally {
+      yield page;
+    }
   }
 }
 

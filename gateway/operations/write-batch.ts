@@ -40,8 +40,9 @@ export async function* writeBatch<Key extends { plan: string }, Result>(
       const results = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       written += results.length;
       const failed = settled.find((result) => result.status === 'rejected');
+      // What was written beside a failure is returned as well: an issued key is shown to nobody else.
+      if (results.length > 0) yield results;
       if (failed !== undefined) throw failed.reason;
-      yield results;
     }
   } finally {
     if (written < count) {

@@ -10,7 +10,7 @@ import { issuedView } from './key-output.ts';
 import { limitArgument } from './limit-options.ts';
 import { fieldLayout, printList } from './list-output.ts';
 import { nameArgument, scopesArgument, timeArgument } from './options.ts';
-import { stopOnClosedPipe } from './output.ts';
+import { printError, stopOnClosedPipe } from './output.ts';
 import { stopSignal, withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
 import { readTextFile } from './text-file.ts';
@@ -42,7 +42,12 @@ export async function issueFromFile(path: string, who: string, json: true | unde
       const issued = viewPages(pages, session.now, (count) => onProgress((done += count)));
       return printList(json ? 'json' : 'csv', layout, issued);
     }).catch((error: unknown) => {
-      if (!closedPipe.signal.aborted) throw error;
+      if (closedPipe.signal.aborted) return;
+      printError(
+        `note: ${done} of ${wanted.length} keys were printed: ops audit has their batch, and ` +
+          'ops keys list --batch BATCH lists all that were issued',
+      );
+      throw error;
     });
     if (closedPipe.signal.aborted) {
       throw new OperationFailure(

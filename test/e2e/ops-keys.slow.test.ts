@@ -534,6 +534,31 @@ describe('the life cycle of keys', () => {
       },
     );
 
+    test('prints every key that it has issued before Redis is full', { tags: ['redis-server'] }, async () => {
+      await using server = await startAnyRedis();
+      const rows = Array.from({ length: 2000 }, (_, index) => `Customer ${index},free`);
+      const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
+      const run = (...args: string[]) => runOps(args, { REDIS_URL: server.url });
+      await run('keys', 'issue', '--plan', 'free', '--name', 'First');
+      const used = /^used_memory:(\d+)/m.exec(await server.redis.info('memory'))?.[1];
+      await server.redis.config('SET', 'maxmemory', Number(used) + 600_000);
+      const { code, stdout, stderr } = await run('keys', 'issue', '--from', file);
+      const printed = stdout.trimEnd().split('\n').slice(1);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(
+          new RegExp(`^ops: note: ${printed.length} of 2000 keys were printed: .+\nops: OOM .+\n$`),
+        ) as string,
+      });
+      const batches = await run('audit', '--action', 'keys.issue-batch', '--json');
+      const [{ target }] = JSON.parse(batches.stdout) as [{ target: string }];
+      const listed = await run('keys', 'list', '--batch', target, '--json');
+      const stored = JSON.parse(listed.stdout) as ShownKey[];
+      expect(printed.map((line) => line.split(',')[0]).toSorted()).toEqual(
+        stored.map(({ id }) => id).toSorted(),
+      );
+    });
+
     test('a closed pipe ends it, and the audit log says how many were issued', async () => {
       const rows = Array.from({ length: 2000 }, (_, index) => `Unread ${index},free`);
       const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);

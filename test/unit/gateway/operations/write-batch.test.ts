@@ -38,19 +38,22 @@ describe('a batch', () => {
     expect([...targets]).toEqual([entries[0]?.target]);
   });
 
-  test('that fails has a second entry with the number of keys that were written', async () => {
+  test('that fails gives all keys that were written, and has a second entry with their number', async () => {
     const { entries, source } = recorder();
-    let written = 0;
+    const written: number[] = [];
     const write = async ({ index }: { index: number }) => {
       await Promise.resolve();
       if (index === 130) throw new Error('Redis is full');
-      written += 1;
+      written.push(index);
+      return index;
     };
+    const results: number[] = [];
     const run = async () => {
-      for await (const _page of writeBatch(keys, write, source));
+      for await (const page of writeBatch(keys, write, source)) results.push(...page);
     };
     await expect(run()).rejects.toThrow('Redis is full');
-    expect(written).toBe(199);
+    expect(results).toHaveLength(199);
+    expect(results).toEqual(written);
     const target = entries[0]?.target;
     expect(entries.slice(1)).toEqual([
       { action: 'keys.issue-batch.incomplete', target, before: { count: 250 }, after: { count: 199 } },
