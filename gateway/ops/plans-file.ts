@@ -1,4 +1,4 @@
-import { createReadStream, writeFileSync } from 'node:fs';
+import { createReadStream, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorMessage } from '#runtime/error-message.ts';
@@ -50,10 +50,23 @@ function schemaPathFrom(directory: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
+/** Writes in place, since FILE may be a link, a device or mounted alone. What can't be written leaves what was there, as on a full disk. */
 function writeTo(file: string, text: string): void {
+  let undo: (() => void) | undefined;
   try {
+    const present = statSync(file, { throwIfNoEntry: false });
+    if (present === undefined) undo = () => rmSync(file, { force: true });
+    if (present?.isFile()) {
+      const before = readFileSync(file);
+      undo = () => writeFileSync(file, before);
+    }
     writeFileSync(file, text);
   } catch (error) {
+    try {
+      undo?.();
+    } catch {
+      // The first error is the one to report.
+    }
     throw new OperationFailure(`can't write ${file}: ${errorMessage(error)}`);
   }
 }

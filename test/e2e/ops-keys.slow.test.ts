@@ -554,7 +554,7 @@ describe('the life cycle of keys', () => {
       const [{ target }] = JSON.parse(batches.stdout) as [{ target: string }];
       const listed = await run('keys', 'list', '--batch', target, '--json');
       const stored = JSON.parse(listed.stdout) as ShownKey[];
-      expect(printed.map((line) => line.split(',')[0]).toSorted()).toEqual(
+      expect(printed.map((line) => line.slice(0, line.indexOf(','))).toSorted()).toEqual(
         stored.map(({ id }) => id).toSorted(),
       );
     });

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { defaultPlans } from '../../gateway/plans/plan-settings.ts';
@@ -341,6 +343,33 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect(output).toContain('1 valid key is on asked');
     expect(await hash(redisKeys.plan('asked'))).toEqual({ minute: '1', day: '2' });
     expect(await hash(redisKeys.plan('pro'))).toEqual({ minute: '300', day: '10000' });
+  });
+
+  test('an export that does not fit on the disk leaves the file as it was, or none', async () => {
+    const fresh = join(dirname(file), 'fresh.yaml');
+    await write('kept\n');
+    for (const path of [file, fresh]) {
+      const limited = [
+        '-c',
+        'ulimit -f 1; exec "$0" gateway/ops/main.ts plans export "$1"',
+        process.execPath,
+      ];
+      const child = spawn('bash', [...limited, path], {
+        cwd: root,
+        env: { ...process.env, REDIS_URL: kit.server.url },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const [[code], stderr] = await Promise.all([
+        once(child, 'close') as Promise<[number]>,
+        text(child.stderr),
+      ]);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `ops: can't write ${path}: EFBIG: file too large, write\n`,
+      });
+    }
+    expect(await readFile(file, 'utf8')).toBe('kept\n');
+    await expect(readFile(fresh)).rejects.toThrow('ENOENT');
   });
 
   test('lost settings are exported as running gateways enforce them', async () => {
