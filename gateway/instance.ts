@@ -99,7 +99,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     logRequest,
     metrics,
     spans: tracing === undefined ? undefined : createRequestSpans(tracing),
-    now,
   });
   const server = createHttpServer({
     ...gatewayApp,

@@ -99,6 +99,8 @@ export function createRedisState(dependencies: RedisStateDependencies) {
       while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
       return gate.open;
     },
+    /** Unix milliseconds by Redis' clock. */
+    now: clock.now,
     /** Reports pending counts and disconnects. */
     async close(cause?: EndCause): Promise<void> {
       localModeSeconds.stop();

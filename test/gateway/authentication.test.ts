@@ -7,8 +7,10 @@ import { createRedisState } from '../../gateway/redis-state.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
+import { clockAhead } from '../support/kits/fake-time.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
+import { startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 describe('authentication', () => {
@@ -210,6 +212,22 @@ describe('authentication', () => {
     expect(await remaining('_hidden, 127.0.0.1:80')).toBe('58');
     expect(await remaining('127.0.0.1')).toBe('57');
   });
+
+  test(
+    "the limit per address ends by Redis' clock, whatever that of a gateway says",
+    { tags: ['faketime'] },
+    async () => {
+      const hours = 3 * 3600;
+      await using gateway = await startGateway({
+        REDIS_URL: kit.server.url,
+        PETS_SERVICE_URL: kit.upstream.url,
+        ...clockAhead(hours),
+      });
+      const { headers } = await send(`${gateway.url}/v1/pets`);
+      expect(Date.parse(String(headers['date'])) / 1000).toBeGreaterThan(Date.now() / 1000 + hours / 2);
+      expect(Number(headers['x-ratelimit-reset'])).toBeLessThan(Date.now() / 1000 + hours / 2);
+    },
+  );
 
   test('the plan anonymous in Redis sets the limit per address', async () => {
     await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 7);
