@@ -55,7 +55,7 @@ export const requirements: readonly Requirement[] = [
   requirement('prometheus', hasPrometheus, 'prometheus and promtool (Debian: prometheus)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
-  requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium)'),
+  requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium-headless-shell)'),
   requirement(
     'python-requests',
     pythonPath !== undefined,
