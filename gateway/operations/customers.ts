@@ -21,6 +21,7 @@ import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
+import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 import { parsePosition, readFoundPage, scoredPages } from './scored-pages.ts';
@@ -289,17 +290,25 @@ function customerMatcher({ search = '', plan }: Pick<CustomerPageOptions, 'searc
     );
 }
 
-/** All customers by time of creation, in pages. One without a valid record is left out. */
+/**
+ * All customers by time of creation, in pages. One without a valid record is left out.
+ * @throws InvalidOperation for a plan that does not exist, and that no customer is on, after the last page
+ */
 export async function* listCustomers(
   session: Session,
   options: Pick<CustomerPageOptions, 'search' | 'plan'> = {},
 ): AsyncGenerator<CustomerView[]> {
   const matches = customerMatcher(options);
+  const { plan } = options;
+  const names = plan === undefined ? [] : await readPlanNames(session.redis);
+  let isPlan = plan === undefined || names.includes(plan);
   for await (const page of storedCustomerPages(session.redis)) {
     const records = page.flatMap(({ customer }) => (customer.outcome === 'record' ? [customer.record] : []));
+    isPlan ||= records.some((record) => record.plan === plan);
     const wanted = records.filter(matches);
     yield Promise.all(wanted.map((record) => view(session, record)));
   }
+  if (!isPlan) throw unknownPlan(plan ?? '', names, `the plans are ${listPlans(names)}`);
 }
 
 /** @returns undefined for one without a valid record */

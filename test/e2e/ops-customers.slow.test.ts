@@ -130,6 +130,7 @@ describe('ops customers', { timeout: 120_000 }, () => {
   });
 
   test.each([
+    [['customers', 'list', '--plan', 'fre'], 'there is no plan named "fre"; did you mean "free"?'],
     [['customers', 'show', 'key_1'], 'It is not the id of a customer'],
     [['customers', 'show', 'cus_nobody'], 'there is no customer with the id "cus_nobody"'],
     [['customers', 'create', '--name', 'x'], '--plan'],
