@@ -84,7 +84,12 @@ async function revokeMany(options: RevokeOptions, filter: KeyFilter | undefined)
     await withChanges(as, (session) =>
       withProgress('keys', keys.length, async (onProgress) => {
         const source = { fileSha256: file?.sha256, filter, stop };
-        for await (const count of revokeBatch(session, keys, source)) onProgress((revoked += count));
+        try {
+          for await (const count of revokeBatch(session, keys, source)) onProgress((revoked += count));
+        } catch (error) {
+          printError(`note: at least ${revoked} of ${keys.length} keys were revoked; run it again to go on`);
+          throw error;
+        }
       }),
     );
     if (revoked < keys.length) {

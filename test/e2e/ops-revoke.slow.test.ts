@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -158,6 +158,26 @@ describe('ops keys revoke of many keys', { timeout: 120_000 }, () => {
     expect(await kit.json('keys', 'revoke', '--name', 'many', '--yes')).toEqual({
       revoked: left.length,
       alreadyRevoked: 3000 - left.length,
+    });
+  });
+
+  test('that fails says how many were revoked, and goes on when it is run again', async () => {
+    const issued = await Promise.all([1, 2, 3].map(() => kit.issue({ name: 'Failing', plan: 'pro' })));
+    const { customerId } = await kit.json<{ customerId: CustomerId }>('keys', 'show', String(issued[1]?.id));
+    const keysOfCustomer = redisKeys.customerKeys(customerId);
+    await kit.redis.rename(keysOfCustomer, 'kept');
+    await kit.redis.set(keysOfCustomer, 'of another type');
+    const { code, stderr } = await revoke('--name', 'failing', '--yes');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'ops: note: at least 2 of 3 keys were revoked; run it again to go on\n' +
+        `ops: ${keysOfCustomer} is a string and not a set: DEL it or restore it first\n`,
+    });
+    await kit.redis.rename('kept', keysOfCustomer);
+    expect(await kit.json('keys', 'revoke', '--name', 'failing', '--yes')).toEqual({
+      revoked: 1,
+      alreadyRevoked: 2,
     });
   });
 });
