@@ -80,7 +80,7 @@ describe('for any headers of a client, the upstream', () => {
       fc.property(request, ({ headers, peerIsTrusted, hasBody }) => {
         const sent = pairsOf(
           upstreamRequestHeaders({
-            rawHeaders: headers.flat(),
+            rawHeaders: [...headers, ['Host', 'api.example']].flat(),
             peerAddress: '203.0.113.7',
             peerIsTrusted,
             authorization: 'Bearer internal',
@@ -135,6 +135,7 @@ describe('for any headers of a client, the upstream', () => {
               ['Transfer-Encoding', 'chunked'],
               ['X-Forwarded-For', '10.0.0.1'],
               ...after,
+              ['Host', 'api.example'],
             ].flat(),
             peerAddress: '203.0.113.7',
             peerIsTrusted: false,
