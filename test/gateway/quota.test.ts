@@ -128,14 +128,14 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
     // The script's hash, the number of keys, four keys, the policies, the rev, no trial, and a limit or none for each window.
     expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([10 + windowNames.length]));
-    // All other commands come from timers: settings, heartbeats, reports, the console's address and the key that was served
+    // All other commands come from timers: settings, heartbeats, reports, events, the address of the console and the key served
     // last, at any load. The first use of a script sends its text.
     const others = new Set(
       sent().flatMap(({ args }) => (ofKey(args) ? [] : [`${args[0]} ${args[1] ?? ''}`])),
     );
     for (const command of others) {
       expect(command).toMatch(
-        /^(info memory|(zincrby|expire) gw:\{busy\}|(z\w+|pexpire) gw:console:addresses|set gw:instance|sadd gw:settings|(hset|hgetall|expire) gw:status|eval(sha)? |type gw:|exists gw:key:|time |xrange gw:audit)/,
+        /^(info memory|(zincrby|expire) gw:\{busy\}|(z\w+|pexpire) gw:console:addresses|set gw:instance|sadd gw:settings|(hset|hgetall|expire) gw:status|hset gw:\{events\}:state|eval(sha)? |type gw:|exists gw:key:|time |xrange gw:audit)/,
       );
     }
   });
