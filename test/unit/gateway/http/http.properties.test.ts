@@ -73,14 +73,15 @@ describe('for any headers of a client, the upstream', () => {
     headers: fc.array(header, { maxLength: 12 }),
     peerIsTrusted: fc.boolean(),
     hasBody: fc.boolean(),
+    hasHost: fc.boolean(),
   });
 
   test("receives the gateway's headers once, no hop-by-hop header, and one framing", () => {
     fc.assert(
-      fc.property(request, ({ headers, peerIsTrusted, hasBody }) => {
+      fc.property(request, ({ headers, peerIsTrusted, hasBody, hasHost }) => {
         const sent = pairsOf(
           upstreamRequestHeaders({
-            rawHeaders: [...headers, ['Host', 'api.example']].flat(),
+            rawHeaders: [...headers, ...(hasHost ? [['Host', 'api.example']] : [])].flat(),
             peerAddress: '203.0.113.7',
             peerIsTrusted,
             authorization: 'Bearer internal',
@@ -97,7 +98,13 @@ describe('for any headers of a client, the upstream', () => {
               : [],
           ),
         );
-        for (const name of gatewayHeaderNames) expect(valuesOf(name)).toHaveLength(1);
+        const hosts = valuesOf('x-forwarded-host');
+        for (const name of gatewayHeaderNames) {
+          if (name !== 'x-forwarded-host' || hasHost) expect(valuesOf(name)).toHaveLength(1);
+        }
+        // Without a Host, only if the client or a trusted proxy names one.
+        expect(hosts.length).toBeLessThanOrEqual(1);
+        expect(hosts).not.toContain('');
         expect(valuesOf('authorization')).toEqual(['Bearer internal']);
         expect(valuesOf('x-request-id')).toEqual(['req-1']);
         const [forwardedFor = ''] = valuesOf('x-forwarded-for');
