@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
-import { assertTypes, changeRedis } from '../operations/change-redis.ts';
+import { changeRedis, nameWrongType } from '../operations/change-redis.ts';
 import { readOnlyAudit, type ReadingSession } from '../operations/session.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { createRedisClock } from '../redis/redis-clock.ts';
-import { keysOfWrongType } from '../redis/redis-errors.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import type { ApiDependencies, Changed } from './api/api-dependencies.ts';
 import { ApiError } from './api/api-error.ts';
@@ -46,16 +45,12 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
     return { redis, now: clock.now };
   }
 
-  /** @throws OperationFailure that names a key whose value was edited into another type */
-  async function nameWrongType(error: unknown): Promise<never> {
-    await assertTypes(redis, keysOfWrongType(error));
-    throw error;
-  }
-
   return {
     redis,
     async read(use) {
-      return use({ ...(await open()), audit: readOnlyAudit }).catch(nameWrongType);
+      return use({ ...(await open()), audit: readOnlyAudit }).catch((error: unknown) =>
+        nameWrongType(redis, error),
+      );
     },
     async change(by, use) {
       const warnings: string[] = [];
@@ -67,7 +62,7 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
           warn: (warning) => warnings.push(warning),
         },
         use,
-      ).catch(nameWrongType);
+      ).catch((error: unknown) => nameWrongType(redis, error));
       return { result, warnings: unconfirmed === undefined ? warnings : [...warnings, unconfirmed] };
     },
     close: () => redis.disconnect(),

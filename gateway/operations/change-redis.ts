@@ -4,6 +4,7 @@ import { seedDefaults } from '../quota/seed-defaults.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createAuditLog } from '../redis/record-change.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
+import { keysOfWrongType } from '../redis/redis-errors.ts';
 import { infoNumber } from '../redis/redis-memory.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import { OperationFailure } from './invalid-operation.ts';
@@ -59,6 +60,15 @@ export async function assertTypes(redis: RedisClient, keys?: readonly string[]):
   for (const { key, issue } of await findWrongTypes(redis, keys)) {
     throw new OperationFailure(`${key} ${issue}: DEL it or restore it first`);
   }
+}
+
+/**
+ * Names the key of an error that says WRONGTYPE.
+ * @throws OperationFailure for a key that was edited into another type of value; otherwise the error itself
+ */
+export async function nameWrongType(redis: RedisClient, error: unknown): Promise<never> {
+  await assertTypes(redis, keysOfWrongType(error));
+  throw error;
 }
 
 const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
 import { defaultKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
-import { assertTypes, changeRedis } from '../operations/change-redis.ts';
+import { changeRedis, nameWrongType } from '../operations/change-redis.ts';
 import { InvalidOperation, OperationFailure } from '../operations/invalid-operation.ts';
 import { containsApiKey } from '../operations/pasted-key.ts';
 import { readerOf, readerUser } from '../operations/redis-acl.ts';
@@ -12,7 +12,7 @@ import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
 import { readKeyPrefix } from '../redis/published-key-prefix.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
-import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
+import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { appendOnlyOff, findRiskySettings } from '../redis/risky-settings.ts';
 import { failOnClosedPipe, printError, printWarning } from './output.ts';
@@ -55,8 +55,7 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
     const session = { redis, audit: readOnlyAudit, now: () => Date.now() + aheadMs };
     return await use(session, redisUrl === undefined);
   } catch (error) {
-    await assertTypes(redis, keysOfWrongType(error));
-    throw error;
+    return await nameWrongType(redis, error);
   } finally {
     redis.disconnect();
   }
