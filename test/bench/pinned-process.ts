@@ -49,7 +49,13 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
   await waitUntilListening(port, child, directory);
   const signal = async (name: NodeJS.Signals) => {
     if (child.pid === undefined || child.exitCode !== null) return;
-    for (const pid of await processTree(child.pid)) process.kill(pid, name);
+    for (const pid of await processTree(child.pid)) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It has ended meanwhile, as workers of PostgreSQL do.
+      }
+    }
   };
   return {
     // taskset replaces itself with the command, so this is the command's pid.
