@@ -19,13 +19,8 @@ export const maxLimit = 100;
 
 const once = z.string({ error: 'must be given only once' });
 
-/** Ids are canonical decimals, so that a pet has one address. */
-const id = (pattern: RegExp, error: string) =>
-  once
-    .regex(pattern, error)
-    .transform(BigInt)
-    .pipe(z.bigint().max(2n ** 63n - 1n, error));
-
+const maxId = 2n ** 63n - 1n;
+const afterIssue = 'must be the id of a pet, or 0';
 const limitIssue = `must be an integer from 1 to ${maxLimit}`;
 
 const petsQuery = z.object({
@@ -40,7 +35,11 @@ const petsQuery = z.object({
     .regex(/^[\w-]{10}[AEIMQUYcgkosw048]$/, 'is invalid: take it from the Link header of a page')
     .transform((text) => Buffer.from(text, 'base64url').readBigInt64BE())
     .optional(),
-  after: id(/^(?:0|[1-9]\d{0,18})$/, 'must be the id of a pet, or 0').optional(),
+  after: once
+    .regex(/^(?:0|[1-9]\d{0,18})$/, afterIssue)
+    .transform(BigInt)
+    .pipe(z.bigint().max(maxId, afterIssue))
+    .optional(),
 });
 
 export type PetsQuery = ReturnType<typeof parsePetsQuery>;
@@ -62,11 +61,9 @@ export function formatCursor(lastId: bigint): string {
   return bytes.toString('base64url');
 }
 
-const petId = id(/^[1-9]\d{0,18}$/, 'is no id');
-
-/** @throws PetsError pet_not_found for a text that is no id */
+/** Ids are canonical decimals, so that a pet has one address. @throws PetsError pet_not_found for a text that is no id */
 export function parsePetId(text: string): bigint {
-  const parsed = petId.safeParse(text);
-  if (!parsed.success) throw new PetsError('pet_not_found');
-  return parsed.data;
+  const id = /^[1-9]\d{0,18}$/.test(text) ? BigInt(text) : undefined;
+  if (id === undefined || id > maxId) throw new PetsError('pet_not_found');
+  return id;
 }
