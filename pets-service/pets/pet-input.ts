@@ -6,8 +6,7 @@ import { newPet, petStatus, type NewPet } from './pet.ts';
 function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const { issues } = parsed.error;
-  const texts = issues.map(({ path, message }) => `${String(path[0] ?? 'The body')} ${message}`);
+  const texts = parsed.error.issues.map(({ path, message }) => `${String(path[0] ?? 'The body')} ${message}`);
   throw new PetsError('invalid_request', { message: `${texts.join('; ')}.` });
 }
 
@@ -19,7 +18,6 @@ export const maxLimit = 100;
 
 const once = z.string({ error: 'must be given only once' });
 
-const maxId = 2n ** 63n - 1n;
 const afterIssue = 'must be the id of a pet, or 0';
 const limitIssue = `must be an integer from 1 to ${maxLimit}`;
 
@@ -38,7 +36,7 @@ const petsQuery = z.object({
   after: once
     .regex(/^(?:0|[1-9]\d{0,18})$/, afterIssue)
     .transform(BigInt)
-    .pipe(z.bigint().max(maxId, afterIssue))
+    .pipe(z.int64(afterIssue))
     .optional(),
 });
 
@@ -64,6 +62,6 @@ export function formatCursor(lastId: bigint): string {
 /** Ids are canonical decimals, so that a pet has one address. @throws PetsError pet_not_found for a text that is no id */
 export function parsePetId(text: string): bigint {
   const id = /^[1-9]\d{0,18}$/.test(text) ? BigInt(text) : undefined;
-  if (id === undefined || id > maxId) throw new PetsError('pet_not_found');
+  if (id === undefined || id !== BigInt.asIntN(64, id)) throw new PetsError('pet_not_found');
   return id;
 }
