@@ -33,5 +33,5 @@ const decorated = /^\[([^\]]*)\](?::\d{1,5})?$|^(.*\.\d{1,3}):\d{1,5}$/;
 function parseEntry(entry: string): string | undefined {
   const [, inBrackets, withPort] = decorated.exec(entry) ?? [];
   const address = inBrackets ?? withPort ?? entry;
-  return isIP(address) === 0 ? undefined : address;
+  return isIP(address) === 0 ? undefined : address.split('%')[0];
 }

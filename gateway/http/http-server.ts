@@ -9,6 +9,7 @@ import { closeHalfClosed } from './half-closed.ts';
 import { helpLink } from './help-link.ts';
 import { createIdleConnections } from './idle-connections.ts';
 import type { CreateCounter } from './in-use-counters.ts';
+import { peerAddress } from './peer-address.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import { parserError, sendRawResponse, tooManyConnections } from './raw-response.ts';
 import { raiseRequestError } from './request-error.ts';
@@ -110,7 +111,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
   /** @param method of the request, if it became one */
   async function respondRaw(socket: Socket, error: GatewayError, method?: string): Promise<void> {
-    const address = socket.remoteAddress ?? '';
+    const address = peerAddress({ socket });
     onRawResponse(error, address);
     // The response matters more than its rate limit headers.
     const limitHeaders = await chargeAddress(address, error).catch(() => ({}));

@@ -21,6 +21,8 @@ describe('the address of a client', () => {
     ['IPv4-mapped IPv6 with a port', '::ffff:203.0.113.7:5678', '::ffff:203.0.113.7'],
     ['IPv4-mapped IPv6 in brackets with a port', '[::ffff:203.0.113.7]:443', '::ffff:203.0.113.7'],
     ['IPv4 in brackets', '[203.0.113.7]:443', '203.0.113.7'],
+    ['IPv6 without its zone', 'fe80::7%br-lan.100', 'fe80::7'],
+    ['IPv6 in brackets without its zone', '[fe80::7%eth0]:443', 'fe80::7'],
     ['an entry after empty ones', ' , 203.0.113.7:5678 ,, ', '203.0.113.7'],
     ['what the nearest proxy says, and not the client', '198.51.100.1, 203.0.113.7:5678', '203.0.113.7'],
     ['what the proxy behind the nearest one says', '203.0.113.7:5678, 10.0.0.9:80', '203.0.113.7'],
@@ -55,5 +57,6 @@ describe('the address of a client', () => {
     expect(find(undefined)).toBe('127.0.0.1');
     expect(find('203.0.113.7:5678', '198.51.100.1')).toBe('198.51.100.1');
     expect(find('203.0.113.7:5678', '::ffff:198.51.100.1')).toBe('198.51.100.1');
+    expect(find('203.0.113.7:5678', 'fe80::7%br-lan.100')).toBe('fe80::7');
   });
 });
