@@ -14,7 +14,7 @@ export interface ConsoleRedis extends Pick<ApiDependencies, 'read'> {
   change<T>(
     by: { who: string; reason: string | undefined },
     use: Parameters<typeof changeRedis<T>>[1],
-  ): Promise<Changed<T>>;
+  ): Promise<Changed<T> & { isConfirmed: boolean }>;
   close(): void;
 }
 
@@ -63,7 +63,8 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
         },
         use,
       ).catch((error: unknown) => nameWrongType(redis, error));
-      return { result, warnings: unconfirmed === undefined ? warnings : [...warnings, unconfirmed] };
+      const isConfirmed = unconfirmed === undefined;
+      return { result, isConfirmed, warnings: isConfirmed ? warnings : [...warnings, unconfirmed] };
     },
     close: () => redis.disconnect(),
   };

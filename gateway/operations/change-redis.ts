@@ -4,7 +4,7 @@ import { seedDefaults } from '../quota/seed-defaults.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createAuditLog } from '../redis/record-change.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
-import { keysOfWrongType } from '../redis/redis-errors.ts';
+import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
 import { infoNumber } from '../redis/redis-memory.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import { OperationFailure } from './invalid-operation.ts';
@@ -23,15 +23,14 @@ interface ChangeRedisOptions extends ReadingSession {
 
 export interface ChangeResult<T> {
   result: T;
-  /** A change that replicas have not confirmed, in words: a failover may undo it. */
+  /** A change that Redis' disk or its replicas have not confirmed, in words: a restart or a failover may undo it. */
   unconfirmed: string | undefined;
 }
 
 /**
  * Runs an operation that changes something, in the name of a person, and waits until the change is on Redis' disk and on
  * its replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
- * @throws OperationFailure if a value in Redis has the wrong type: nothing is changed; or if Redis does not confirm that
- *   the change is on its disk
+ * @throws OperationFailure if a value in Redis has the wrong type: nothing is changed
  */
 export async function changeRedis<T>(
   { redis, now, who, reason, knownRisks = new Set(), warn }: ChangeRedisOptions,
@@ -48,8 +47,19 @@ export async function changeRedis<T>(
   };
   const waitUntilDurable = () => assertDurable(redis, changed, warnOnce);
   const result = await use({ redis, audit, now, waitUntilDurable });
-  await waitUntilDurable();
-  return { result, unconfirmed: await findUnconfirmed(redis, changed, warn) };
+  try {
+    await waitUntilDurable();
+    return { result, unconfirmed: await findUnconfirmed(redis, changed, warn) };
+  } catch (error) {
+    // The result may be a key that works already, and that nobody else has.
+    return { result, unconfirmed: describeDoubt(error, changed) };
+  }
+}
+
+function describeDoubt(error: unknown, changed: ReadonlySet<string>): string {
+  if (error instanceof OperationFailure) return error.message;
+  const cause = isRedisConnectionLost(error) ? 'it became unavailable' : errorMessage(error);
+  return `the change${named(changed)} was made, but Redis did not confirm it: ${cause}`;
 }
 
 /**
@@ -92,12 +102,15 @@ async function assertDurable(
       return warnOnce(waitAofRefused, waitAofRefused);
     case 'unconfirmed':
       throw new OperationFailure(
-        `the change of ${[...changed].join(', ')} was made, but Redis did not confirm that it is on disk`,
+        `the change${named(changed)} was made, but Redis did not confirm that it is on disk`,
       );
   }
 }
 
 const maxNamed = 10;
+
+const named = (changed: ReadonlySet<string>) =>
+  changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
 
 async function findUnconfirmed(
   redis: RedisClient,
@@ -113,9 +126,8 @@ async function findUnconfirmed(
   }
   const { replicas, confirmed } = replication;
   if (confirmed === replicas) return undefined;
-  const change = changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
   return (
-    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${change}: ` +
+    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${named(changed)}: ` +
     'it is in force, but a failover may undo it'
   );
 }

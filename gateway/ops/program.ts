@@ -26,7 +26,7 @@ import { webhooksCommand } from './webhooks.ts';
 
 /*
  * npm run --silent ops -- …
- * Exit codes: 0 done; 2 invalid input or settings, nothing changed; 3 changed, but not confirmed by all replicas of Redis; 1 anything
+ * Exit codes: 0 done; 2 invalid input or settings, nothing changed; 3 changed, but not confirmed by Redis and all its replicas; 1 anything
  * else, such as Redis unavailable.
  */
 export const program = new Command('ops')
@@ -56,7 +56,7 @@ export const program = new Command('ops')
   .addHelpText(
     'after',
     '\nUses REDIS_URL or REDIS_URL_FILE, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
-      'Exit codes: 0 done; 2 invalid input or settings, nothing changed; 3 changed, but not confirmed by all replicas of Redis;\n' +
+      'Exit codes: 0 done; 2 invalid input or settings, nothing changed; 3 changed, but not confirmed by Redis and all its replicas;\n' +
       '1 anything else, such as Redis unavailable.',
   );
 

@@ -78,7 +78,7 @@ async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
 }
 
 /**
- * Runs a command that changes something, in the name of a person, as changeRedis does. If replicas do not confirm the
+ * Runs a command that changes something, in the name of a person, as changeRedis does. If Redis does not confirm the
  * change, the command prints its result, and its exit code tells a script what is left to do.
  * @throws OperationFailure as changeRedis does; InvalidOperation for the Redis user of a reader, before anything is asked of Redis
  */
@@ -114,7 +114,7 @@ export function currentReader(): string | undefined {
   return redisUrl === undefined ? undefined : readerOf(parseRedisUrl(redisUrl)?.username);
 }
 
-/** Exit code of a change that was made, but that a failover may undo. */
+/** Exit code of a change that was made, but that a restart or a failover of Redis may undo. */
 const unconfirmedExitCode = 3;
 
 /**

@@ -4,7 +4,7 @@ import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
 import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
-import { IssueForOperators, OperationFailure } from '../operations/invalid-operation.ts';
+import { IssueForOperators } from '../operations/invalid-operation.ts';
 import {
   beginPortalSession,
   endPortalSession,
@@ -86,23 +86,14 @@ function createApi({ redis, access, webhookRules, log }: PortalApiDependencies):
     },
     async change(req, { run }, input) {
       const customer = customerOf(req);
-      let done: Awaited<ReturnType<typeof run>> | undefined;
       const by = { who: portalPerson(customer), reason: undefined };
       const connection = await redis();
-      try {
-        const { result, warnings } = await connection.change(by, async (session) => {
-          done = await run(customer, session, input);
-          return done;
-        });
-        // They are about Redis, which is its operator's.
-        for (const warning of warnings) log.warn({ customer }, `a change in the portal: ${warning}`);
-        return { ...result, warnings: [] };
-      } catch (error) {
-        if (done === undefined || !(error instanceof OperationFailure)) return asNoSession(error);
-        // A new key works already, and without this response nobody would have it.
-        log.warn({ customer, err: error }, 'a change in the portal may be lost');
-        return { ...done, warnings: [mayBeLost] };
-      }
+      const { result, warnings, isConfirmed } = await connection
+        .change(by, (session) => run(customer, session, input))
+        .catch(asNoSession);
+      // They are about Redis, which is its operator's.
+      for (const warning of warnings) log.warn({ customer }, `a change in the portal: ${warning}`);
+      return { ...result, warnings: isConfirmed ? [] : [mayBeLost] };
     },
   };
 }

@@ -531,65 +531,78 @@ describe('operating a running gateway', () => {
   });
 });
 
-describe('a change is confirmed on disk before the command succeeds', { tags: ['redis-server'] }, () => {
-  test.each([
-    {
-      name: 'a server that confirms on the second attempt',
-      replies: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
-      code: 0,
-      stderr: /^$/,
-    },
-    {
-      name: 'a server that never confirms',
-      replies: ['*2\r\n:0\r\n:0\r\n'],
-      code: 1,
-      stderr: /^ops: the change of key_\w+ was made, but Redis did not confirm that it is on disk\n$/,
-    },
-    {
-      name: 'a server without an append-only file',
-      replies: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
-      code: 0,
-      stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
-    },
-    {
-      name: 'a user that may not run WAITAOF',
-      replies: ["-NOPERM User ops has no permissions to run the 'waitaof' command\r\n"],
-      code: 0,
-      stderr:
-        /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl\n$/,
-    },
-    {
-      name: 'an old server without WAITAOF',
-      replies: ["-ERR unknown command 'WAITAOF'\r\n"],
-      code: 0,
-      stderr: /^$/,
-    },
-  ])('$name', async ({ replies, code, stderr }) => {
-    const kit = await startOpsKit();
-    const commands: string[] = [];
-    const proxy = await startWaitAofProxy(kit.server.port, (command) => {
-      commands.push(command);
-      return replies[Math.min(commands.length, replies.length) - 1] ?? '';
+describe(
+  'a change is confirmed on disk before the command succeeds, and printed in any case',
+  { tags: ['redis-server'] },
+  () => {
+    test.each([
+      {
+        name: 'a server that confirms on the second attempt',
+        replies: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
+        code: 0,
+        stderr: /^$/,
+      },
+      {
+        name: 'a server that never confirms',
+        replies: ['*2\r\n:0\r\n:0\r\n'],
+        code: 3,
+        stderr:
+          /^ops: warning: the change of key_\w+ was made, but Redis did not confirm that it is on disk\n$/,
+      },
+      {
+        name: 'a server that becomes unavailable before it confirms',
+        replies: [],
+        code: 3,
+        stderr:
+          /^ops: warning: the change of key_\w+ was made, but Redis did not confirm it: it became unavailable\n$/,
+      },
+      {
+        name: 'a server without an append-only file',
+        replies: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
+        code: 0,
+        stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
+      },
+      {
+        name: 'a user that may not run WAITAOF',
+        replies: ["-NOPERM User ops has no permissions to run the 'waitaof' command\r\n"],
+        code: 0,
+        stderr:
+          /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl\n$/,
+      },
+      {
+        name: 'an old server without WAITAOF',
+        replies: ["-ERR unknown command 'WAITAOF'\r\n"],
+        code: 0,
+        stderr: /^$/,
+      },
+    ])('$name', async ({ replies, code, stderr }) => {
+      const kit = await startOpsKit();
+      const commands: string[] = [];
+      const proxy = await startWaitAofProxy(kit.server.port, (command) => {
+        commands.push(command);
+        return replies[Math.min(commands.length, replies.length) - 1];
+      });
+      const result = await runOps(['keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'], {
+        REDIS_URL: proxy.url,
+      });
+      expect(result.code).toBe(code);
+      expect(result.stderr).toMatch(stderr);
+      expect(commands.length).toBeGreaterThanOrEqual(1);
+      expect(commands[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
+      const issued = JSON.parse(result.stdout) as { key: string; warning?: string };
+      expect(issued.key).toMatch(/^pets_\w{38}$/);
+      expect(issued.warning).toBe(/^ops: warning: (.*)\n$/.exec(result.stderr)?.[1]);
+      proxy.close();
+      await kit[Symbol.asyncDispose]();
     });
-    const result = await runOps(['keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'], {
-      REDIS_URL: proxy.url,
-    });
-    expect(result.code).toBe(code);
-    expect(result.stderr).toMatch(stderr);
-    expect(commands.length).toBeGreaterThanOrEqual(1);
-    expect(commands[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
-    // The key is printed only on success.
-    expect(result.stdout.includes('"key":"pets_')).toBe(code === 0);
-    proxy.close();
-    await kit[Symbol.asyncDispose]();
-  });
-});
+  },
+);
 
 /**
  * Starts a proxy to a redis-server that replies to WAITAOF itself and passes everything else on. The redis-server of
- * Debian 12 does not have the command.
+ * Debian 12 does not have the command. Without a reply, it ends all connections.
  */
-async function startWaitAofProxy(port: number, replyTo: (command: string) => string) {
+async function startWaitAofProxy(port: number, replyTo: (command: string) => string | undefined) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
@@ -599,8 +612,10 @@ async function startWaitAofProxy(port: number, replyTo: (command: string) => str
     }
     client.on('data', (chunk) => {
       const text = chunk.toString('latin1');
-      if (/\r\nWAITAOF\r\n/i.test(text)) client.write(replyTo(text.toUpperCase()));
-      else upstream.write(chunk);
+      if (!/\r\nWAITAOF\r\n/i.test(text)) return upstream.write(chunk);
+      const reply = replyTo(text.toUpperCase());
+      if (reply === undefined) return close();
+      client.write(reply);
     });
     upstream.pipe(client);
     client.on('close', () => upstream.destroy());
@@ -610,11 +625,9 @@ async function startWaitAofProxy(port: number, replyTo: (command: string) => str
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy does not listen on a port');
-  return {
-    url: `redis://127.0.0.1:${address.port}`,
-    close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+  function close() {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  }
+  return { url: `redis://127.0.0.1:${address.port}`, close };
 }

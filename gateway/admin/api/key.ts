@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addBan, liftBan } from '../../operations/bans.ts';
-import { InvalidOperation, OperationFailure } from '../../operations/invalid-operation.ts';
+import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { keyDetailSchema, readKeyDetail } from '../../operations/key-detail.ts';
 import { banInput, graceInput, keyChangeInput } from '../../operations/key-input.ts';
 import { keyViewSchema, recordView } from '../../operations/key-view.ts';
@@ -27,19 +27,11 @@ export async function respondIssued(
   { change }: Api,
   issue: (session: ChangingSession) => Promise<IssuedApiKey>,
 ): Promise<z.infer<typeof issuedKeySchema>> {
-  let issued: Omit<z.infer<typeof issuedKeySchema>, 'warnings'> | undefined;
-  try {
-    const changed = await change(req, async (session) => {
-      const { key, record } = await issue(session);
-      issued = { key, ...recordView(record, session.now()) };
-      return issued;
-    });
-    return withWarnings(changed);
-  } catch (error) {
-    // It works already, and without this response nobody would have it.
-    if (issued === undefined || !(error instanceof OperationFailure)) throw error;
-    return { ...issued, warnings: [error.message] };
-  }
+  const changed = await change(req, async (session) => {
+    const { key, record } = await issue(session);
+    return { key, ...recordView(record, session.now()) };
+  });
+  return withWarnings(changed);
 }
 
 const shown = { responds: 'The key', result: keyDetailSchema };
