@@ -147,7 +147,8 @@ export function createDeliveries(dependencies: DeliveriesDependencies): Deliveri
     ]);
     if (!queued) return undefined;
     const entry = event === undefined ? lostEntry(streamId) : await attempt(webhook, event, number);
-    if (!isCurrent(receiver)) return undefined;
+    // It may have been removed with its webhook, or delivered by another leader.
+    if (!isCurrent(receiver) || !(await isQueued(redis, webhook.id, streamId))) return undefined;
     await record(receiver, streamId, entry);
     return entry.outcome;
   }

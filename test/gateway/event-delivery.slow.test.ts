@@ -7,7 +7,12 @@ import { createPlanThresholds } from '../../gateway/events/plan-thresholds.ts';
 import type { Attempt, WebhookSender } from '../../gateway/events/send-webhook.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { removeCustomer } from '../../gateway/operations/customers.ts';
-import { addWebhook, listWebhooks, removeWebhook } from '../../gateway/operations/webhooks.ts';
+import {
+  addWebhook,
+  listWebhooks,
+  readWebhookDeliveries,
+  removeWebhook,
+} from '../../gateway/operations/webhooks.ts';
 import { createPlans } from '../../gateway/plans/plans.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { createHashReader } from '../../gateway/redis/hash-reader.ts';
@@ -124,6 +129,24 @@ describe('the leader that delivers events', () => {
     expect(await redis.keys(`*${id}*`)).toEqual([]);
     expect(Object.keys(await redis.hgetall(redisKeys.eventState)).join(' ')).not.toContain(id);
     expect(await listWebhooks(session(), customerId)).toMatchObject([{ id: control.id, state: 'on' }]);
+  });
+
+  test('records nothing of an attempt that fails when the event is not queued any more, as after a removal or by another leader', async () => {
+    const { customerId } = await keyIssuer(redis).issue();
+    const { id } = await add(customerId);
+    const attempt = Promise.withResolvers<Attempt>();
+    respond = () => attempt.promise;
+    await issueFurther(customerId);
+    await expect.poll(() => sent.length, soon).toBe(1);
+    await redis.del(redisKeys.eventQueue(id));
+    attempt.resolve({ delivered: false, status: 500, error: 'status 500', ms: 1 });
+    respond = () => Promise.resolve(delivered);
+    await issueFurther(customerId);
+    await expect
+      .poll(() => readWebhookDeliveries(session(), customerId, id), soon)
+      .toMatchObject([{ attempt: 1, outcome: 'delivered' }]);
+    expect(await redis.exists(redisKeys.eventQueue(id))).toBe(0);
+    expect(await listWebhooks(session(), customerId)).toMatchObject([{ state: 'on' }]);
   });
 
   test('keeps nothing of the webhooks of a customer that was removed', async () => {
