@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express from 'express';
+import express, { type Express } from 'express';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { renderApiError } from '../../gateway/admin/api/render-api-error.ts';
 import type { LiveFeed, LiveListener } from '../../gateway/admin/live/live-feed.ts';
@@ -19,6 +20,7 @@ const sendToAll = (event: string) => {
   for (const { send } of listeners) send(event);
 };
 
+let app: Express;
 let url: string;
 let server: ReturnType<typeof createServer>;
 let open: EventStream[];
@@ -28,11 +30,16 @@ let others = 0;
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   open = [];
-  const app = express();
-  app.get(
-    '/',
-    sendEvents(feed, (req) => req.header('X-Session') ?? String((others += 1))),
-  );
+  app = express();
+  const stream = sendEvents(feed, (req) => req.header('X-Session') ?? String((others += 1)));
+  app.get('/', stream);
+  app.get('/left', (req, res) => {
+    res.once('close', () => {
+      stream(req, res);
+      app.emit('left');
+    });
+    app.emit('arrived');
+  });
   app.use(renderApiError({ logUnexpected: () => {}, traceRefusal: () => {} }));
   server = createServer(app);
   await new Promise<void>((resolve) => {
@@ -73,6 +80,15 @@ test('a stream that is closed is forgotten', async () => {
   expect(listeners.size).toBe(1);
   await stream[Symbol.asyncDispose]();
   await expect.poll(() => listeners.size).toBe(0);
+});
+
+test('a reader that left while its session was looked up has no stream', async () => {
+  const [arrived, left] = [once(app, 'arrived'), once(app, 'left')];
+  const request = get(`${url}left`, { agent: false }).on('error', () => {});
+  await arrived;
+  request.destroy();
+  await left;
+  expect(listeners.size).toBe(0);
 });
 
 test('the 51st stream is refused, until another one is closed', async () => {

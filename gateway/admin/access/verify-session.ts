@@ -91,6 +91,8 @@ export function createSessionVerifier(dependencies: SessionVerifierDependencies)
       }
     },
     watch(token, res) {
+      // Then no 'close' follows.
+      if (res.closed) return;
       const tokenHash = hashSecret(token);
       const responses = openResponses.get(tokenHash) ?? new Set();
       openResponses.set(tokenHash, responses.add(res));

@@ -24,6 +24,8 @@ export function sendEvents(
   /** Session ids of the open streams. */
   const streams: string[] = [];
   return function sendEvents(req, res) {
+    // The reader may have left while its session was looked up; then no 'close' follows.
+    if (res.closed) return;
     const session = sessionIdOf(req);
     const ofSession = streams.filter((id) => id === session).length;
     if (streams.length >= maxStreams || ofSession >= maxStreamsOfSession) {
