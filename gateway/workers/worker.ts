@@ -1,4 +1,4 @@
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { logConsoleLines } from '#runtime/console-lines.ts';
 import { errorMessage } from '#runtime/error-message.ts';
@@ -62,6 +62,7 @@ async function start({ config, gateway, privateKeyPem, reloadState }: StartMessa
     tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
   });
   const port = await service.listen();
+  worker?.on('disconnect', onPrimaryLost);
   const reportHealth = async () =>
     send({ type: 'alive', health: service.health(), statuses: await service.statuses() });
   void reportHealth();
@@ -93,6 +94,13 @@ async function drain(delayMs: number, cause: EndCause): Promise<void> {
   process.exit(0);
 }
 
+/** During the start, node:cluster exits at once: without a primary, nobody would ever give the worker its port. */
+function onPrimaryLost(this: Worker): void {
+  // Without this flag node:cluster would exit at once here, too, with requests in flight.
+  this.exitedAfterDisconnect = true;
+  void drain(0, 'primary_lost');
+}
+
 function onMessage(message: ToWorker): void {
   switch (message.type) {
     case 'start':
@@ -120,8 +128,3 @@ function onMessage(message: ToWorker): void {
 
 process.on('message', onMessage);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-worker.on('disconnect', () => {
-  // Without this flag node:cluster would exit at once, with requests in flight.
-  worker.exitedAfterDisconnect = true;
-  void drain(0, 'primary_lost');
-});

@@ -106,6 +106,19 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     );
   });
 
+  test('leaves no worker behind if its main process is killed meanwhile', async () => {
+    await using directory = await temporaryDirectory();
+    const killMain = "if(worker?.id===1)process.kill(process.ppid,'SIGKILL')";
+    const { code } = await runProgram(['gateway/server.ts'], {
+      ...env,
+      DATA_DIR: directory.path,
+      REDIS_URL: 'redis://127.0.0.1:1',
+      NODE_OPTIONS: `--import=data:text/javascript,const{worker}=(await(import('node:cluster'))).default;${killMain}`,
+    });
+    // The program has ended when no process has its standard output open.
+    expect(code).toBeNull();
+  });
+
   test('reports an invalid number of workers once', async () => {
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], { GATEWAY_WORKERS: '257' });
     expect({ code, stdout, stderr }).toEqual({
