@@ -132,6 +132,9 @@ function describe(error: unknown, attemptMs: number): string {
   if (error instanceof ForbiddenAddress) return error.message;
   if (error instanceof Error && error.name === 'TimeoutError')
     return `no response within ${attemptMs / 1000} s`;
+  // The message of an error of OpenSSL has its place in the sources, and a line break.
+  if (error instanceof Error && 'library' in error && 'reason' in error)
+    return `TLS fails: ${String(error.reason)}`;
   if (error instanceof AggregateError && error.errors.length > 0) return errorMessage(error.errors[0]);
   return errorMessage(error).slice(0, 200);
 }

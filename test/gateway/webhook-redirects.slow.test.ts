@@ -64,6 +64,14 @@ describe('a gateway that follows redirects of webhooks', () => {
     expect(received).toHaveLength(1);
   });
 
+  test('says in words why TLS fails', async () => {
+    const { received, ...sent } = await attempt(
+      redirect(307, local('127.0.0.1', '/moved').replace('http', 'https')),
+    );
+    expect(sent).toMatchObject({ outcome: 'failed', status: null, error: 'TLS fails: wrong version number' });
+    expect(received).toHaveLength(1);
+  });
+
   test('ends a loop after three redirects', async () => {
     const { received, ...sent } = await attempt('/loop');
     expect(sent).toMatchObject({ outcome: 'failed', status: 308, error: 'more than 3 redirects' });
