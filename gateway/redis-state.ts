@@ -95,8 +95,9 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     lostKeys,
     /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
     async waitUntilOpen(timeoutMs: number): Promise<boolean> {
-      const deadline = now() + timeoutMs;
-      while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+      const deadline = performance.now() + timeoutMs;
+      while (!gate.open && performance.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, 20));
       return gate.open;
     },
     /** Unix milliseconds by Redis' clock. */

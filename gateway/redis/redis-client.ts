@@ -152,7 +152,7 @@ export function mastersOf(redis: RedisClient): Redis[] {
 
 /** Options of every connection, to any kind of server. */
 function connectionOptions({ username, password, tls }: RedisAddress) {
-  let reconnectedAtMs = 0;
+  let reconnectedAtMs = Number.NEGATIVE_INFINITY;
   return {
     connectionName: 'gateway',
     ...(username === undefined ? {} : { username }),
@@ -171,9 +171,9 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
     socketTimeout: 2000,
     // After a failover the old master replies READONLY: reconnect to find the new one, but not for each command.
     reconnectOnError(error: Error) {
-      if (!error.message.startsWith('READONLY') || Date.now() - reconnectedAtMs < readonlyReconnectMs)
+      if (!error.message.startsWith('READONLY') || performance.now() - reconnectedAtMs < readonlyReconnectMs)
         return false;
-      reconnectedAtMs = Date.now();
+      reconnectedAtMs = performance.now();
       return true;
     },
   } satisfies RedisOptions;

@@ -43,6 +43,8 @@ export function createBackgroundRead<T>({
   maxAgeMs,
 }: BackgroundReadOptions<T>): BackgroundRead<T> {
   let latest: BackgroundState<T>['latest'];
+  /** By a clock that is never set. */
+  let readAtMs = Number.NEGATIVE_INFINITY;
   let progress: number | undefined;
   let soFar: T | undefined;
   let running: Promise<void> | undefined;
@@ -60,6 +62,7 @@ export function createBackgroundRead<T>({
         }),
       );
       latest = { value, atMs: Date.now() };
+      readAtMs = performance.now();
     } finally {
       progress = undefined;
       soFar = undefined;
@@ -69,7 +72,7 @@ export function createBackgroundRead<T>({
 
   return {
     async state() {
-      if (latest === undefined || Date.now() - latest.atMs > maxAgeMs) {
+      if (performance.now() - readAtMs > maxAgeMs) {
         running ??= readOnce();
         // An error of a read that nobody waits for any more shows when the result is asked for again.
         running.catch(() => {});

@@ -114,7 +114,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
       return describe(await report.state());
     },
     lastHour() {
-      const nowMs = Date.now();
+      const nowMs = performance.now();
       if (traffic === undefined || nowMs - traffic.atMs > trafficMaxAgeMs) {
         const byPlan = read(async (session) => {
           const toMs = session.now();

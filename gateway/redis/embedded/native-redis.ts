@@ -108,9 +108,9 @@ function configText(settings: Record<string, string>): string {
  * one would destroy its files.
  */
 async function stopOrphan(url: string, directory: string): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs;
+  const deadline = performance.now() + startTimeoutMs;
   while (await shutDownOrphan(url, directory)) {
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new Error(
         `DATA_DIR: an earlier private Redis on ${directory}, on port ${URL.parse(url)?.port}, does not stop; stop it by hand`,
       );
@@ -145,7 +145,7 @@ function isReplyError(error: unknown): boolean {
 /** Waits for the server to start. One that is loading its data gets all the time that it needs. */
 async function waitUntilReady(url: string, directory: string): Promise<void> {
   const redis = probe(url);
-  const deadline = Date.now() + startTimeoutMs;
+  const deadline = performance.now() + startTimeoutMs;
   try {
     for (;;) {
       try {
@@ -156,7 +156,7 @@ async function waitUntilReady(url: string, directory: string): Promise<void> {
         return;
       } catch (error) {
         const loading = error instanceof Error && error.message.startsWith('LOADING');
-        if (!loading && Date.now() > deadline) {
+        if (!loading && performance.now() > deadline) {
           throw new Error(
             `DATA_DIR: the private Redis failed to start in ${directory}: see redis.log there`,
             {
