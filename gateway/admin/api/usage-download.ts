@@ -43,7 +43,7 @@ export function createUsageDownload({ read }: Pick<ApiDependencies, 'read'>): Do
       });
     } catch (error) {
       // The browser has left.
-      if (res.headersSent && isEarlyClose(error)) return;
+      if (isEarlyClose(error)) return;
       throw error;
     } finally {
       running -= 1;
@@ -61,6 +61,9 @@ async function* restAfterEach(texts: AsyncIterable<string>): AsyncGenerator<stri
   }
 }
 
+/** Of a response that was closed before or while the text is sent. */
+const earlyCloses = new Set<unknown>(['ERR_STREAM_UNABLE_TO_PIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+
 function isEarlyClose(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+  return error instanceof Error && 'code' in error && earlyCloses.has(error.code);
 }

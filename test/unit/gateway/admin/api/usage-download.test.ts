@@ -1,6 +1,9 @@
-import express from 'express';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import express, { type Response } from 'express';
 import { expect, test } from 'vitest';
 import { createUsageDownload, type UsageText } from '../../../../../gateway/admin/api/usage-download.ts';
+import type { Session } from '../../../../../gateway/operations/session.ts';
 
 test('two downloads run at a time, and a third one is refused until one of them ends', async () => {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -16,3 +19,18 @@ test('two downloads run at a time, and a third one is refused until one of them 
   for (const one of running) await expect(one).rejects.toThrow('Redis is unavailable');
   await expect(download(res, text)).rejects.toThrow('Redis is unavailable');
 });
+
+test.each(['before the download', 'while the first page is read'])(
+  'a browser that leaves %s is no error',
+  async (when) => {
+    const res = new ServerResponse(new IncomingMessage(new Socket())) as Response;
+    Object.setPrototypeOf(res, express.response);
+    if (when.startsWith('before')) res.destroy();
+    const download = createUsageDownload({ read: (use) => use({} as Session) });
+    async function* write() {
+      await Promise.resolve(res.destroy());
+      yield 'page';
+    }
+    await expect(download(res, { contentType: 'text/csv', write })).resolves.toBeUndefined();
+  },
+);
