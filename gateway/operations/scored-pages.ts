@@ -124,9 +124,10 @@ export function formatPosition({ score, member }: ScoredMember): string {
 /** @throws InvalidOperation for a text that is no `next` */
 export function parsePosition(text: string | undefined): ScoredMember | undefined {
   if (text === undefined) return undefined;
-  const [, score, member] = /^(\d{1,16}(?:\.\d{1,9})?):(.{1,200})$/.exec(text) ?? [];
-  if (score === undefined || member === undefined) {
+  const [, number, member] = /^([^:]{1,30}):(.{1,200})$/.exec(text) ?? [];
+  const score = Number(number);
+  if (member === undefined || Number.isNaN(score)) {
     throw new InvalidOperation('the page does not exist: use the "next" of the page before it as "after"');
   }
-  return { score: Number(score), member };
+  return { score, member };
 }

@@ -2,6 +2,7 @@
 export function scoredMembers(flat: readonly string[]): [member: string, score: number][] {
   return Array.from({ length: flat.length / 2 }, (_, index) => [
     flat[2 * index] ?? '',
-    Number(flat[2 * index + 1]),
+    // inf and -inf, which were set by hand.
+    Number(flat[2 * index + 1]?.replace('inf', 'Infinity')),
   ]);
 }

@@ -68,6 +68,12 @@ describe('the API of bans', () => {
     expect(second.items.map(({ name }) => name)).toEqual(['3 min', '4 min']);
   });
 
+  test('lists bans whose scores were set by hand to infinities', async () => {
+    const ids = (await all('/api/bans')).map(({ id }) => id);
+    await started.kit.redis.zadd(redisKeys.bans, '-inf', ids.at(0) ?? '', '+inf', ids.at(-1) ?? '');
+    expect((await all('/api/bans?limit=1')).map(({ id }) => id)).toEqual(ids);
+  });
+
   // A part of a scan also ends after some time, in which the embedded Redis finds one ban.
   const onServer = { tags: ['redis-server'] };
   test(

@@ -21,9 +21,7 @@ export const bansRoutes = [
     operationId: 'listBans',
     summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',
     input: z.strictObject({
-      after: nextInput
-        .regex(/^\d{1,16}(?:\.\d{1,10})?:[\w-]{1,100}$/, { error: 'is not the next of a page' })
-        .optional(),
+      after: nextInput.regex(/^[^:]{1,30}:[\w-]{1,100}$/, { error: 'is not the next of a page' }).optional(),
       limit: countInput(500, 100),
     }),
     responds: 'A page',
