@@ -96,6 +96,8 @@ export async function undoPlanChange(
     const undone = await requireRecorded(redis, stored);
     approve?.(undone);
     const undo = decide(undone, stored);
+    // The list first: if this is interrupted, the same command completes it.
+    if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
     const { before, after } = undo;
     const restored = byWindow((window) => after[window] ?? (before[window] === undefined ? undefined : ''));
     return {
@@ -104,7 +106,6 @@ export async function undoPlanChange(
       entry: { action: 'plans.undo', target: name, before, after },
     };
   });
-  if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
   return undo;
 }
 

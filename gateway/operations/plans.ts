@@ -106,6 +106,7 @@ export async function setPlan(
   const { before, after } = await changeSettings(session, redisKeys.plan(name), async (fields) => {
     const change = decide(name, limits, fields);
     await approve?.(change);
+    if (name !== anonymousPlan) await session.redis.sadd(redisKeys.planNames, name);
     const { before, after } = change;
     return {
       before,
@@ -114,7 +115,6 @@ export async function setPlan(
       entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
     };
   });
-  if (name !== anonymousPlan) await session.redis.sadd(redisKeys.planNames, name);
   return { before, after };
 }
 

@@ -3,6 +3,7 @@ import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { addBan, liftBan } from '../../gateway/operations/bans.ts';
 import { undoPlanChange } from '../../gateway/operations/plan-undo.ts';
 import { setPlan } from '../../gateway/operations/plans.ts';
+import { removePlan } from '../../gateway/operations/remove-plan.ts';
 import { rotateKey } from '../../gateway/operations/rotate-key.ts';
 import type { Session } from '../../gateway/operations/session.ts';
 import { diffSettings, readStored, settingsOf } from '../../gateway/operations/settings-diff.ts';
@@ -58,6 +59,25 @@ describe('a change and its entry in the audit log are one step', () => {
       { action: 'plans.set', after: { name: 'raced', minute: 20, day: 900 } },
     ]);
     expect(await undoPlanChange(session, 'raced')).toMatchObject({ after: { minute: 10 } });
+  });
+
+  test('a plan that is made or undone is listed, also if Redis is lost at once', async () => {
+    await using relay = await startRedisRelay(server.port);
+    const lostAfter = async (action: string, change: (session: Session) => Promise<unknown>) => {
+      const relayed = await connectThrough(relay);
+      relay.loseReplyTo(action);
+      await expect(change(sessionOf(relayed))).rejects.toThrow();
+      relayed.disconnect();
+      expect(await redis.hgetall(redisKeys.plan('halfway'))).toEqual({ minute: '10', day: '900' });
+      expect(await redis.smembers(redisKeys.planNames)).toContain('halfway');
+    };
+    const make = (session: Session) => setPlan(session, 'halfway', { minute: 10, day: 900 }, true);
+    // Once before, so that Redis knows the script.
+    await make(sessionOf(redis));
+    await removePlan(sessionOf(redis), 'halfway');
+    await lostAfter('plans.set', make);
+    await removePlan(sessionOf(redis), 'halfway');
+    await lostAfter('plans.undo', (session) => undoPlanChange(session, 'halfway'));
   });
 
   test('of two who change a key at once, each has one entry', async () => {
