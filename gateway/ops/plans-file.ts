@@ -137,7 +137,13 @@ export function plansApplyCommand(): Command {
 /** A shorter retention also deletes what is stored, as `usage retention` does. */
 async function adjustUsage({ redis }: Session, { changes }: PlansFileDiff): Promise<void> {
   const days = changes.find(({ key }) => key === usageSetting.key)?.after?.['retentionDays'];
-  if (typeof days === 'number') await adjustStoredUse(redis, days);
+  if (typeof days !== 'number') return;
+  await adjustStoredUse(redis, days).catch((error: unknown) => {
+    printError(
+      `note: all changes were made, but use that is stored may lack the new retention: ops usage retention --days ${days}`,
+    );
+    throw error;
+  });
 }
 
 /** Asks on a terminal; elsewhere only if a plan would be removed. @throws InvalidOperation if it is refused */
