@@ -89,7 +89,7 @@ export function createAuditLog({ redis, who, reason, onChange }: AuditLogOptions
     if (redis instanceof Cluster) return makeInCluster(redis, changes, { script, keys, args });
     for (const change of changes) onChange?.(change);
     const entries = changes.length === 0 ? '' : JSON.stringify(changes.map((change) => entryOf(change)));
-    return redis[script](keys.length, ...keys, ...args, redisKeys.audit, entries);
+    return redis[script](keys.length, [...keys, ...args, redisKeys.audit, entries]);
   }
 
   async function makeInCluster(
@@ -101,7 +101,7 @@ export function createAuditLog({ redis, who, reason, onChange }: AuditLogOptions
     for (const change of changes) entries.push({ id: await record(change), change });
     const refute = () => Promise.all(entries.map(({ id, change }) => notMade(id, change)));
     try {
-      const result = await cluster[script](keys.length, ...keys, ...args, redisKeys.audit, '');
+      const result = await cluster[script](keys.length, [...keys, ...args, redisKeys.audit, '']);
       if (result === 0) await refute();
       return result;
     } catch (error) {

@@ -53,16 +53,19 @@ declare module 'ioredis' {
     lead(leaderKey: string, id: string, ms: number): Result<number, Context>;
     /** change-record.lua */
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
-    /** Scripts with audited.lua after them, and its keys and arguments after theirs. */
-    setBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
-    liftBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
-    resetDayAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
-    setFieldsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
-    changeRecordAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    /**
+     * Scripts with audited.lua after them, and its keys and arguments after theirs. These are one array, which ioredis flattens: as
+     * arguments of a call, those of thousands of plans would overflow the stack.
+     */
+    setBanAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number | null, Context>;
+    liftBanAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number | null, Context>;
+    resetDayAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
+    setFieldsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
+    changeRecordAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
     /** remove-customer.lua */
-    removeCustomerAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    removeCustomerAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
     /** write-settings.lua */
-    writeSettingsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    writeSettingsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
   }
 }
 

@@ -148,15 +148,14 @@ describe('the script', () => {
     await redis.hset(one, { a: '1', b: '2' });
     const lists = (...all: string[][]) => all.flatMap((list) => [[list.length], list].flat());
     const write = (expectedOfOther: string[]) =>
-      redis.writeSettingsAudited(
-        3,
+      redis.writeSettingsAudited(3, [
         names,
         one,
         other,
         ...lists(['new'], ['old'], ['a', '1', 'b', '2'], ['a', '', 'c', '3'], expectedOfOther, ['d', '4']),
         key(),
         '',
-      );
+      ]);
     expect(await write(['d', '0'])).toBe(0);
     expect([await redis.hgetall(one), await redis.exists(other)]).toEqual([{ a: '1', b: '2' }, 0]);
     expect((await redis.smembers(names)).toSorted()).toEqual(['kept', 'old']);
