@@ -2,8 +2,7 @@ import { describeLimits } from '../limits/limits.ts';
 import { keyView, recordView, type KeyView, type ViewedKey } from '../operations/key-view.ts';
 import type { IssuedApiKey } from '../operations/keys.ts';
 import { printFields, printJson } from './output.ts';
-
-const now = () => Date.now();
+import { redisNow } from './redis-session.ts';
 
 /** Temporary limits in words; null without any. */
 export const temporaryText = ({ temporary }: Pick<KeyView, 'temporary'>) =>
@@ -21,13 +20,13 @@ export function issuedView({ key, record }: IssuedApiKey, nowMs: number) {
 }
 
 export function printIssued(issued: IssuedApiKey, json: true | undefined): void {
-  const view = issuedView(issued, now());
+  const view = issuedView(issued, redisNow());
   if (json) printJson(view);
   else printFields(keyFields(view));
 }
 
 export function printKey(key: ViewedKey, json: true | undefined): void {
-  const view = keyView(key, now());
+  const view = keyView(key, redisNow());
   if (json) printJson(view);
   else printFields(keyFields(view));
 }

@@ -11,7 +11,7 @@ import { addListOptions, fieldLayout, outputFormat, printList, type ListOptions 
 import { listedKeys } from './listed-keys.ts';
 import { countArgument } from './options.ts';
 import { printError } from './output.ts';
-import { withRedis } from './redis-session.ts';
+import { redisNow, withRedis } from './redis-session.ts';
 import { readStandardInput } from './text-file.ts';
 
 /** Hits that a person looks through. */
@@ -43,7 +43,7 @@ export function keysFindCommand(): Command {
       const key = await withRedis((session) => findKey(input, session));
       // One object and not an array: at most one key is found.
       if (format !== 'csv') return printKey(key, format === 'json' ? true : undefined);
-      return printList(format, layout, [keyView(key, Date.now())]);
+      return printList(format, layout, [keyView(key, redisNow())]);
     }
     const found = await withRedis((session) =>
       searchKeys(text, { session, pages: listedKeys(session), max: options.limit }),
@@ -52,7 +52,7 @@ export function keysFindCommand(): Command {
     if (format === 'table' && first !== undefined && found.keys.length === 1 && !found.more) {
       return printKey(first, undefined);
     }
-    const views = found.keys.map((key) => keyView(key, Date.now()));
+    const views = found.keys.map((key) => keyView(key, redisNow()));
     await printList(format, layout, views);
     if (found.more)
       printError(`note: there are more than ${options.limit}: give more of the text, or --limit`);

@@ -16,7 +16,7 @@ import { printList } from './list-output.ts';
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printable, printError, printResult } from './output.ts';
 import { stopSignal, withProgress } from './progress.ts';
-import { withChanges, withRedis } from './redis-session.ts';
+import { redisNow, withChanges, withRedis } from './redis-session.ts';
 import { readTextFile } from './text-file.ts';
 
 interface RevokeOptions extends ChangeOptions, KeyFilter {
@@ -57,7 +57,7 @@ async function revokeOne(id: string, { yes, as, json }: RevokeOptions): Promise<
 /** @throws InvalidOperation as confirm does, and if there is no such key */
 async function confirmOne(id: string): Promise<void> {
   const { key } = await withRedis(({ redis }) => findStoredKey(redis, id));
-  const { name, plan, state } = keyView(key, Date.now());
+  const { name, plan, state } = keyView(key, redisNow());
   if (state === 'revoked') return;
   const described = printable(JSON.stringify(name));
   await confirm(

@@ -8,7 +8,7 @@ import { keyFields } from './key-output.ts';
 import { fieldLayout, printList } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';
-import { withRedis } from './redis-session.ts';
+import { redisNow, withRedis } from './redis-session.ts';
 import { isoTime, trialOwner } from './trial-options.ts';
 
 export function keysShowCommand(): Command {
@@ -26,7 +26,7 @@ export function keysShowCommand(): Command {
         ]);
         return { key, record, use, refusedUse };
       });
-      const view = recordView(record, Date.now());
+      const view = recordView(record, redisNow());
       for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
       if (json) {
         const afterEnd = refusedUse.length === 0 ? {} : { refusedUse };

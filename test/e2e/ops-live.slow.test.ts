@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runOps, startGateway } from '../support/kits/service.ts';
+import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 
@@ -198,6 +198,23 @@ describe('operating a running gateway', () => {
       })
       .toBe(true);
   });
+
+  test(
+    "a key is described by Redis' clock, whatever that of the command says",
+    { tags: ['faketime'] },
+    async () => {
+      const { id } = await kit.issue();
+      await kit.json('keys', 'set', id, '--expires', new Date(Date.now() + 1_800_000).toISOString());
+      const env = { REDIS_URL: kit.server.url, ...clockAhead(3600) };
+      for (const args of [
+        ['show', id],
+        ['set', id, '--name', 'Renamed'],
+      ]) {
+        const { stdout } = await runProgram(['gateway/ops/main.ts', 'keys', ...args, '--json'], env);
+        expect(JSON.parse(stdout)).toMatchObject({ id, state: 'valid' });
+      }
+    },
+  );
 
   describe('bans', () => {
     // Of the tests before, whose bans may go on.
