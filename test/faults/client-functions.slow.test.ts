@@ -133,6 +133,12 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
     expect(other).not.toBe(first);
   });
 
+  test('takes a response that has no body, as a 304 has none', { tags }, async () => {
+    const { key } = await kit.issue();
+    kit.upstream.response = (_req, res) => void res.writeHead(204).end();
+    expect(await run(kit.gateway.url, key, 1)).toBe('204');
+  });
+
   test('says at once that the day is used up', { tags }, async () => {
     const { key } = await kit.issue({ plan: 'enterprise', minute: 100, day: 1 });
     await send(`${kit.gateway.url}/v1/pets`, { key });
