@@ -65,6 +65,17 @@ describe('the API of plans', () => {
     );
   });
 
+  test('shows how many requests without a key the limit of an address refused', async () => {
+    const statuses = [];
+    for (let sent = 0; sent < 62; sent += 1) {
+      statuses.push((await send(`${started.kit.gateway.url}/v1/pets`)).status);
+    }
+    expect(statuses.at(-1)).toBe(429);
+    const refused = async () =>
+      ((await get('/api/plans/anonymous'))['lastHour'] as { refused: number }).refused;
+    await expect.poll(refused, { timeout: 20_000, interval: 500 }).toBeGreaterThan(1);
+  });
+
   test('a change is stored, audited under the name of the person, and in force for the next requests', async () => {
     await create('changed', 50, 500);
     const { key } = await started.kit.issue({ plan: 'changed' });

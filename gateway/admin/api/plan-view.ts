@@ -112,13 +112,15 @@ function viewPlan(
     issues,
     trial: trial === undefined ? null : viewTrial(trial),
     keys: isForKeys && impacts !== undefined ? (impacts.get(name)?.keys ?? 0) : null,
-    lastHour: viewTraffic(traffic[isForKeys ? name : 'none']),
+    lastHour: viewTraffic({
+      ...traffic[name],
+      ...(!isForKeys && { requests: traffic['none']?.requests ?? 0 }),
+    }),
   };
 }
 
 /** Requests of an hour, and how many of them were refused: over a limit, or during a ban. */
-function viewTraffic(traffic: PlanTraffic | undefined) {
-  const { requests = 0, refusals = noRefusals(), bannedRequests = 0 } = traffic ?? {};
+function viewTraffic({ requests = 0, refusals = noRefusals(), bannedRequests = 0 }: Partial<PlanTraffic>) {
   const refused = allRefusals(refusals) + bannedRequests;
   return { requests, refused, refusedShare: requests === 0 ? 0 : refused / requests };
 }
