@@ -55,6 +55,11 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('SELECT');
     await pressButton(page, 'Send');
     await page.getByText('200 OK').waitFor();
+    const asked = page.waitForEvent('dialog');
+    const followed = page.getByRole('link', { name: 'Documentation of the API' }).click();
+    await (await asked).dismiss();
+    await followed;
+    expect(await shownKey.inputValue()).toBe(key);
     await page.reload();
     await page
       .getByRole('cell', { name: /^pets_/ })

@@ -5,11 +5,25 @@ const confirmedMs = 2000;
 
 /** A text to copy, such as a new API key. */
 export class CopyField extends LightElement {
-  static override properties = { text: {}, label: {} };
+  static override properties = { text: {}, label: {}, once: { type: Boolean } };
 
   text = '';
   label = '';
+  /** Whether the text is shown this once. */
+  once = false;
   copied: '' | 'copied' | 'failed' = '';
+
+  constructor() {
+    super();
+    this.whileConnected(() => {
+      // A browser asks before it leaves a page that prevents this event.
+      const keepTab = (event: BeforeUnloadEvent) => {
+        if (this.once) event.preventDefault();
+      };
+      addEventListener('beforeunload', keepTab);
+      return () => removeEventListener('beforeunload', keepTab);
+    });
+  }
 
   async focusButton() {
     await this.updateComplete;

@@ -46,7 +46,7 @@ export abstract class SecretDialog extends DialogElement {
     const { secret } = this;
     if (secret === undefined) return super.content();
     return html`${this.about()}
-      <copy-field label=${this.secretLabel} .text=${secret.text}></copy-field>
+      <copy-field once label=${this.secretLabel} .text=${secret.text}></copy-field>
       ${
         this.reminded
           ? html`<p class="failure-text" role="alert">

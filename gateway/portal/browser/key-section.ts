@@ -174,7 +174,7 @@ class KeySection extends ActingElement {
     return html`<section class="panel new-key" aria-label="The new API key">
       <h3 tabindex="-1">The new API key of ${issued.name}</h3>
       <p><strong>It is not shown again.</strong> Copy it, and store it where your program finds it.</p>
-      <copy-field label="New API key" .text=${issued.key}></copy-field>
+      <copy-field once label="New API key" .text=${issued.key}></copy-field>
       ${warningList(issued.warnings)}
       <div class="actions">
         <button type="button" class="wa-brand" @click=${this.forget}>I have stored it</button>

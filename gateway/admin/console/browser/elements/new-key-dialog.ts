@@ -5,9 +5,6 @@ import type { FormTexts } from '../../../../browser/form-text.ts';
 import { keyTitle } from '../key.ts';
 import type { IssuedKey } from '../responses.ts';
 
-/** A browser asks before it closes a tab whose page prevents this event. */
-const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
-
 /** A dialog that ends in a new API key. A subclass has the form, and what it calls. */
 export abstract class NewKeyDialog extends SecretDialog {
   override readonly secretNoun = 'key';
@@ -20,18 +17,12 @@ export abstract class NewKeyDialog extends SecretDialog {
 
   abstract create(form: FormTexts): Promise<IssuedKey>;
 
-  override disconnectedCallback() {
-    super.disconnectedCallback();
-    removeEventListener('beforeunload', keepTab);
-  }
-
   override async submit(form: FormTexts) {
     this.mayExist = false;
     this.issued = await this.create(form).catch((error: unknown) => {
       this.mayExist = error instanceof ApiFailure && error.code === 'unreachable';
       throw error;
     });
-    addEventListener('beforeunload', keepTab);
     await this.focusSecret();
   }
 
