@@ -21,6 +21,7 @@ import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
+import { assertSearchable } from './pasted-key.ts';
 import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
@@ -256,12 +257,16 @@ export const customerPageSchema = z.object({
   total: z.int().describe('Customers in all, whatever the conditions'),
 });
 
-/** One page of the customers that match, newest first. @throws InvalidOperation for an invalid `after` */
+/**
+ * One page of the customers that match, newest first.
+ * @throws InvalidOperation for an API key and for an invalid `after`
+ */
 export async function readCustomerPage(
   session: Session,
   { search, plan, after, size, maxRead }: CustomerPageOptions,
 ): Promise<z.infer<typeof customerPageSchema>> {
   const { redis } = session;
+  assertSearchable(search ?? '');
   const matches = customerMatcher({ search, plan });
   const total = await redis.zcard(redisKeys.customers);
   const pages = scoredPages(redis, {

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placeOf, placesOf } from './api-key-index.ts';
-import { InvalidOperation } from './invalid-operation.ts';
 import { keyMatcher, type KeyFilter } from './key-filter.ts';
 import { createKeyRows, keyRowSchema } from './key-rows.ts';
-import { containsApiKey } from './pasted-key.ts';
+import { assertSearchable } from './pasted-key.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 import { findExactly, keyTextMatcher, searchText, textOfKey } from './search-keys.ts';
 import type { Session } from './session.ts';
@@ -44,8 +43,7 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
   const { redis, now } = session;
   const { filter, banned = false, size, maxRead } = options;
   const search = searchText(options.search ?? '');
-  if (containsApiKey(search))
-    throw new InvalidOperation('this is an API key itself; it is not to be sent as a search');
+  assertSearchable(search);
   const rowOf = createKeyRows(session);
   const matchesFilter = keyMatcher(filter, now);
   const total = await redis.zcard(redisKeys.apiKeysByCreation);

@@ -35,3 +35,12 @@ export function assertNotApiKey(text: string): void {
     'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
   );
 }
+
+/**
+ * Refuses an API key as the text of a search: addresses with it get into logs.
+ * @throws InvalidOperation without the text
+ */
+export function assertSearchable(text: string): void {
+  if (containsApiKey(text))
+    throw new InvalidOperation('this is an API key itself; it is not to be sent as a search');
+}

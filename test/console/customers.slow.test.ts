@@ -224,6 +224,19 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     }
   });
 
+  test('a key that is pasted into the search of the customers leads to its customer, and is in no address', async () => {
+    const { key, customerId } = await kit.kit.issue({ name: 'Pasted Among Customers' });
+    const observed = await kit.open('/console/customers');
+    await paste(observed.page, key);
+    await observed.page.getByRole('heading', { name: 'Pasted Among Customers' }).waitFor();
+    expect(observed.page.url()).toBe(`${kit.origin}/console/customers/${customerId}`);
+    await observed.page.goBack();
+    await observed.page.getByRole('heading', { name: 'Customers' }).waitFor();
+    expect(await searchField(observed.page).inputValue()).toBe('');
+    await expectNoKey(observed, key);
+    expectClean(observed, kit.origin);
+  });
+
   test('a mistyped key is wiped from the field, and is not searched for', async () => {
     const { key } = await kit.kit.issue();
     const mistyped = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;

@@ -56,7 +56,7 @@ export const customersRoutes = [
         .string()
         .max(200, 'is longer than 200 characters')
         .optional()
-        .describe('Part of the name, contact, reference or id'),
+        .describe('Part of the name, contact, reference or id. An API key is refused.'),
       plan: z.string().optional(),
       after: nextInput.optional(),
       limit: countInput(100, 50),

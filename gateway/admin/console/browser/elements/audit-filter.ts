@@ -36,10 +36,11 @@ class AuditFilter extends LightElement {
     const text = formTexts(event);
     const [target, since, until] = [text('target'), isoTime(text('since')), isoTime(text('until'))];
     this.failure = undefined;
-    if (pastedKey(target) !== undefined) {
-      const input = this.querySelector('[name="target"]');
+    const withKey = ['who', 'target'].find((name) => pastedKey(text(name)) !== undefined);
+    if (withKey !== undefined) {
+      const input = this.querySelector(`[name="${withKey}"]`);
       if (input instanceof HTMLInputElement) input.value = '';
-      this.failure = 'That is an API key itself. Find its id under Customers.';
+      this.failure = 'That is an API key itself. Find its id under Keys.';
     } else if (since !== '' && until !== '' && since >= until) {
       this.failure = 'The beginning has to be before the end.';
     } else {

@@ -2,50 +2,36 @@ import { html } from 'lit';
 import { openDialog } from '../../../../browser/elements/dialog-element.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { count, listTable } from '../../../../browser/elements/table.ts';
-import { withField } from '../../../../browser/form-text.ts';
 import { relativeOr } from '../../../../browser/format.ts';
+import { api } from '../api.ts';
 import { IssueDialog } from '../elements/issue-dialog.ts';
 import { ListPage } from '../elements/list-page.ts';
+import { SearchBox } from '../elements/search-box.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { goToKey, keyLink, ownLimitsNote, planLink, stateTag } from '../key.ts';
-import type { CustomerRow } from '../responses.ts';
-import { router } from '../router.ts';
+import { apiPath, goToKey, keyLink, keyPath, ownLimitsNote, planLink, stateTag } from '../key.ts';
+import type { CustomerRow, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 
-/** Time without a key press after which a search begins. */
-const typingMs = 250;
+/** Search for customers. A pasted key leads to its customer, or to its own page if its record is invalid. */
+class CustomerSearchBox extends SearchBox {
+  override readonly placeholder = 'Name, contact, reference, id, or an API key';
+
+  async pathOf(id: string) {
+    const { customerId } = await api.get<KeyDetail>(apiPath(id));
+    return keyPath(customerId || id);
+  }
+}
+
+customElements.define('customer-search-box', CustomerSearchBox);
 
 /** All customers. */
 class PageCustomers extends ListPage<CustomerRow> {
   override readonly noun = 'customer';
-  #typing: ReturnType<typeof setTimeout> | undefined;
-
-  constructor() {
-    super();
-    this.whileConnected(() => () => clearTimeout(this.#typing));
-  }
-
-  search(text: string) {
-    clearTimeout(this.#typing);
-    this.#typing = setTimeout(() => router.setQuery({ search: text.trim(), after: undefined }), typingMs);
-  }
 
   override render() {
     return html`${pageHead('Customers', 'New customer with a key', () => openDialog(this, IssueDialog, goToKey))}
-      <form role="search" class="search-box" @submit=${(event: Event) => event.preventDefault()}>
-        <label class="search-text"
-          >Search
-          <input
-            type="search"
-            autocomplete="off"
-            maxlength="200"
-            placeholder="Name, contact, reference or id"
-            value=${router.location.query.get('search') ?? ''}
-            @input=${withField((text) => this.search(text))}
-          />
-        </label>
-      </form>
-      <p class="quiet">An API key, its hint or its hash is found under <a href="/console/keys">Keys</a>.</p>
+      <customer-search-box></customer-search-box>
+      <p class="quiet">A key by its id or hint is found under <a href="/console/keys">Keys</a>.</p>
       ${super.render()}`;
   }
 
