@@ -33,7 +33,10 @@ export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies)
     const { headers } = res.locals;
     if (key !== undefined) {
       res.locals.endedKey = key;
-      refusedUse.count(key, { address: addressGroup(clientAddress(req)) });
+      // The keys of a suspended customer have not ended.
+      if (error.code !== 'account_suspended') {
+        refusedUse.count(key, { address: addressGroup(clientAddress(req)) });
+      }
     }
     if (error.status === 503) {
       // The key may be valid, so the limit is shown but nothing is counted.

@@ -70,6 +70,17 @@ describe('use of a key after its end', { tags: ['redis-server'] }, () => {
     expect(Date.parse(first?.to ?? '')).toBeGreaterThan(Date.parse(first?.from ?? ''));
   });
 
+  test('of a suspended customer is none: the key has not ended', async () => {
+    const [suspended, revoked] = [await kit.issue(), await kit.issue()];
+    await kit.redis.hset(redisKeys.customer(suspended.customerId), 'suspendedAt', '2026-01-01T00:00:00Z');
+    expect(await from('198.51.100.1', suspended.key)).toBe(401);
+    await revoke(revoked);
+    expect(await from('198.51.100.1', revoked.key)).toBe(401);
+    await expect.poll(() => use(revoked), reported).toHaveLength(1);
+    expect(await use(suspended)).toEqual([]);
+    expect(logOf(suspended).join('')).toContain('"code":"account_suspended"');
+  });
+
   test('of an expired key, and of one over the limit of its address, counts as well', async () => {
     const expired = await kit.issue();
     await kit.redis.hset(redisKeys.apiKey(expired), 'expiresAt', '2026-01-01T00:00:00Z');
