@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { documents } from '../../gateway/admin/api/documents.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 
-/** What is cut off on the right, but for documents and blocks of code, which scroll. */
-const widerThanPage = `[
-  ...[document.documentElement].filter((element) => element.scrollWidth > innerWidth),
-  ...document.querySelectorAll('.table-scroll'),
-].filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.className || element.tagName)`;
+/** What is cut off on the right, but for blocks of code and tables of documents, which scroll. */
+const widerThanPage = `[document.documentElement, ...document.querySelectorAll('.table-scroll')]
+  .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.className || element.tagName)`;
 
 const labelsOfLastRow = `Array.from(document.querySelectorAll('tbody tr:last-child td:not([data-label=""])'), (cell) =>
   getComputedStyle(cell, '::before').content.replaceAll('"', ''))`;
@@ -62,8 +61,9 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       expect(x + width).toBeLessThanOrEqual(390);
     }
     const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
-    const further = [`/console/keys/${id}`, '/console/plans/pro', '/console/documents/runbook'];
-    for (const path of [...paths, ...further]) {
+    const further = [`/console/keys/${id}`, '/console/plans/pro'];
+    const ofDocuments = Object.keys(documents).map((name) => `/console/documents/${name}`);
+    for (const path of [...paths, ...further, ...ofDocuments]) {
       await page.goto(kit.origin + path);
       await page.locator('main').getByRole('heading').first().waitFor();
       await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);
