@@ -132,6 +132,9 @@ async function warnOfRiskySettings(redis: RedisClient): Promise<Set<string>> {
   return new Set(risks);
 }
 
+/** Gateways may be served by it all the same, or go on without it. */
+export class RedisUnreachable extends OperationFailure {}
+
 /** Errors that a retry does not resolve. */
 const permanentErrors = /WRONGPASS|NOAUTH|NOPERM|certificate/;
 
@@ -140,7 +143,7 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = () => {
       clearTimeout(timer);
-      reject(new OperationFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
+      reject(new RedisUnreachable(`${describeUrl(url)} cannot be reached: ${lastError}`));
     };
     const timer = setTimeout(() => {
       void isLoading(redis).then((loading) => {

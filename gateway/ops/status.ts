@@ -1,13 +1,15 @@
 import { Command } from 'commander';
 import { readFleetReport, reportedMinutes, type FleetReport } from '../operations/fleet-report.ts';
 import type { GatewayView } from '../operations/fleet-view.ts';
-import type { Problem } from '../operations/problems/problem.ts';
+import { OperationFailure } from '../operations/invalid-operation.ts';
+import type { Problem, ProblemLink } from '../operations/problems/problem.ts';
+import { withoutRedis } from '../operations/problems/redis-problems.ts';
 import { isWrong } from '../operations/problems/summarize-problems.ts';
 import { allRefusals } from '../operations/traffic-summary.ts';
 import type { TrafficPoint } from '../operations/traffic.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printable, printFields, printJson, printTable } from './output.ts';
-import { withRedis } from './redis-session.ts';
+import { RedisUnreachable, withRedis } from './redis-session.ts';
 import { perSecond } from './traffic-table.ts';
 
 export function statusCommand(): Command {
@@ -15,7 +17,11 @@ export function statusCommand(): Command {
     .description('what is wrong, gateways, upstreams, Redis and traffic; exits with 1 if something is wrong')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      const report = await withRedis(readFleetReport);
+      const report = await withRedis(readFleetReport).catch((error: unknown) => {
+        throw error instanceof RedisUnreachable
+          ? new OperationFailure(`${error.message}. ${forGateways}`)
+          : error;
+      });
       if (json) printJson(report);
       else await printReport(report);
       if (report.problems.some(isWrong)) process.exitCode = 1;
@@ -34,7 +40,7 @@ async function printReport(report: FleetReport): Promise<void> {
       gateway.version,
       `${gateway.processes.filter(({ state }) => state !== 'not_seen').length} of ${gateway.workers}`,
       gateway.startedAt,
-      withoutRedis(gateway),
+      timeWithoutRedis(gateway),
     ]),
   );
   if (withoutStatus > 0) await print(`and ${withoutStatus} of an older version, without a status\n`);
@@ -64,15 +70,21 @@ async function printReport(report: FleetReport): Promise<void> {
   });
 }
 
+const forGateways = `If gateways cannot reach it either: ${withoutRedis.effect} ${withoutRedis.advice} ${linkText(withoutRedis.link)}`;
+
 function problemText({ severity, title, detail, advice, link }: Problem): string {
-  const more = 'page' in link ? `console, ${link.text}` : `"${link.heading}" in ${link.document}`;
   return (
-    printable(`${severity}: ${title}`) + `\n  ${printable(detail)}\n  ${printable(advice)} See ${more}.\n\n`
+    printable(`${severity}: ${title}`) +
+    `\n  ${printable(detail)}\n  ${printable(advice)} ${linkText(link)}\n\n`
   );
 }
 
+function linkText(link: ProblemLink): string {
+  return 'page' in link ? `See console, ${link.text}.` : `See "${link.heading}" in ${link.document}.`;
+}
+
 /** The newest time without Redis of any process. */
-function withoutRedis({ processes }: GatewayView): string {
+function timeWithoutRedis({ processes }: GatewayView): string {
   const [newest] = processes
     .flatMap(({ localMode }) => localMode ?? [])
     .toSorted((one, other) => other.from.localeCompare(one.from));

@@ -95,6 +95,8 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await empty.kill();
     const { code, stdout, stderr } = await run(empty.url);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^ops: Redis at .* cannot be reached: /);
+    expect(stderr).toMatch(
+      /^ops: Redis at .* cannot be reached: .* Do not restart gateways .* See "GatewayWithoutRedis" in /,
+    );
   });
 });

@@ -8,6 +8,15 @@ const nearlyFull = 0.9;
 /** A gateway gives up on Redis after 100 ms. As GatewayRedisSlow in alerts.yaml. */
 const slowMs = 25;
 
+/** What is so while gateways get no reply from Redis, and what to do. */
+export const withoutRedis = {
+  effect:
+    'Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.',
+  advice:
+    'Start Redis or mend the network to it. Do not restart gateways until then: they hold the keys that they know, and what they have counted.',
+  link: alerts('GatewayWithoutRedis'),
+};
+
 export function findRedisProblems({
   redis,
   redisIsPrivate,
@@ -19,10 +28,9 @@ export function findRedisProblems({
         id: 'redis-unavailable',
         severity: 'critical',
         title: 'Redis is unavailable',
-        detail: `This gateway has had no reply since ${redis.since}. Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.${stallsText(fleet)}`,
-        advice:
-          'Start Redis or mend the network to it. Do not restart gateways until then: they hold the keys that they know, and what they have counted.',
-        link: alerts('GatewayWithoutRedis'),
+        detail: `This gateway has had no reply since ${redis.since}. ${withoutRedis.effect}${stallsText(fleet)}`,
+        advice: withoutRedis.advice,
+        link: withoutRedis.link,
       },
     ];
   }
