@@ -3,11 +3,19 @@ export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly code: string;
   readonly status: number;
+  /** Time to wait before the next attempt; 0 if the API does not say. */
+  readonly retryAfterMs: number;
 
-  constructor({ code, message, status }: { code: string; message: string; status: number }) {
+  constructor({
+    code,
+    message,
+    status,
+    retryAfterMs = 0,
+  }: Pick<ApiFailure, 'code' | 'message' | 'status'> & { retryAfterMs?: number }) {
     super(message);
     this.code = code;
     this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ReactiveControllerHost } from 'lit';
+import { ApiFailure } from './api-failure.ts';
 import { loadFailure, loading } from './elements/page-state.ts';
 
 /** Whether anybody is there to read for. A page whose people can sign in again says when they do not want to. */
@@ -78,7 +79,8 @@ export class Refresher {
     this.reading = false;
     this.host.requestUpdate();
     if (this.active && document.visibilityState === 'visible') {
-      this.timer = setTimeout(() => this.tick(), this.intervalMs());
+      const retryAfterMs = this.failure instanceof ApiFailure ? this.failure.retryAfterMs : 0;
+      this.timer = setTimeout(() => this.tick(), Math.max(this.intervalMs(), retryAfterMs));
     }
   }
 

@@ -31,5 +31,5 @@ export async function request(
 /** @param response that is not a success */
 export async function failureOf(response: Response) {
   const body = await response.json().catch(() => ({ ...unreachable, status: response.status }));
-  return new ApiFailure(body);
+  return new ApiFailure({ ...body, retryAfterMs: 1000 * Number(response.headers.get('Retry-After') ?? 0) });
 }

@@ -221,6 +221,36 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await second.getByText('This link was used before').waitFor();
     expect(second.url()).toBe(`${origin}/portal`);
     expect(await second.content()).not.toContain('Once only');
+    // Such as by the back button, in the browser that has used it.
+    await page.goto(`${origin}/livez`);
+    await page.goto(address);
+    await page.getByText('you are signed in already').waitFor();
+    await page.getByRole('heading', { name: 'Once only' }).waitFor();
+  });
+
+  test('keeps a new key and a form when the session ends, and goes on with a new link', async () => {
+    const { customerId } = await kit.issue({ name: 'Slow typing', plan: 'free' });
+    const { page } = await browser.open(await link(customerId));
+    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByLabel('Name').fill('First');
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    const shownKey = page.getByLabel('New API key', { exact: true });
+    const key = await shownKey.inputValue();
+    recordSecrets(key);
+    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByLabel('Name').fill('Second');
+    await page.context().clearCookies();
+    const ended = page.getByText('Your session has ended');
+    await ended.waitFor();
+    expect([await shownKey.inputValue(), await page.getByLabel('Name').inputValue()]).toEqual([
+      key,
+      'Second',
+    ]);
+    await page.goto(await link(customerId));
+    await ended.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByRole('row', { name: /^Second/ }).waitFor();
+    recordSecrets(await shownKey.inputValue());
   });
 
   test('shows a suspended customer everything, without a button that changes anything', async () => {
@@ -245,5 +275,13 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     }
     await page.getByText('cannot be read or changed at the moment').waitFor({ state: 'detached' });
     expect(await page.getByRole('heading', { name: 'Patient' }).isVisible()).toBe(true);
+    kit.server.signal('SIGSTOP');
+    try {
+      await page.reload();
+      await page.getByRole('button', { name: 'Try again' }).waitFor();
+    } finally {
+      kit.server.signal('SIGCONT');
+    }
+    await page.getByRole('heading', { name: 'Patient' }).waitFor();
   });
 });

@@ -1,3 +1,4 @@
+import { readers } from '../../browser/refresher.ts';
 import { failureOf, request } from '../../browser/request.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
 
@@ -6,15 +7,23 @@ const noSession = 401;
 
 /** The session of this browser. The cookie itself is out of reach of scripts. */
 let current: PortalSessionView | undefined;
-/** Called when the API says that the session is over. */
-let onEnd: () => void = () => {};
+/** Why nobody is signed in. Empty before the session begins, and until it is over. */
+let over = '';
+const listeners: Set<() => void> = new Set();
+
+function setOver(why: string) {
+  over = why;
+  for (const listener of listeners) listener();
+}
+
+const ended = 'Your session has ended. Open the portal again from where you came.';
 
 /** @returns the body, as portal-routes.ts says. @throws ApiFailure */
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const headers = method === 'GET' ? {} : { 'X-CSRF-Token': current?.csrfToken ?? '' };
   const response = await request(method, base + path, { body, headers });
   if (response.ok) return response.json().catch(() => undefined);
-  if (response.status === noSession && path !== '/session') onEnd();
+  if (response.status === noSession && path !== '/session' && over === '') setOver(ended);
   throw await failureOf(response);
 }
 
@@ -31,6 +40,10 @@ export const session = {
     return current;
   },
 
+  get over() {
+    return over;
+  },
+
   /**
    * Enters with the code of a link, or goes on with the session that there is.
    * @param code undefined without a link
@@ -40,16 +53,28 @@ export const session = {
     current = await (code === undefined
       ? api.get<PortalSessionView>('/session')
       : api.post<PortalSessionView>('/session', { code }));
+    setOver('');
   },
 
   /** @throws ApiFailure */
   async end(): Promise<void> {
     await api.delete('/session');
-    current = undefined;
+    setOver('You have left the portal.');
   },
 
-  /** @param listener called when the session is over */
-  whenOver(listener: () => void) {
-    onEnd = listener;
+  /** @param why nobody is signed in */
+  refuse(why: string) {
+    setOver(why);
+  },
+
+  /** @param listener called when the session begins or is over. @returns ends it */
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   },
 };
+
+Object.assign(readers, {
+  haveLeft: () => over !== '',
+  subscribe: session.subscribe,
+} satisfies typeof readers);

@@ -2,11 +2,11 @@ import './key-section.ts';
 import './try-request.ts';
 import './threshold-form.ts';
 import './webhook-section.ts';
-import '../../browser/elements/notice.ts';
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../browser/api-failure.ts';
 import { ActingElement } from '../../browser/elements/acting-element.ts';
-import { failureText, inlineFailure, loadFailure } from '../../browser/elements/page-state.ts';
+import { notify } from '../../browser/elements/notice.ts';
+import { inlineFailure, loadFailure } from '../../browser/elements/page-state.ts';
 import { takeLinkCode } from '../../browser/link-code.ts';
 import { Refresher } from '../../browser/refresher.ts';
 import { api, session } from './api.ts';
@@ -19,52 +19,66 @@ const refreshMs = 10_000;
 
 /** The whole page. Reads all that it shows again and again while it is visible. */
 class PortalApp extends ActingElement {
-  isIn = false;
-  /** Why nobody is signed in. */
-  message = '';
+  /** Code of the link that the page was opened with, until it was used. */
+  code = takeLinkCode();
   content: Awaited<ReturnType<typeof readContent>> | undefined;
-  hasOpened = false;
   readonly refresher = new Refresher(
     this,
-    async () => {
-      if (this.isIn) this.content = await readContent();
-    },
+    () => this.read(),
     () => refreshMs,
   );
 
   override connectedCallback() {
     super.connectedCallback();
-    session.whenOver(() => this.leave(ended));
-    addEventListener('hashchange', () => void this.open());
-    void this.open();
+    session.subscribe(() => this.requestUpdate());
+    addEventListener('hashchange', () => {
+      this.code = takeLinkCode();
+      if (this.code !== undefined) this.reload();
+    });
+    // Another tab may have begun a session.
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden && session.over !== '') this.reload();
+    });
   }
 
-  /** Enters with the link that the page was opened with, or goes on. */
-  async open() {
-    const code = takeLinkCode();
-    if (code === undefined && this.hasOpened) return;
+  async read() {
+    const isIn = this.code === undefined && session.current !== undefined && session.over === '';
     try {
-      await session.begin(code);
-      this.isIn = true;
-      this.reload();
+      if (!isIn && !(await this.enter())) return;
+      const content = await readContent();
+      if (session.over === '') this.content = content;
     } catch (error) {
-      const isRefused = error instanceof ApiFailure && error.code === 'no_session';
-      this.leave(isRefused ? welcome : failureText(error));
-    } finally {
-      this.hasOpened = true;
+      // The page says already that the session has ended.
+      if (this.code !== undefined || session.over === '') throw error;
     }
   }
 
-  leave(message: string) {
-    this.isIn = false;
-    this.message = message;
-    this.content = undefined;
+  /**
+   * Enters with the link that the page was opened with, or goes on. A link that was used before does not end the session
+   * that there is.
+   * @returns whether there is a session
+   */
+  async enter(refusal = ''): Promise<boolean> {
+    try {
+      await session.begin(this.code);
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
+      if (this.code !== undefined) {
+        this.code = undefined;
+        return this.enter(error.message);
+      }
+      session.refuse(refusal || session.over || welcome);
+      return false;
+    }
+    this.code = undefined;
+    if (refusal !== '') notify('The link was not used: you are signed in already.');
+    return true;
   }
 
   signOut() {
     void this.act(async () => {
       await session.end();
-      this.leave('You have left the portal.');
+      this.content = undefined;
     });
   }
 
@@ -73,32 +87,34 @@ class PortalApp extends ActingElement {
   }
 
   override render() {
+    const { content } = this;
+    const { refresher } = this;
+    const isIn = session.over === '';
+    const isWaiting = isIn || refresher.failure !== undefined;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header>
         <span class="name">${title}</span>
-        ${this.isIn ? html`<button type="button" @click=${this.signOut}>Leave</button>` : nothing}
+        ${isIn && content ? html`<button type="button" @click=${this.signOut}>Leave</button>` : nothing}
       </header>
-      <main id="main" tabindex="-1" class=${this.isIn ? '' : 'alone'}>
-        ${this.isIn ? this.renderPage() : this.renderOutside()}
+      <main id="main" tabindex="-1" class=${content ? '' : 'alone'}>
+        ${content ? this.renderPage(content) : isWaiting ? refresher.placeholder() : this.renderOutside()}
       </main>
       <notice-region></notice-region>
     `;
   }
 
   renderOutside() {
-    if (!this.hasOpened) return html`<p role="status">Opening…</p>`;
     return html`<h1>${title}</h1>
-      <p role="alert">${this.message}</p>
+      <p role="alert">${session.over}</p>
       ${supportUrl === '' ? nothing : html`<p><a href=${supportUrl}>Support</a></p>`}`;
   }
 
-  renderPage() {
-    const { content, refresher } = this;
-    if (content === undefined) return refresher.placeholder();
-    const { customer, usage, keys, failures } = content;
+  renderPage({ customer, usage, keys, failures }: NonNullable<PortalApp['content']>) {
+    const { refresher } = this;
     const isActive = customer.state === 'active';
-    return html`<h1>${customer.name}</h1>
+    return html`${session.over === '' ? nothing : html`<p class="panel failure" role="alert">${session.over}</p>`}
+      <h1>${customer.name}</h1>
       ${inlineFailure(this.failure)}
       ${refresher.failure === undefined ? nothing : loadFailure(refresher.failure, () => this.reload())}
       ${
@@ -121,7 +137,6 @@ class PortalApp extends ActingElement {
 
 const welcome =
   'This page shows your API keys and what you use. Open it from where you bought the API: it has a link that lets you in.';
-const ended = 'Your session has ended. Open the portal again from where you came.';
 
 async function readContent() {
   const [customer, usage, { items: failures }, keys] = await Promise.all([
