@@ -2,6 +2,7 @@ import type { Request, RequestHandler } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { csrfTokenFor, isCsrfToken } from '../admin/access/csrf-token.ts';
 import { isReading } from '../admin/access/is-reading.ts';
+import { tooManyRequests } from '../admin/access/minute-limit.ts';
 import { requireJsonBody } from '../admin/access/require-json-body.ts';
 import { requireOwnOrigin } from '../admin/access/require-origin.ts';
 import { createCookie, type SessionCookie } from '../admin/access/session-cookie.ts';
@@ -141,10 +142,5 @@ async function consume(limiter: RateLimiterMemory, subject: string): Promise<voi
   }
 }
 
-function tooMany(waitMs: number): ApiError {
-  const seconds = String(Math.max(1, Math.ceil(waitMs / 1000)));
-  return new ApiError('too_many_requests', {
-    message: `Too many requests. Try again in ${seconds} seconds.`,
-    headers: { 'Retry-After': seconds },
-  });
-}
+const tooMany = (waitMs: number) =>
+  tooManyRequests('Too many requests', Math.max(1, Math.ceil(waitMs / 1000)));

@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { ApiError } from '../api/api-error.ts';
 
 /** Counts one more of a subject, such as an address. @returns seconds to wait, if it is over its limit */
 export type MinuteLimit = (subject: string) => Promise<number | undefined>;
@@ -16,3 +17,12 @@ export function createMinuteLimit(max: number): MinuteLimit {
     }
   };
 }
+
+const inSeconds = new Intl.NumberFormat('en-GB', { style: 'unit', unit: 'second', unitDisplay: 'long' });
+
+/** @param reason such as "Too many requests" */
+export const tooManyRequests = (reason: string, waitSeconds: number) =>
+  new ApiError('too_many_requests', {
+    message: `${reason}. Try again in ${inSeconds.format(waitSeconds)}.`,
+    headers: { 'Retry-After': String(waitSeconds) },
+  });

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { ApiError } from '../api/api-error.ts';
-import type { MinuteLimit } from './minute-limit.ts';
+import { tooManyRequests, type MinuteLimit } from './minute-limit.ts';
 
 /** Refuses a request with a wrong code or token. @throws ApiError the given one, or too_many_requests */
 export type RefuseSecret = (req: Request, code: 'invalid_code' | 'invalid_token') => Promise<never>;
@@ -19,9 +19,6 @@ export function createRefuseSecret({
     if (waitSeconds === undefined) {
       throw new ApiError(code, code === 'invalid_token' ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {});
     }
-    throw new ApiError('too_many_requests', {
-      message: `Too many wrong codes or tokens. Try again in ${waitSeconds} seconds.`,
-      headers: { 'Retry-After': String(waitSeconds) },
-    });
+    throw tooManyRequests('Too many wrong codes or tokens', waitSeconds);
   };
 }

@@ -1,9 +1,8 @@
 import type { Request, RequestHandler } from 'express';
 import { findApiToken, type ApiToken } from '../../operations/api-tokens.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
-import { ApiError } from '../api/api-error.ts';
 import { setCaller } from './caller.ts';
-import { createMinuteLimit, type MinuteLimit } from './minute-limit.ts';
+import { createMinuteLimit, tooManyRequests, type MinuteLimit } from './minute-limit.ts';
 import type { RefuseSecret } from './refuse-secret.ts';
 
 interface RequireTokenDependencies extends Pick<ApiDependencies, 'read'> {
@@ -41,9 +40,5 @@ const auditName = ({ id, name }: ApiToken) => (name === null ? id : `${name} (${
 
 async function assertWithinLimit({ id }: ApiToken, chargeRequest: MinuteLimit): Promise<void> {
   const waitSeconds = await chargeRequest(id);
-  if (waitSeconds === undefined) return;
-  throw new ApiError('too_many_requests', {
-    message: `The token has sent too many requests. Try again in ${waitSeconds} seconds.`,
-    headers: { 'Retry-After': String(waitSeconds) },
-  });
+  if (waitSeconds !== undefined) throw tooManyRequests('The token has sent too many requests', waitSeconds);
 }
