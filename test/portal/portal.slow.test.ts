@@ -86,7 +86,13 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     expect(await page.getByRole('region', { name: 'Revoke Typed?' }).textContent()).toContain(
       key.slice(0, 9),
     );
-    await expect.poll(() => page.evaluate(focused)).toBe('Revoke the key');
+    for (const closing of ['Enter', 'Escape']) {
+      await expect.poll(() => page.evaluate(focused)).toBe('Cancel');
+      await page.keyboard.press(closing);
+      await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor({ state: 'detached' });
+      await page.keyboard.press('Enter');
+    }
+    await page.getByRole('button', { name: 'Revoke the key' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('The key Typed is revoked').waitFor();
     expect([await pets(key), await pets(replacement)]).toEqual([401, 200]);

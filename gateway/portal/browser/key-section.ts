@@ -42,13 +42,17 @@ class KeySection extends ActingElement {
     this.form = form;
     this.failure = undefined;
     this.done = '';
-    await this.focusOn('.key-form input, .key-form select, .key-form button');
+    await this.focusOn('.key-form input, .key-form select, .key-form button[type=button]');
   }
 
   closeForm() {
     this.form = undefined;
     if (this.#opener instanceof HTMLElement && this.#opener.isConnected) this.#opener.focus();
     else this.querySelector('h2')?.focus();
+  }
+
+  closeOnEscape({ key }: KeyboardEvent) {
+    if (key === 'Escape' && !this.busy) this.closeForm();
   }
 
   async focusOn(selector: string) {
@@ -158,7 +162,7 @@ class KeySection extends ActingElement {
     const { heading, fields, action } = formOf(form);
     return html`<section class="panel key-form" aria-label=${heading}>
       <h3>${heading}</h3>
-      <form class="stack" @submit=${this.submit}>
+      <form class="stack" @submit=${this.submit} @keydown=${this.closeOnEscape}>
         ${fields} ${inlineFailure(this.failure)}
         <div class="actions">
           <button class=${form.kind === 'revoke' ? 'wa-danger' : 'wa-brand'} ?disabled=${this.busy}>
