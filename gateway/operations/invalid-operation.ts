@@ -28,6 +28,9 @@ export class OperationFailure extends Error {
   override name = 'OperationFailure';
 }
 
+/** Of a key that was replaced or has ended, perhaps by somebody else in the meantime. */
+export class StaleKey extends InvalidOperation {}
+
 /** There is nothing with an id, or it is another owner's. */
 export class UnknownId extends InvalidOperation {}
 

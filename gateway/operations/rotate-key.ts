@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
-import { ignoreInvalid, InvalidOperation, OperationFailure } from './invalid-operation.ts';
+import { ignoreInvalid, InvalidOperation, OperationFailure, StaleKey } from './invalid-operation.ts';
 import { issueFurtherKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import type { Session } from './session.ts';
 import { showStoredKey, updateStoredKey } from './stored-keys.ts';
@@ -81,11 +81,11 @@ function assertValid(record: ApiKeyRecord, nowMs: number): void {
       `the customer of the key ${record.id} is suspended: resume it first (ops customers resume ${customerId})`,
     );
   }
-  if (state !== 'valid') throw new InvalidOperation(`the key ${record.id} is ${state}: issue a new one`);
+  if (state !== 'valid') throw new StaleKey(`the key ${record.id} is ${state}: issue a new one`);
 }
 
-function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): InvalidOperation {
-  return new InvalidOperation(
+function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): StaleKey {
+  return new StaleKey(
     `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} ` +
       'without a grace period',
   );

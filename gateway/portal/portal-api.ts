@@ -4,7 +4,7 @@ import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
 import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
-import { IssueForOperators } from '../operations/invalid-operation.ts';
+import { IssueForOperators, StaleKey } from '../operations/invalid-operation.ts';
 import {
   beginPortalSession,
   endPortalSession,
@@ -135,6 +135,7 @@ function reword(error: ApiError): ApiError {
         message: 'Something went wrong on our side. Try again in a moment.',
       });
     case 'invalid_operation':
+      if (error.cause instanceof StaleKey) return new ApiError('conflict', { message: error.message });
       return new ApiError(error.code, {
         message:
           error.cause instanceof IssueForOperators ? invalidSettings : issueForCustomers(error.message),

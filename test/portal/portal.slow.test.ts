@@ -7,7 +7,7 @@ import { send } from '../support/http/http.ts';
 import { expectClean, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
 import { webhookSettings } from '../support/kits/events-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { portalCode } from '../support/kits/portal-kit.ts';
+import { enterPortal, portalCode } from '../support/kits/portal-kit.ts';
 import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
 
 async function pressButton(page: Page, text: string): Promise<void> {
@@ -97,6 +97,21 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByText('The key Typed is revoked').waitFor();
     expect([await pets(key), await pets(replacement)]).toEqual([401, 200]);
     expectClean(observed, origin);
+  });
+
+  test('a key that was rotated elsewhere in the meantime is listed as it is now, and is said in words of the page', async () => {
+    const { customerId } = await kit.issue({ name: 'Stale', plan: 'free' });
+    const { page } = await browser.open(await link(customerId));
+    const list = page.locator('key-section');
+    await list.getByRole('button', { name: /^Rotate/ }).click();
+    const elsewhere = await enterPortal(origin, kit.redis, customerId);
+    const { items } = (await elsewhere.send('GET', '/keys')).json as { items: { id: string }[] };
+    const rotated = await elsewhere.send('POST', `/keys/${items[0]?.id}/rotate`, { graceSeconds: 3600 });
+    recordSecrets(rotated.text);
+    await page.getByRole('button', { name: 'Create the new key' }).click();
+    await list.getByText('was replaced or has ended in the meantime').waitFor();
+    await expect.poll(() => list.getByRole('row').filter({ hasText: 'replaced' }).count()).toBe(1);
+    expect(await list.textContent()).not.toMatch(/key_/);
   });
 
   test('a key can do what was chosen last: a scope ends everything, and nothing is no choice', async () => {

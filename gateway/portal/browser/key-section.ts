@@ -63,7 +63,10 @@ class KeySection extends ActingElement {
   async submit(event: SubmitEvent) {
     const texts = formTexts(event);
     const { form } = this;
-    if (form === undefined || !(await this.act(() => this.change(form, texts)))) return;
+    if (form === undefined) return;
+    const isDone = await this.act(() => this.change(form, texts));
+    if (!isDone && !this.hasConflict) return;
+    if (!isDone && form.kind !== 'create') this.done = overtaken(form.key);
     this.form = undefined;
     this.dispatchEvent(new CustomEvent('changed'));
     await this.focusOn(this.issued === undefined ? 'h2' : '.new-key h3');
@@ -187,6 +190,9 @@ class KeySection extends ActingElement {
     </section>`;
   }
 }
+
+const overtaken = ({ name }: Key) =>
+  `The key ${name} was replaced or has ended in the meantime, perhaps in another tab: the list shows how it is now. If nobody has the key that replaced it, rotate that one, and choose “Ends now”.`;
 
 const hasEnded = ({ state }: Key) => state === 'revoked' || state === 'expired';
 
