@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
@@ -275,10 +276,13 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
   });
 
   test('shows a suspended customer everything, without a button that changes anything', async () => {
-    const { customerId } = await kit.issue({ name: 'Stopped' });
+    const { customerId, keyHash } = await kit.issue({ name: 'Stopped' });
+    await kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'test', 'PX', 600_000);
     await kit.redis.hset(`gw:customer:{${customerId}}`, 'suspendedAt', new Date().toISOString());
     const { page } = await browser.open(await link(customerId));
     await page.getByText('Your account is suspended').waitFor();
+    // The end of the ban would look like that of the suspension.
+    expect(await page.getByRole('cell', { name: /^Suspended/ }).textContent()).not.toContain('until');
     expect(
       await page.getByRole('button', { name: /Create|Rotate|Revoke|Add|Save|Test|Remove/ }).count(),
     ).toBe(0);

@@ -6,7 +6,7 @@ import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts'
 import { inlineFailure, warningList } from '../../browser/elements/page-state.ts';
 import { listTable, type Column } from '../../browser/elements/table.ts';
 import { formTexts, type FormTexts } from '../../browser/form-text.ts';
-import { formatRelative, relativeOr } from '../../browser/format.ts';
+import { formatTime, relativeOr } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
 import { keepKey } from '../../docs/browser/api-key.ts';
 import { api, session } from './api.ts';
@@ -201,7 +201,7 @@ function stateCell(key: Key) {
   const [label, tone] = states[state];
   return html`<span class="tag ${tone}">${label}</span>
     ${replacedBy === null || hasEnded(key) ? nothing : 'replaced'}
-    ${bannedUntil === null ? nothing : html`until ${formatRelative(bannedUntil)}`}`;
+    ${state === 'banned' && bannedUntil !== null ? html`until ${formatTime(bannedUntil)}` : nothing}`;
 }
 
 function formOf(form: Form) {
