@@ -272,7 +272,8 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await ended.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Create the key' }).click();
     await page.getByRole('row', { name: /^Second/ }).waitFor();
-    recordSecrets(await shownKey.inputValue());
+    recordSecrets(await shownKey.first().inputValue());
+    expect(await shownKey.last().inputValue()).toBe(key);
   });
 
   test('shows a suspended customer everything, without a button that changes anything', async () => {

@@ -30,8 +30,8 @@ class KeySection extends ActingElement {
   isActive = true;
   /** The form that is open. */
   form: Form | undefined;
-  /** A key that is shown this once. */
-  issued: NewKey | undefined;
+  /** Keys that are shown this once, newest first. */
+  issued: NewKey[] = [];
   done = '';
   showsEnded = false;
   /** Button that has opened the form, which gets the focus back. */
@@ -69,22 +69,25 @@ class KeySection extends ActingElement {
     if (!isDone && form.kind !== 'create') this.done = overtaken(form.key);
     this.form = undefined;
     this.dispatchEvent(new CustomEvent('changed'));
-    await this.focusOn(this.issued === undefined ? 'h2' : '.new-key h3');
+    await this.focusOn(this.issued.length === 0 ? 'h2' : '.new-key h3');
   }
 
   async change(form: Form, texts: FormTexts) {
     switch (form.kind) {
       case 'create':
-        this.issued = await api.post<NewKey>('/keys', {
-          name: texts('name'),
-          expiresAt: texts('expiresAt') || null,
-          scopes: texts('all') === '' ? knownScopes().filter((scope) => texts(fieldOf(scope)) !== '') : null,
-        } satisfies Required<WantedKey>);
+        this.show(
+          await api.post<NewKey>('/keys', {
+            name: texts('name'),
+            expiresAt: texts('expiresAt') || null,
+            scopes:
+              texts('all') === '' ? knownScopes().filter((scope) => texts(fieldOf(scope)) !== '') : null,
+          } satisfies Required<WantedKey>),
+        );
         return;
       case 'rotate':
-        this.issued = await api.post<NewKey>(url`/keys/${form.key.id}/rotate`, {
-          graceSeconds: Number(texts('grace')),
-        });
+        this.show(
+          await api.post<NewKey>(url`/keys/${form.key.id}/rotate`, { graceSeconds: Number(texts('grace')) }),
+        );
         return;
       case 'revoke':
         await api.post(url`/keys/${form.key.id}/revoke`);
@@ -92,9 +95,14 @@ class KeySection extends ActingElement {
     }
   }
 
+  /** Beside those that nobody may have stored yet. */
+  show(issued: NewKey) {
+    this.issued = [issued, ...this.issued];
+  }
+
   /** Nothing of the page keeps the key. */
-  forget() {
-    this.issued = undefined;
+  forget({ id }: NewKey) {
+    this.issued = this.issued.filter((issued) => issued.id !== id);
     this.querySelector('h2')?.focus();
   }
 
@@ -108,7 +116,7 @@ class KeySection extends ActingElement {
     const shown = this.showsEnded ? this.keys : this.keys.filter((key) => !hasEnded(key));
     return html`<h2 tabindex="-1">API keys</h2>
       <p role="status">${this.done}</p>
-      ${this.issued === undefined ? nothing : this.renderIssued(this.issued)}
+      ${this.issued.map((issued) => this.renderIssued(issued))}
       ${this.form === undefined ? nothing : this.renderForm(this.form)}
       ${shown.length === 0 ? html`<p class="quiet">There is none that works.</p>` : this.renderTable(shown)}
       <div class="actions">
@@ -184,7 +192,7 @@ class KeySection extends ActingElement {
       <copy-field once label="New API key" .text=${issued.key}></copy-field>
       ${warningList(issued.warnings)}
       <div class="actions">
-        <button type="button" class="wa-brand" @click=${this.forget}>I have stored it</button>
+        <button type="button" class="wa-brand" @click=${() => this.forget(issued)}>I have stored it</button>
         <button type="button" @click=${() => this.useForRequests(issued)}>Try a request with it</button>
       </div>
     </section>`;
