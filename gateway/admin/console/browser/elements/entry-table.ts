@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { listTable } from '../../../../browser/elements/table.ts';
 import { formatNumber, formatTime } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
+import { windowNames } from '../../../../limits/windows.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 
@@ -46,16 +47,19 @@ function targetLink(action: string, target: string, name: string | null) {
 }
 
 /** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
-function changeList({ changes, notMade }: Pick<AuditEntry, 'changes' | 'notMade'>) {
+function changeList({ changes, notMade, action, target }: AuditEntry) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
+  const absent = (field: string) => absentText(field, action, target);
   return html`${notMade === undefined ? '' : 'Not made:'}
     <ul class="changes">
       ${changes.map(
         ({ field, before, after }) =>
           html`<li>
-            ${field}: ${isNew ? '' : html`<span class="old">${valueText(before)}</span> → `}<span class="new"
-              >${valueText(after)}</span
+            ${field}:
+            ${isNew ? '' : html`<span class="old">${valueText(before, absent(field))}</span> → `}<span
+              class="new"
+              >${valueText(after, absent(field))}</span
             >
           </li>`,
       )}
@@ -64,10 +68,18 @@ function changeList({ changes, notMade }: Pick<AuditEntry, 'changes' | 'notMade'
 
 const isNone = (value: unknown) => value === null || value === undefined || value === '';
 
+/** What holds in place of a value that is absent. */
+function absentText(field: string, action: string, target: string) {
+  if (action === 'webhooks.thresholds') return 'the default';
+  const isOfPlan = /^(?:key|cus)_/.test(target) && ['thresholds', ...windowNames].includes(field);
+  return isOfPlan ? "the plan's" : 'none';
+}
+
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
-function valueText(value: unknown): unknown {
-  if (isNone(value)) return 'none';
+function valueText(value: unknown, absent = 'none'): unknown {
+  if (isNone(value)) return absent;
+  if (Array.isArray(value) && value.length === 0) return 'none';
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
