@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AuditAction } from '../../gateway/redis/audit-actions.ts';
+import { auditActions, type AuditAction } from '../../gateway/redis/audit-actions.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -44,6 +44,10 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
     await record('Grace', 'plans.set', 'gold', null, { minute: 1 });
     await record('Linus', 'plans.set', 'silver', null, { minute: 1 });
     const { page } = await started.open('/console/audit');
+    const groups = new Set(auditActions.map((action) => action.replace(/\..+/, '')));
+    const offered = page.getByLabel('What').locator('option');
+    const values = await offered.evaluateAll((all) => all.map((each) => each.getAttribute('value')));
+    expect(new Set(values)).toEqual(new Set(['', ...groups]));
     await page.getByLabel('Who').fill('grace');
     await page.getByLabel('What').selectOption('Plans');
     // With the keyboard alone.
@@ -89,7 +93,7 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
   test('a pasted API key gets neither into the address nor to the gateway', async () => {
     const { key } = await started.kit.issue();
     const { page, requests } = await started.open('/console/audit');
-    for (const label of ['Who', 'Key id or plan']) {
+    for (const label of ['Who', 'Id of a customer or key, or plan']) {
       await page.getByLabel(label).fill(key);
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByText('That is an API key itself').waitFor();

@@ -3,22 +3,29 @@ import { choice, field } from '../../../../browser/elements/fields.ts';
 import { LightElement } from '../../../../browser/elements/light-element.ts';
 import { wrongInput } from '../../../../browser/elements/page-state.ts';
 import { formTexts } from '../../../../browser/form-text.ts';
+import type { AuditAction } from '../../../../redis/audit-actions.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { router } from '../router.ts';
 
-/** Actions by what they concern: each is the beginning of some. */
-const actions: [action: string, label: string][] = [
-  ['', 'Everything'],
-  ['keys', 'Keys'],
-  ['plans', 'Plans'],
-  ['bans', 'Bans'],
-  ['addresses', 'Addresses'],
-  ['policy', 'Ban policy'],
-  ['usage', 'Usage retention'],
-  ['console', 'Console sessions'],
-  ['tokens', 'Internal tokens'],
-];
+type ActionGroup = AuditAction extends `${infer Group}.${string}` ? Group : never;
+
+/** What actions concern: the beginning of their names. */
+const groups: Record<ActionGroup, string> = {
+  customers: 'Customers',
+  keys: 'Keys',
+  plans: 'Plans',
+  bans: 'Bans',
+  addresses: 'Addresses',
+  policy: 'Ban policy',
+  usage: 'Usage',
+  webhooks: 'Webhooks',
+  portal: 'Portal',
+  console: 'Console sessions',
+  'api-tokens': 'API tokens',
+  tokens: 'Internal tokens',
+  services: 'Services',
+};
 
 /** Parameters of the address that choose entries. */
 export const auditParameters = ['action', 'who', 'target', 'since', 'until'];
@@ -54,10 +61,10 @@ class AuditFilter extends LightElement {
     const time = (label: string, name: string) =>
       field(label, name, { type: 'datetime-local', value: localTime(value(name)) });
     return html`<form class="filter" role="search" @submit=${this.submit}>
-        ${choice('What', 'action', actions, { value: value('action') })}
+        ${choice('What', 'action', [['', 'Everything'], ...Object.entries(groups)], { value: value('action') })}
         ${field('Who', 'who', { value: value('who') })}
-        ${field('Key id or plan', 'target', { value: value('target') })} ${time('From', 'since')}
-        ${time('To', 'until')}
+        ${field('Id of a customer or key, or plan', 'target', { value: value('target') })}
+        ${time('From', 'since')} ${time('To', 'until')}
         <div class="actions">
           <button class="wa-brand">Filter</button>
           ${
