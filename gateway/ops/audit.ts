@@ -38,7 +38,10 @@ export function auditCommand(): Command {
     .description('changes by operators, oldest first; with several conditions, those that meet all of them')
     .option('--action <action>', 'action or its beginning, such as keys or plans.set', actionArgument)
     .option('--who <who>', 'name of the person', nameArgument)
-    .option('--target <target>', 'id of a key, with the bulk issue that it is from, or name of a plan')
+    .option(
+      '--target <target>',
+      'id of a customer, with its keys, or of a key, with the bulk issue that it is from, or name of a plan',
+    )
     .option('--since <time>', 'not before a time, ISO 8601, or a duration ago such as 2h', timeAgoArgument)
     .option('--until <time>', 'before a time, or a duration ago', timeAgoArgument)
     .option(

@@ -130,6 +130,16 @@ describe('the API of the audit log', () => {
     });
   });
 
+  test('the entries of a customer include changes through its keys', async () => {
+    const { id, customerId } = await started.kit.issue();
+    const { rev } = (await ada.send('GET', `/api/keys/${id}`)).body as { rev: number };
+    expect(await ada.send('PATCH', `/api/keys/${id}`, { rev, minute: 200 })).toMatchObject({ status: 200 });
+    expect((await get(`target=${customerId}`)).items).toMatchObject([
+      { action: 'keys.set', target: id, changes: [{ field: 'minute', after: 200 }] },
+      { action: 'keys.issue', target: id },
+    ]);
+  });
+
   test('refuses a pasted API key, and does not repeat it', async () => {
     const { key } = await started.kit.issue();
     const { status, body } = await ada.send('GET', `/api/audit?target=${key}`);

@@ -82,6 +82,7 @@ describe('the portal', () => {
         items: [
           { who: `portal:${customerId}`, action: 'portal.sign_in' },
           { who: 'Ada', action: 'portal.link' },
+          { action: 'keys.issue' },
         ],
       },
     });

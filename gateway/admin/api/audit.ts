@@ -16,7 +16,7 @@ const query = z
   .strictObject({
     action: text.optional().describe('Action or its beginning, such as `keys` or `plans.set`'),
     who: text.optional().describe('Name of the person'),
-    target: text.optional().describe('Id of a customer or of a key, or name of a plan'),
+    target: text.optional().describe('Id of a customer, with its keys, or of a key, or name of a plan'),
     since: timeInput.optional().describe('Not before this time'),
     until: timeInput.optional().describe('Before this time'),
     // Nothing is before the least id that there can be, which Redis refuses as an exclusive end.

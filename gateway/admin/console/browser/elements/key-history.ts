@@ -45,6 +45,7 @@ export class KeyHistory extends PolledElement<History> {
   }
 
   view({ days, refusals, entries }: History) {
+    const isCustomer = this.item.startsWith('cus_');
     return html`<h2>Last 30 days</h2>
       ${renderDays(days, entries)}
       <h2>Last refusals</h2>
@@ -67,11 +68,11 @@ export class KeyHistory extends PolledElement<History> {
       ${
         entries.length === 0
           ? html`<p class="quiet">None that the audit log still has.</p>`
-          : entryTable('Changes', entries, true)
+          : entryTable('Changes', entries, !isCustomer)
       }
       <p>
         <a href=${url`/console/audit?target=${this.item}`}
-          >All changes of this ${this.item.startsWith('cus_') ? 'customer' : 'key'}</a
+          >All changes of this ${isCustomer ? 'customer' : 'key'}</a
         >
       </p>`;
   }
