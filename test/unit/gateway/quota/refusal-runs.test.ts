@@ -49,7 +49,7 @@ test('runs are read as they were written, without the lines that were edited by 
   const text = formatRefusalRuns(runs);
   expect(text).toBe('1795400000000 1795400005000 12 day\n1795390000000 1795390000000 1 ban\n');
   expect(parseRefusalRuns(text)).toEqual(runs);
-  expect(parseRefusalRuns(`1 2 3 week\n-1 2 3 day\n1 2 day\n\n1 1e9 3 ban\n${text}9 9`)).toEqual(runs);
+  expect(parseRefusalRuns(`1 2 3 eon\n-1 2 3 day\n1 2 day\n\n1 1e9 3 ban\n${text}9 9`)).toEqual(runs);
   // A clock may have fractions of a millisecond.
   expect(formatRefusalRuns([{ fromMs: 1.5, toMs: 2.7, refused: 1, reason: 'minute' }])).toBe(
     '1 2 1 minute\n',
