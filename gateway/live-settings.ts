@@ -34,24 +34,24 @@ export function createLiveSettings({ redis, log, metrics, now, redisNow }: LiveS
   const hashes = createHashReader(redis);
   const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
   const onLimits = (plan: string, limits: SomeLimits) => showPlanLimits(metrics, plan, limits);
-  const plans = createPlans({ ...live, now, onLimits });
-  const banPolicy = createLiveSetting({ ...live, setting: banPolicySetting });
-  const usagePolicy = createLiveSetting({ ...live, setting: usageSetting });
-  const addressBlocks = createAddressBlocks({ hashes, invalidValues, now: redisNow });
-  const thresholds = createPlanThresholds({ hashes, invalidValues });
-  const settings = [plans, banPolicy, usagePolicy];
+  const settings = {
+    plans: createPlans({ ...live, now, onLimits }),
+    banPolicy: createLiveSetting({ ...live, setting: banPolicySetting }),
+    usagePolicy: createLiveSetting({ ...live, setting: usageSetting }),
+    addressBlocks: createAddressBlocks({ hashes, invalidValues, now: redisNow }),
+    thresholds: createPlanThresholds({ hashes, invalidValues }),
+  };
   return {
     hashes,
-    plans,
-    banPolicy,
-    usagePolicy,
-    addressBlocks,
-    thresholds,
     invalidValues,
+    ...settings,
     /** What other gateways may take over from this one. */
-    enforced: () => mergeEnforced(settings.map((setting) => setting.enforced())),
+    enforced: () =>
+      mergeEnforced(
+        Object.values(settings).flatMap((setting) => ('enforced' in setting ? [setting.enforced()] : [])),
+      ),
     async refreshSettings(): Promise<void> {
-      await Promise.all([...settings, addressBlocks, thresholds].map((setting) => setting.refresh()));
+      await Promise.all(Object.values(settings).map((setting) => setting.refresh()));
     },
   };
 }
