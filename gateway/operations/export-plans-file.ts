@@ -2,7 +2,6 @@ import { stringify } from 'yaml';
 import { describeIssues } from '../config/describe-issues.ts';
 import { windowNames } from '../limits/windows.ts';
 import { planNamePattern, planSetting, planValues } from '../plans/plan-settings.ts';
-import { usageSetting } from '../quota/usage-policy.ts';
 import type { Fields, Setting } from '../redis/define-setting.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { comparePlanNames } from './plan-names.ts';
@@ -37,8 +36,7 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   const issues: string[] = [];
   for (const setting of settings) {
     const fields = stored.get(setting.key) ?? {};
-    // A retention that nobody has set or enforces has a default, which the file needs not name.
-    if (setting === usageSetting && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
+    if (setting.isOptional && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
     const own = parse(setting, fields);
     const other = own.value === undefined ? valueInForce(setting, enforced) : undefined;
     const value = own.value ?? other;

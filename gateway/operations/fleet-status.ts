@@ -5,6 +5,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import type { ReadingSession } from './session.ts';
+import { settingPage } from './setting-page.ts';
 
 type ProcessState = PublishedStatus['state'];
 
@@ -167,18 +168,10 @@ async function readInvalidSettings(
       async ([key, ofKey]) => ({
         key,
         issues: [...new Set(ofKey.flatMap(({ issues }) => issues))],
-        stored: isSetting(key) ? await redis.hgetall(key).catch(() => ({})) : {},
+        stored: settingPage(key) ? await redis.hgetall(key).catch(() => ({})) : {},
         processes: ofKey.length,
         withoutValues: ofKey.filter(({ inForce }) => inForce === 'none').length,
       }),
     ),
   );
 }
-
-const hashesOfSettings: ReadonlySet<string> = new Set([
-  redisKeys.banPolicy,
-  redisKeys.usagePolicy,
-  redisKeys.addressBlocks,
-]);
-
-const isSetting = (key: string) => key.startsWith(redisKeys.plan('')) || hashesOfSettings.has(key);

@@ -8,6 +8,7 @@ import {
 } from '../plans/plan-settings.ts';
 import { banPolicySetting } from '../quota/ban-policy.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
+import { wholeSettings, type WholeSettingName } from '../quota/whole-settings.ts';
 import { mapping, type Setting } from '../redis/define-setting.ts';
 
 const planName = z
@@ -21,19 +22,20 @@ export const plansSectionSchema = z
   .record(planName, planValues, mapping('plan names to limits'))
   .meta({ description: 'limits of the plans; free, pro and business always exist' });
 
+const sections = {
+  plans: plansSectionSchema.optional(),
+  anonymous: anonymousSetting.values.optional(),
+  banPolicy: banPolicySetting.values.optional(),
+  usage: usageSetting.values.optional(),
+} satisfies Record<'plans' | WholeSettingName, z.ZodType>;
+
+const sectionNames = new Intl.ListFormat('en-GB').format(Object.keys(sections));
+
 /** Settings that operators keep in a file. What the file lacks stays as it is. */
 export const plansFileSchema = z
-  .strictObject(
-    {
-      plans: plansSectionSchema.optional(),
-      anonymous: anonymousSetting.values.optional(),
-      banPolicy: banPolicySetting.values.optional(),
-      usage: usageSetting.values.optional(),
-    },
-    mapping('the sections plans, anonymous, banPolicy and usage'),
-  )
+  .strictObject(sections, mapping(`the sections ${sectionNames}`))
   .refine((settings) => Object.keys(settings).length > 0, {
-    error: 'has no settings: give at least one of plans, anonymous, banPolicy and usage',
+    error: `has no settings: give at least one of ${sectionNames}`,
   })
   .meta({
     title: 'Plans and ban policy of the API gateway',
@@ -43,14 +45,8 @@ export const plansFileSchema = z
 export type PlansFile = z.output<typeof plansFileSchema>;
 
 /** Settings beside the plans, each with its section in a file. */
-export const sectionsOf = ({ anonymous, banPolicy, usage }: PlansFile = {}): [
-  Setting,
-  object | undefined,
-][] => [
-  [anonymousSetting, anonymous],
-  [banPolicySetting, banPolicy],
-  [usageSetting, usage],
-];
+export const sectionsOf = (file: PlansFile = {}) =>
+  wholeSettings.map((setting): [Setting, object | undefined] => [setting, file[setting.name]]);
 
 /** The schema for editors, which is shipped as plans-file.schema.json: `npm run describe:plans-file` writes it. */
 export function plansFileJsonSchema(): object {

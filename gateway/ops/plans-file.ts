@@ -11,6 +11,7 @@ import { maxFileBytes, parsePlansFile } from '../operations/plans-file.ts';
 import type { Session } from '../operations/session.ts';
 import { writeSettings } from '../operations/write-settings.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
+import { wholeSettings } from '../quota/whole-settings.ts';
 import { confirm } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printJson, printWarning } from './output.ts';
@@ -18,11 +19,12 @@ import { withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
 import { adjustStoredUse } from './usage-retention.ts';
 
+const contents = new Intl.ListFormat('en-GB').format(['plans', ...wholeSettings.map(({ title }) => title)]);
 const schemaFile = fileURLToPath(new URL('../operations/plans-file.schema.json', import.meta.url));
 
 export function plansExportCommand(): Command {
   return new Command('export')
-    .description('plans, limit of an address, ban policy and retention of usage as a YAML file')
+    .description(`${contents} as a YAML file`)
     .argument('[file]', 'file to write; without it, standard output is written')
     .addOption(jsonOption())
     .action(async (file: string | undefined, { json }: JsonOption) => {
@@ -103,9 +105,7 @@ interface ApplyOptions extends DiffOptions, ChangeOptions {
 
 export function plansApplyCommand(): Command {
   return new Command('apply')
-    .description(
-      'change plans, limit of an address, ban policy and retention of usage to those of a file, or nothing',
-    )
+    .description(`change ${contents} to those of a file, or nothing`)
     .argument(...fileArgument)
     .option('--dry-run', 'change nothing; show the changes, and the keys that are over new limits now')
     .addOption(pruneOption())

@@ -3,17 +3,16 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings } from '../redis/seed-settings.ts';
-import { banPolicySetting } from './ban-policy.ts';
-import { usageSetting } from './usage-policy.ts';
+import { wholeSettings } from './whole-settings.ts';
 
 /** Gateways announce themselves twice a second. */
 const otherHeartbeatMs = 750;
 
-const settings = [...builtInPlans.values(), banPolicySetting, usageSetting];
+/** Each once: `anonymous` is in both lists. */
+const settings = [...new Set([...builtInPlans.values(), ...wholeSettings])];
 
 /**
- * Writes the defaults of plans, ban policy and usage policy that were never set, if no running gateway enforces any
- * (seed-settings.ts).
+ * Writes the defaults of settings that were never set, if no running gateway enforces any (seed-settings.ts).
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
  */

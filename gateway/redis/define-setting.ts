@@ -28,6 +28,8 @@ export interface Setting<Value extends object = object> {
   seedAction: AuditAction;
   target: string;
   defaults: Readonly<Value>;
+  /** Set if a file of plans leaves it out while nobody has set or enforces it: its default counts. */
+  isOptional?: true;
   /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */
   values: z.ZodObject;
   /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
@@ -46,13 +48,17 @@ export interface WholeSetting<Value extends object> extends Setting<Value> {
   advice: string;
 }
 
+/** A setting with the types of its own name and values. */
+type Defined<Name, Values extends z.ZodObject> = Omit<WholeSetting<z.output<Values>>, 'name' | 'values'> & {
+  name: Name;
+  values: Values;
+};
+
 /** Defines such a setting. A message of its schema continues the name of its field. */
-export function defineSetting<Values extends z.ZodObject>({
+export function defineSetting<const Name extends string, Values extends z.ZodObject>({
   values,
   ...setting
-}: Omit<WholeSetting<z.output<Values>>, 'values' | 'fields' | 'required' | 'read'> & {
-  values: Values;
-}): Omit<WholeSetting<z.output<Values>>, 'values'> & { values: Values } {
+}: Omit<Defined<Name, Values>, 'fields' | 'required' | 'read'>): Defined<Name, Values> {
   const fields = fieldsSchema(values);
   return {
     ...setting,

@@ -1,6 +1,7 @@
 import { describeValues } from '../../limits/setting-fields.ts';
+import { settingPage } from '../setting-page.ts';
 import type { LiveFacts } from './live-facts.ts';
-import { alerts, runbook, type Problem, type ProblemLink } from './problem.ts';
+import { alerts, runbook, type Problem } from './problem.ts';
 
 /** A change is in force everywhere within a second. */
 export const disagreementMs = 5000;
@@ -18,7 +19,7 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
     title: `The setting ${settingName(key)} in Redis is invalid`,
     detail: `${sentences(issues, stored)} ${reportedBy(processes, withoutValues)}`.trim(),
     advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
-    link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
+    link: settingPage(key) ?? alerts('GatewayInvalidSettings'),
   }));
   const disagreements = fleet.disagreements
     .filter(({ key }) => nowMs - (disagreeingSince.get(key) ?? nowMs) > disagreementMs)
@@ -33,18 +34,16 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
         )
         .join('; ')}.`,
       advice: 'Set the value again, so that all take it over. If one differs for long, restart it.',
-      link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
+      link: settingPage(key) ?? alerts('GatewayInvalidSettings'),
     }));
   return [...invalid, ...missingSettings(missing), ...disagreements];
 }
 
+/** A record of a key is shown by itself. */
 const isMissing = ({ key, stored, issues }: LiveFacts['fleet']['invalidSettings'][number]) =>
-  isStoredSetting(key) &&
+  settingPage(key) !== undefined &&
   Object.keys(stored).length === 0 &&
   issues.every((issue) => issue.endsWith(' is missing'));
-
-/** Plans and policies; a record of a key is shown by itself. */
-const isStoredSetting = (key: string) => pageOf(key) !== undefined;
 
 /** Several at once were not removed one by one: Redis has lost them. */
 function* missingSettings(missing: readonly { key: string }[]): Iterable<Problem> {
@@ -82,14 +81,3 @@ const maxValueLength = 60;
 
 /** The hash of an API key identifies it, but says nothing to people. */
 const settingName = (key: string) => key.replace(/:[\da-f]{64}$/, ':…');
-
-function pageOf(key: string): ProblemLink | undefined {
-  const plan = /^gw:plan:(.+)$/.exec(key)?.[1];
-  if (key === 'gw:ban-policy' || key === 'gw:usage-policy' || plan === 'anonymous') {
-    return { page: '/console/settings', text: 'Settings' };
-  }
-  if (key === 'gw:blocked-addresses') return { page: '/console/addresses', text: 'Addresses' };
-  return plan === undefined
-    ? undefined
-    : { page: `/console/plans/${encodeURIComponent(plan)}`, text: `Plan ${plan}` };
-}

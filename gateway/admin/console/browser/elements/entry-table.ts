@@ -5,6 +5,7 @@ import { url } from '../../../../browser/url.ts';
 import { windowNames } from '../../../../limits/windows.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
+import { targetPage } from '../target-page.ts';
 
 /**
  * Entries of the audit log, in their order.
@@ -39,9 +40,8 @@ function targetLink(action: string, target: string, name: string | null) {
   if (/^(?:key|cus)_/.test(target)) {
     return html`<a href=${keyPath(target)} title=${target}>${name ?? target}</a>`;
   }
-  if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
-    return html`<a href="/console/settings">${target}</a>`;
-  if (action.startsWith('addresses.')) return html`<a href="/console/addresses">${target}</a>`;
+  const page = targetPage(action, target);
+  if (page !== undefined) return html`<a href=${page}>${target}</a>`;
   if (action.startsWith('plans.')) return planLink(target);
   return target;
 }

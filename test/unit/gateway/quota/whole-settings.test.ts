@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { apiRoutes } from '../../../../gateway/admin/api/api.ts';
+import { targetPage } from '../../../../gateway/admin/console/browser/target-page.ts';
+import { createLiveSettings } from '../../../../gateway/live-settings.ts';
+import { createMetrics } from '../../../../gateway/observability/metrics.ts';
+import { settingPage } from '../../../../gateway/operations/setting-page.ts';
+import { program } from '../../../../gateway/ops/program.ts';
+import { wholeSettings } from '../../../../gateway/quota/whole-settings.ts';
+import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
+
+const gateway = new URL('../../../../gateway/', import.meta.url);
+const browser = new URL('admin/console/browser/', gateway);
+const consoleSource = readdirSync(browser, { recursive: true, encoding: 'utf8' })
+  .flatMap((file) => (file.endsWith('.ts') ? [readFileSync(new URL(file, browser), 'utf8')] : []))
+  .join('\n');
+
+const live = createLiveSettings({
+  redis: {} as RedisClient,
+  log: pino({ enabled: false }),
+  metrics: createMetrics({ droppedLogLines: () => 0 }),
+  now: Date.now,
+  redisNow: Date.now,
+});
+
+test.each(wholeSettings)('$name is enforced, shown, changed and described', (setting) => {
+  const { name, key, action, target, advice } = setting;
+  expect(Object.keys(live.enforced().defaults)).toContain(key);
+
+  const path = `/settings/${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const methods = apiRoutes.filter((route) => route.path === path).map(({ method }) => method);
+  expect(methods).toEqual(expect.arrayContaining(['get', 'put']));
+  expect(new RegExp(`['"]/api${path}['"]`).test(consoleSource), `the console uses ${path}`).toBe(true);
+
+  expect(settingPage(key)).toEqual({ page: '/console/settings', text: 'Settings' });
+  expect(targetPage(action, target)).toBe('/console/settings');
+
+  for (const document of ['ops/REDIS.md', 'observability/ALERTS.md']) {
+    const cells = readFileSync(new URL(document, gateway), 'utf8')
+      .match(/^ *\|[^|]*/gm)
+      ?.join('');
+    const listed = [key, key.replace(/^gw:plan:.*/, 'gw:plan:<name>')];
+    expect(
+      listed.some((text) => cells?.includes(`\`${text}\``)),
+      document,
+    ).toBe(true);
+  }
+
+  const words = advice.split('ops ').at(-1)?.split(' ') ?? [];
+  const command = words.reduce<Command>(
+    (above, word) => above.commands.find((below) => below.name() === word) ?? above,
+    program,
+  );
+  expect(
+    command.commands.map((below) => below.name()),
+    'its advice names a command',
+  ).toEqual([]);
+});
