@@ -126,6 +126,23 @@ describe('the portal', () => {
       .toMatchObject({ items: [{ id, name: 'Shown', state: 'valid', served: 2 }], next: null });
     const [shown] = ((await portal.send('GET', '/keys')).json as { items: Key[] }).items;
     expect(Date.parse(shown?.lastUsedAt ?? '')).toBeGreaterThan(Date.now() - 60_000);
+    // All that a customer sees of a key: a field that it does not need, such as a note of operators, is none of them.
+    expect(Object.keys(shown ?? {}).toSorted()).toEqual([
+      'bannedUntil',
+      'createdAt',
+      'expiresAt',
+      'hint',
+      'id',
+      'lastUsedAt',
+      'name',
+      'refused',
+      'replacedBy',
+      'replaces',
+      'revokedAt',
+      'scopes',
+      'served',
+      'state',
+    ]);
   });
 
   test('names the error of a service by a code that it describes', async () => {
