@@ -46,8 +46,8 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
     const { page } = await started.open('/console/audit');
     const groups = new Set(auditActions.map((action) => action.replace(/\..+/, '')));
     const offered = page.getByLabel('What').locator('option');
-    const values = await offered.evaluateAll((all) => all.map((each) => each.getAttribute('value')));
-    expect(new Set(values)).toEqual(new Set(['', ...groups]));
+    const values = () => offered.evaluateAll((all) => all.map((each) => each.getAttribute('value')));
+    await expect.poll(async () => new Set(await values())).toEqual(new Set(['', ...groups]));
     await page.getByLabel('Who').fill('grace');
     await page.getByLabel('What').selectOption('Plans');
     // With the keyboard alone.
