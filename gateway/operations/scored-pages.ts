@@ -121,13 +121,17 @@ export function formatPosition({ score, member }: ScoredMember): string {
   return `${score}:${member}`;
 }
 
+/** A score as JavaScript writes it. One that was set by hand may be of any size. */
+export const scorePattern = String.raw`-?(?:Infinity|\d{1,21}(?:\.\d{1,25})?(?:e[+-]\d{1,3})?)`;
+
+const positionPattern = new RegExp(`^(${scorePattern}):(.{1,200})$`);
+
 /** @throws InvalidOperation for a text that is no `next` */
 export function parsePosition(text: string | undefined): ScoredMember | undefined {
   if (text === undefined) return undefined;
-  const [, number, member] = /^([^:]{1,30}):(.{1,200})$/.exec(text) ?? [];
-  const score = Number(number);
-  if (member === undefined || Number.isNaN(score)) {
+  const [, score, member] = positionPattern.exec(text) ?? [];
+  if (score === undefined || member === undefined) {
     throw new InvalidOperation('the page does not exist: use the "next" of the page before it as "after"');
   }
-  return { score, member };
+  return { score: Number(score), member };
 }

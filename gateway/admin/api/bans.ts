@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readBanPage, scanBans, type ActiveBan } from '../../operations/bans.ts';
 import { isScanCursor } from '../../operations/scan-redis-keys.ts';
+import { scorePattern } from '../../operations/scored-pages.ts';
 import { countInput, nextInput } from './query-input.ts';
 import { pageOf } from './results.ts';
 import { route } from './route.ts';
@@ -15,13 +16,15 @@ export const banSchema = z
   })
   .meta({ id: 'Ban' });
 
+const afterPattern = new RegExp(String.raw`^${scorePattern}:[\w-]{1,100}$`);
+
 /** Active bans. Those of one key are changed at /api/keys/{id}/ban. */
 export const bansRoutes = [
   route.get('/bans', {
     operationId: 'listBans',
     summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',
     input: z.strictObject({
-      after: nextInput.regex(/^[^:]{1,30}:[\w-]{1,100}$/, { error: 'is not the next of a page' }).optional(),
+      after: nextInput.regex(afterPattern, { error: 'is not the next of a page' }).optional(),
       limit: countInput(500, 100),
     }),
     responds: 'A page',
