@@ -111,13 +111,19 @@ describe('the leader that delivers events', () => {
     expect(lines.filter((line) => line.includes(redisKeys.webhooks(edited))).length).toBe(1);
   });
 
-  test('keeps nothing of a webhook that was removed while an attempt was under way', async () => {
+  /** A webhook whose first attempt waits for its response. */
+  async function beginAttempt() {
     const { customerId } = await keyIssuer(redis).issue();
     const { id } = await add(customerId);
     const attempt = Promise.withResolvers<Attempt>();
     respond = () => attempt.promise;
     await issueFurther(customerId);
     await expect.poll(() => sent.length, soon).toBe(1);
+    return { customerId, id, attempt };
+  }
+
+  test('keeps nothing of a webhook that was removed while an attempt was under way', async () => {
+    const { customerId, id, attempt } = await beginAttempt();
     await removeWebhook(session(), customerId, id);
     const control = await add(customerId);
     respond = () => Promise.resolve(delivered);
@@ -132,12 +138,7 @@ describe('the leader that delivers events', () => {
   });
 
   test('records nothing of an attempt that fails when the event is not queued any more, as after a removal or by another leader', async () => {
-    const { customerId } = await keyIssuer(redis).issue();
-    const { id } = await add(customerId);
-    const attempt = Promise.withResolvers<Attempt>();
-    respond = () => attempt.promise;
-    await issueFurther(customerId);
-    await expect.poll(() => sent.length, soon).toBe(1);
+    const { customerId, id, attempt } = await beginAttempt();
     await redis.del(redisKeys.eventQueue(id));
     attempt.resolve({ delivered: false, status: 500, error: 'status 500', ms: 1 });
     respond = () => Promise.resolve(delivered);
