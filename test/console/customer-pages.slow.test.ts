@@ -47,8 +47,8 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByText(/^1 of \d+ customers match$/).waitFor();
     await row.getByRole('link', { name: 'Acme' }).click();
     await heading(page, 'Acme').waitFor();
-    // In the list of keys; the history below names it, too.
-    await page.getByRole('link', { name: 'Acme mobile' }).first().waitFor();
+    const keys = page.getByRole('region', { name: 'Keys', exact: true });
+    await keys.getByRole('link', { name: 'Acme mobile' }).waitFor();
     expectClean(observed, kit.origin);
   });
 
