@@ -6,6 +6,7 @@ import { redisKeys, type CustomerId, type KeyPlace } from '../../gateway/redis/r
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
+import { redisStateOf } from '../support/kits/service.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 /** A day limit, because a minute window could expire during a test. */
@@ -19,8 +20,7 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
   afterEach(() => kit[Symbol.asyncDispose]());
 
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
-  const redisState = async () =>
-    ((await send(`${kit.gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+  const redisState = () => redisStateOf(kit.gateway);
 
   /** A customer with two keys. */
   async function issueTwo() {

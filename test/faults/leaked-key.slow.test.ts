@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runbookSection } from '../support/checks/runbook-commands.ts';
-import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { redisStateOf } from '../support/kits/service.ts';
 
 /** The documented command for each reply of a Redis that refuses writes. */
 const documented = new Map(
@@ -22,8 +22,7 @@ describe('a leaked key while Redis refuses writes', { tags: ['redis-server'], ti
   });
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  const redisState = async () =>
-    ((await send(`${kit.gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+  const redisState = () => redisStateOf(kit.gateway);
 
   /** Redis keeps the files that are open in its directory, and cannot write others. */
   async function failToSave(): Promise<void> {

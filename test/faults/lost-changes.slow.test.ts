@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recordPattern, redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { redisStateOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
@@ -59,7 +59,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     await expect.poll(redisState, { timeout: 10_000 }).toBe('ok');
   }
 
-  const redisState = async () => ((await send(`${gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+  const redisState = () => redisStateOf(gateway);
 
   async function badRecords(): Promise<string | undefined> {
     const { text } = await send(`${gateway.adminUrl}/metrics`);

@@ -5,7 +5,7 @@ import { backupCommands, runDocumented } from '../support/checks/runbook-command
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { openLive, problemTitles } from '../support/kits/live-kit.ts';
-import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { redisStateOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad } from '../support/load/steady-load.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
@@ -39,8 +39,7 @@ describe(
     const run = (commands: string, { url }: RedisServer) => runDocumented(commands, directory.path, url);
     const ops = (...args: string[]) => runOps(args, { REDIS_URL: empty.url });
     const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
-    const redisState = async () =>
-      ((await send(`${gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+    const redisState = () => redisStateOf(gateway);
     const exported = async () => {
       const today = new Date().toISOString().slice(0, 10);
       return JSON.parse((await ops('usage', 'export', '--from', today, '--json')).stdout) as unknown;

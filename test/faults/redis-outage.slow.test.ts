@@ -7,7 +7,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startGateway } from '../support/kits/service.ts';
+import { redisStateOf, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
@@ -21,8 +21,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   afterEach(() => kit[Symbol.asyncDispose]());
 
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
-  const redisState = async () =>
-    ((await send(`${kit.gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+  const redisState = () => redisStateOf(kit.gateway);
   const localMode = async () =>
     /^gateway_local_mode (\d)$/m.exec((await send(`${kit.gateway.adminUrl}/metrics`)).text)?.[1];
 

@@ -8,7 +8,7 @@ import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { redisStateOf, startGateway, type Service } from '../support/kits/service.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
 import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
@@ -368,6 +368,8 @@ describe('the access log line of a client that left before its response began', 
     const { key, id } = await kit.issue({ plan: 'pro' });
     const expected = { status: 499, keyId: id, plan: 'pro', decision: 'allowed', cutOff: true };
     relay.delayMs = 0;
+    // On a busy machine, the delay may have been an outage.
+    await expect.poll(() => redisStateOf(gateway)).toBe('ok');
     let upstreamResponded = false;
     kit.upstream.response = (_req, res) => {
       res.writeHead(201, { 'content-type': 'application/json' });

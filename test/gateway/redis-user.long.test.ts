@@ -5,7 +5,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { logIn, logInToSentinels, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
-import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { redisStateOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
 import { startRedisCluster } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
@@ -89,8 +89,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     const master = await stores.master();
     await master.kill();
     await expect.poll(() => stores.master(), { timeout: 30_000 }).not.toBe(master);
-    const redisState = async () =>
-      ((await send(`${gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+    const redisState = () => redisStateOf(gateway);
     await expect.poll(redisState, { timeout: 30_000 }).toBe('ok');
     expect(await pets(gateway, key)).toBe(200);
     expect(await deniedOn(all.filter((server) => server !== master))).toEqual([]);

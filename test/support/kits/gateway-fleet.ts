@@ -2,7 +2,7 @@ import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
-import { startGateway, type Service } from './service.ts';
+import { redisStateOf, startGateway, type Service } from './service.ts';
 
 /** Several gateways on one Redis, in front of a stand-in upstream. */
 export interface GatewayFleet extends AsyncDisposable {
@@ -41,12 +41,7 @@ export async function startGatewayFleet(
     gateways,
     issue: (wanted) => keyIssuer(redis).issue(wanted),
     pets: (key, turn = 0) => send(`${gateways[turn % count]?.url}/v1/pets`, { key }),
-    redisStates: () =>
-      Promise.all(
-        gateways.map(
-          async ({ adminUrl }) => ((await send(`${adminUrl}/readyz`)).json as { redis: string }).redis,
-        ),
-      ),
+    redisStates: () => Promise.all(gateways.map(redisStateOf)),
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -248,6 +248,11 @@ export function startGateway(
   return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);
 }
 
+/** What a gateway says of Redis: `ok` or `unavailable`. */
+export async function redisStateOf({ adminUrl }: Pick<Service, 'adminUrl'>): Promise<string> {
+  return ((await send(`${adminUrl}/readyz`)).json as { redis: string }).redis;
+}
+
 /** Starts the example of an orders service as a process on a port. */
 export function startOrdersService(port: number, dataDirectory: string): Promise<Service> {
   const publicKey = join(dataDirectory, 'internal-token', 'public.pem');

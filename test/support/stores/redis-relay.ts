@@ -5,14 +5,12 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export interface RedisRelay extends AsyncDisposable {
   port: number;
   url: string;
-  /** Number of connections so far. */
-  connections(): number;
   /** Discards everything that the server sends from now on. */
   discardReplies(): void;
   /** Passes on the next command that contains the text, and closes the connection instead of passing on the reply. */
   loseReplyTo(command: string): void;
-  /** Sends bytes to all clients as if they came from the server. */
-  inject(bytes: string): void;
+  /** Sends bytes to all clients as if they came from the server. Resolves when each has ended its connection. */
+  inject(bytes: string): Promise<void>;
   /** Sends these bytes instead of passing on what contains the command. */
   replyTo(command: string, bytes: string): void;
   /** Closes all connections, and relays later ones to another port. */
@@ -23,12 +21,10 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
   const clients = new Set<Socket>();
   let port = targetPort;
   let discarding = false;
-  let connections = 0;
   let losing: string | undefined;
   let own: { command: string; bytes: string } | undefined;
 
   const server = createServer((client) => {
-    connections += 1;
     const target = connect(port, '127.0.0.1');
     clients.add(client);
     client.on('error', () => {});
@@ -61,15 +57,19 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
   return {
     port: ownPort,
     url: `redis://127.0.0.1:${ownPort}`,
-    connections: () => connections,
     discardReplies() {
       discarding = true;
     },
     loseReplyTo(command) {
       losing = command;
     },
-    inject(bytes) {
-      for (const client of clients) client.write(bytes);
+    async inject(bytes) {
+      await Promise.all(
+        Array.from(clients, async (client) => {
+          client.write(bytes);
+          await once(client, 'close');
+        }),
+      );
     },
     replyTo(command, bytes) {
       own = { command, bytes };
