@@ -61,11 +61,9 @@ export function createVerifyToken(trustedKeys: TrustedKeys, now: () => number): 
       throw new TokenRefused(`issued ${aheadSeconds} s in the future by the clock of this host`);
     }
     const seconds = exp - iat;
-    const maxSeconds = maxLifetimeSeconds(issuer);
-    if (seconds > maxSeconds) {
-      throw new TokenRefused(
-        `valid for ${seconds} s; a token of this issuer may be valid for ${maxSeconds} s`,
-      );
+    const max = maxLifetimeSeconds(issuer);
+    if (seconds > max) {
+      throw new TokenRefused(`valid for ${seconds} s; a token of this issuer may be valid for ${max} s`);
     }
     const caller = { issuer, subject };
     verified.set(token, { caller, expiresAtMs: exp * 1000 });

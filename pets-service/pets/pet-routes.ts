@@ -11,12 +11,11 @@ import { petJson } from './pet.ts';
 const readBody = express.raw({ type: () => true, limit: 1024 * 1024, inflate: false });
 
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
-const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
 const getPetRemovedAt = Date.UTC(2030, 11, 5);
 
 /** Headers of RFC 9745, RFC 8594 and, for the links, RFC 5829 and RFC 9745. The gateway serves /docs. */
 const getPetHeaders = Object.entries({
-  Deprecation: `@${getPetDeprecatedAt / 1000}`,
+  Deprecation: `@${Date.UTC(2025, 11, 5) / 1000}`,
   Sunset: new Date(getPetRemovedAt).toUTCString(),
   Link: '</v1/pets>; rel="successor-version", </docs#versions-and-deprecations>; rel="deprecation"; type="text/html"',
 });
