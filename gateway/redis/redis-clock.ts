@@ -16,8 +16,6 @@ interface RedisClockDependencies {
   monotonicMs?: () => number;
 }
 
-/** A reading is off by up to half the time that it took, so a slow one does not replace another. */
-const maxRoundTripMs = 100;
 /** Any later time may be meant, also by a test with a clock of its own. */
 const minimumMs = Date.UTC(2001);
 
@@ -30,12 +28,15 @@ export function createRedisClock(dependencies: RedisClockDependencies): RedisClo
     async sync() {
       const sentAtMs = monotonicMs();
       const [seconds, micros] = await redis.time();
-      const roundTripMs = monotonicMs() - sentAtMs;
+      const receivedAtMs = monotonicMs();
       const redisMs = Number(seconds) * 1000 + Number(micros) / 1000;
       // A malformed reply can shift the replies of a connection by one.
       if (!(redisMs > minimumMs)) throw new Error('Redis sent something else than its time');
-      if (offsetMs !== undefined && roundTripMs > maxRoundTripMs) return;
-      offsetMs = redisMs - (sentAtMs + roundTripMs / 2);
+      // Redis read its clock between the two. What is known stays if it agrees with that, and else moves no further than it has
+      // to: a reading that took long says little.
+      const least = redisMs - receivedAtMs;
+      const most = redisMs - sentAtMs;
+      offsetMs = Math.min(Math.max(offsetMs ?? (least + most) / 2, least), most);
     },
   };
 }
