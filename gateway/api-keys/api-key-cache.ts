@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { limitsIn } from '../limits/limits.ts';
-import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { HashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -105,7 +105,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
 
   function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
     const pointer = redisKeys.keyCustomer(keyHash);
-    return reportingErrors(pointer, async () => {
+    return reportingErrors(pointer, keyHash, async () => {
       const customerId = await gate.send(() => redis.get(pointer));
       if (customerId !== null && !isCustomerId(customerId)) throw new Error('is no id of a customer');
       invalidValues.report(pointer, []);
@@ -114,17 +114,19 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   }
 
   function readAt(place: KeyPlace): Promise<FoundKey> {
-    return reportingErrors(redisKeys.apiKey(place), async () => ({
+    return reportingErrors(redisKeys.apiKey(place), place.keyHash, async () => ({
       place,
       read: await gate.send(() => readApiKey(hashes, place)),
     }));
   }
 
-  async function reportingErrors<T>(key: string, read: () => Promise<T>): Promise<T> {
+  async function reportingErrors<T>(key: string, keyHash: string, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (error) {
-      if (!(error instanceof RedisUnavailable)) invalidValues.report(key, [String(error)]);
+      if (!(error instanceof RedisUnavailable)) {
+        invalidValues.report(key, [String(error)], { source: cache.has(keyHash) ? 'last_valid' : 'none' });
+      }
       throw error;
     }
   }
@@ -143,9 +145,10 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     { customerId, keyHash }: KeyPlace,
     issues: readonly string[],
     ofCustomer: readonly string[],
+    source: ValueSource = 'last_valid',
   ) {
-    invalidValues.report(redisKeys.apiKey({ customerId, keyHash }), issues);
-    invalidValues.report(redisKeys.customer(customerId), ofCustomer);
+    invalidValues.report(redisKeys.apiKey({ customerId, keyHash }), issues, { source });
+    invalidValues.report(redisKeys.customer(customerId), ofCustomer, { source });
   }
 
   function take({ place, read }: FoundKey): Promise<ApiKeyLookup> | ApiKeyLookup {
@@ -154,11 +157,14 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       case 'absent':
         report(place, [], []);
         return findAbsent(keyHash);
-      case 'invalid':
-        report(place, read.issues, read.customerIssues);
-        return read.revoked
+      case 'invalid': {
+        const lookup = read.revoked
           ? revokeLast({ ...place, id: read.id }, read.revokedAt)
           : keepLastValid(place, read);
+        const source = lookup.outcome === 'unavailable' ? 'none' : 'last_valid';
+        report(place, read.issues, read.customerIssues, source);
+        return lookup;
+      }
       case 'record': {
         const caller = createCaller(read.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);

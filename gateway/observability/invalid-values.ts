@@ -9,7 +9,7 @@ export type ValueSource = z.infer<typeof valueSource>;
 const messages: Record<ValueSource, string> = {
   last_valid: 'Redis value is invalid; the last valid one stays in force',
   default: 'Redis value is invalid, and no running gateway has another one; the built-in default is in force',
-  none: 'Redis value is invalid, and no running gateway has another one; API keys that need it get 503',
+  none: 'Redis value is invalid, and this gateway knows no valid one; API keys that need it get 503',
 };
 
 /** Reports invalid values in Redis to operators, once for each change and not for each read. */
@@ -17,9 +17,9 @@ export interface InvalidValues {
   /**
    * @param key Redis key that holds the value
    * @param issues what is wrong with it; an empty list if it is valid (again)
-   * @param inForce what is in force instead; by default the last valid value, which is not logged
+   * @param inForce what is in force instead, by default the last valid value; `enforced` is logged
    */
-  report(key: string, issues: readonly string[], inForce?: { enforced: unknown; source: ValueSource }): void;
+  report(key: string, issues: readonly string[], inForce?: { enforced?: unknown; source: ValueSource }): void;
   /** Withdraws the report of a value that nobody uses any more. */
   forget(key: string): void;
   /** What is invalid now, oldest report first. */
@@ -76,8 +76,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
         log.info({ key }, 'Redis value is valid again');
       } else {
         setGauge(label, countIssues(label));
-        const fields = { key, issues, ...(inForce === undefined ? {} : { enforced: inForce.enforced }) };
-        log.warn(fields, messages[source]);
+        log.warn({ key, issues, enforced: inForce?.enforced }, messages[source]);
       }
     },
   };

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createApiKeyCache } from '../../../../gateway/api-keys/api-key-cache.ts';
+import type { ValueSource } from '../../../../gateway/observability/invalid-values.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
 
@@ -17,6 +18,8 @@ let open: boolean;
 let nowMs: number;
 let limitsAreKnown: boolean;
 let reports: [key: string, issues: readonly string[]][];
+/** What is in force in place of what is invalid. */
+const insteadOf = new Map<string, ValueSource | undefined>();
 
 const recordOf = (name: string) => (others.has(name) ? others.get(name) : record);
 
@@ -35,7 +38,10 @@ const cache = () =>
       },
     } as unknown as RedisGate,
     invalidValues: {
-      report: (...[name, issues]) => void reports.push([name, issues]),
+      report(name, issues, inForce) {
+        reports.push([name, issues]);
+        if (issues.length > 0) insteadOf.set(name, inForce?.source);
+      },
       forget: () => {},
       list: () => [],
     },
@@ -55,6 +61,7 @@ beforeEach(() => {
   nowMs = 1_000_000;
   limitsAreKnown = true;
   reports = [];
+  insteadOf.clear();
 });
 
 test('a record serves for fifteen minutes without Redis, and no longer', async () => {
@@ -111,6 +118,21 @@ test('an invalid record of a revoked key names the key', async () => {
     outcome: 'revoked',
     key: { id: 'key_1', customerId: 'cus_1', keyHash },
   });
+});
+
+test('an invalid record is reported with what is in force instead', async () => {
+  record = { ...valid, plan: '' };
+  const keys = cache();
+  expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
+  expect(insteadOf).toEqual(new Map([[customerKey, 'none']]));
+  record = valid;
+  await keys.find(keyHash);
+  record = { ...valid, plan: '' };
+  expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid' });
+  expect(insteadOf).toEqual(new Map([[customerKey, 'last_valid']]));
+  owner = 'nobody';
+  expect(await cache().find(keyHash)).toEqual({ outcome: 'unavailable' });
+  expect(insteadOf.get(pointer)).toBe('none');
 });
 
 test('a key of a suspended customer is refused, also without Redis', async () => {
