@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { builtInPlans, enterprisePlan } from '../plans/plan-settings.ts';
+import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -136,8 +136,13 @@ function resolutionFor({ fromMs, toMs, stepMs }: TrafficRange, nowMs: number): T
 
 /** A plan that was removed may still have traffic, and a new one may have none. @throws InvalidOperation */
 async function assertPlan(redis: RedisClient, plan: string, withTraffic: readonly string[]): Promise<void> {
+  if (plan === anonymousPlan) {
+    throw new InvalidOperation(
+      'the plan anonymous limits requests without a valid key: their traffic is that of "none"',
+    );
+  }
   const stored = await redis.smembers(redisKeys.planNames).catch(() => []);
-  const names = ['none', ...builtInPlans.keys(), enterprisePlan, ...stored, ...withTraffic];
+  const names = ['none', ...Object.keys(defaultPlans), enterprisePlan, ...stored, ...withTraffic];
   if (!names.includes(plan)) throw unknownPlan(plan, names);
 }
 

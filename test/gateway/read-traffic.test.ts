@@ -121,8 +121,9 @@ describe('reading the record of traffic', () => {
     {
       name: 'an unknown plan',
       range: { plan: 'platinum' },
-      message: 'no plan named "platinum"; the plans are none, free, pro, business, anonymous, enterprise',
+      message: 'no plan named "platinum"; the plans are none, free, pro, business, enterprise',
     },
+    { name: 'the plan of no key', range: { plan: 'anonymous' }, message: 'their traffic is that of "none"' },
   ])('refuses $name', async ({ range, message }) => {
     await expect(read(range)).rejects.toThrow(InvalidOperation);
     await expect(read(range)).rejects.toThrow(message);
