@@ -64,7 +64,7 @@ async function printReport(report: FleetReport): Promise<void> {
   await print('\n');
   printFields({
     [`last ${reportedMinutes} minutes`]: trafficText(traffic),
-    'errors, last minute': countsText(recent.errors) || 'none',
+    'error responses, last minute': countsText(recent.errors) || 'none',
     'p99, last minute': `Redis ${milliseconds(recent.redisP99Ms)}, upstream ${milliseconds(recent.upstreamP99Ms)}`,
     'active bans': activeBans,
   });
@@ -97,7 +97,7 @@ function trafficText(point: TrafficPoint): string {
   const failed = (byStatus['5xx'] ?? 0) + (byStatus['cut_off'] ?? 0);
   const rate = (count: number) => perSecond(point, count).toFixed(2);
   const p99 = latencyMs.served === null ? '' : `, p99 ${Math.round(latencyMs.served.p99)} ms`;
-  return `${rate(requests)} requests/s, ${rate(allRefusals(refusals) + bannedRequests)} refused/s, ${rate(failed)} errors/s${p99}`;
+  return `${rate(requests)} requests/s, ${rate(allRefusals(refusals) + bannedRequests)} refused/s, ${rate(failed)} failed/s${p99}`;
 }
 
 const milliseconds = (ms: number | null) => (ms === null ? '-' : `${Math.round(ms)} ms`);

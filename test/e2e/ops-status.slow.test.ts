@@ -38,7 +38,7 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     }
     expect(stdout).toMatch(new RegExp(`^${fleet.upstream.url} +ready +3 ready$`, 'm'));
     expect(stdout).toMatch(new RegExp(`^127.0.0.1:${server.port} +[\\d.]+ .* yes +0 `, 'm'));
-    expect(stdout).toMatch(/^last 5 minutes +0\.\d\d requests\/s, 0\.00 refused\/s, 0\.00 errors\/s, p99 /m);
+    expect(stdout).toMatch(/^last 5 minutes +0\.\d\d requests\/s, 0\.00 refused\/s, 0\.00 failed\/s, p99 /m);
   });
 
   test('plans list counts gateways, however many workers they have', async () => {
