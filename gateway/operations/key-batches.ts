@@ -1,6 +1,6 @@
 import { issuedFromFile } from '../events/audit-events.ts';
 import { publishEvent } from '../events/event-publisher.ts';
-import { keyView } from './key-view.ts';
+import { keyView, type KeyView } from './key-view.ts';
 import { issueKey, revokeKey, type IssuedApiKey, type NewApiKey } from './keys.ts';
 import type { ChangingSession } from './session.ts';
 import { findStoredKey } from './stored-keys.ts';
@@ -39,11 +39,18 @@ export async function* issueBatch(
  */
 export async function* revokeBatch(
   session: ChangingSession,
-  keys: readonly { id: string; plan: string }[],
+  keys: readonly Pick<KeyView, 'id' | 'customerId' | 'plan'>[],
   source: Pick<BatchSource, 'fileSha256' | 'filter' | 'stop'>,
 ): AsyncGenerator<number> {
   const batch = { action: 'keys.revoke-batch', ...source, audit: session.audit } as const;
-  for await (const page of writeBatch(keys, ({ id }) => revokeKey(session, id), batch)) {
+  // Keys of one customer share its rev, so at the same time they would overtake one another.
+  const lastOf = new Map<string, Promise<unknown>>();
+  const revoke = ({ id, customerId }: (typeof keys)[number]) => {
+    const revoked = Promise.resolve(lastOf.get(customerId)).then(() => revokeKey(session, id));
+    lastOf.set(customerId, revoked);
+    return revoked;
+  };
+  for await (const page of writeBatch(keys, revoke, batch)) {
     await session.waitUntilDurable();
     yield page.length;
   }

@@ -306,6 +306,21 @@ describe('the API of keys', () => {
     ]);
   });
 
+  test('many keys of one customer are revoked together, each with one entry', async () => {
+    const { customerId } = await kit.issue();
+    const ids: string[] = [];
+    for (let number = 0; number < 12; number += 1) {
+      const { body } = await api('POST', `/customers/${customerId}/keys`, {});
+      ids.push(body.id);
+    }
+    expect(await api('POST', '/keys/revoke', { ids })).toMatchObject({
+      status: 200,
+      body: { revoked: 12, alreadyRevoked: 0 },
+    });
+    const entries = (await readAudit(kit.redis, 13)).map(({ action, target }) => ({ action, target }));
+    expect(entries.slice(1)).toEqual(ids.map((target) => ({ action: 'keys.revoke', target })));
+  });
+
   test('a key with an invalid record is shown and can be revoked', async () => {
     const key = await kit.issue();
     await kit.redis.hset(redisKeys.customer(key.customerId), 'minute', 'many');
