@@ -4,6 +4,7 @@ import type { Change } from '../redis/record-change.ts';
 import { isReplyError } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { OperationFailure } from './invalid-operation.ts';
+import { OvertakenChange } from './overtaken-change.ts';
 import type { Session } from './session.ts';
 import type { SettingChange, Values } from './settings-diff.ts';
 
@@ -13,7 +14,7 @@ type Write = Pick<SettingChange, 'key' | 'stored' | 'written'>;
  * Makes and audits all changes, or none if one of the hashes was changed since it was read. On one Redis, also behind Sentinels, that
  * is one atomic script. In Redis Cluster the hashes are in different slots: they are written one after another, and written
  * back if that fails. In between, for milliseconds, gateways may read some of the new values.
- * @throws Error if a hash was changed by others, or not all could be written
+ * @throws OvertakenChange if a hash was changed by others, OperationFailure if not all could be written
  */
 export async function writeSettings(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
@@ -102,8 +103,8 @@ function flat(fields: Record<string, string>): string[] {
   return Object.entries(fields).flat();
 }
 
-function changedByOthers(): Error {
-  return new Error(
+function changedByOthers(): OvertakenChange {
+  return new OvertakenChange(
     'somebody else has changed the settings since they were read; nothing was changed; try again',
   );
 }

@@ -213,6 +213,14 @@ describe('the API of plans', () => {
     expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.remove', target: 'short-lived' });
   });
 
+  test('of several operators who remove a plan at once, one does, and the others are told so', async () => {
+    await create('removed-once');
+    const remove = (person: ConsoleApi) => person.send('DELETE', '/api/plans/removed-once');
+    const statuses = (await Promise.all([ada, grace, ada, grace].map(remove))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status >= 500)).toEqual([]);
+  });
+
   test('the recorded days tell how many keys would have gone over a day or a month limit, and which', async () => {
     await create('recorded', 50, 5000);
     const { redis, issue } = { redis: started.kit.redis, issue: started.kit.issue };
