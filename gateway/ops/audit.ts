@@ -58,9 +58,8 @@ export function auditCommand(): Command {
     }
     const format = outputFormat(options);
     await withRedis(async (session) => {
-      const filter = await readFilter(options, session);
-      const pages = auditPages(session.redis, filter, options.count);
-      if (follow) await followEntries(session, filter, pages, format);
+      const pages = auditPages(session.redis, await readFilter(options, session), options.count);
+      if (follow) await followEntries(session, () => readFilter(options, session), pages, format);
       else await printList(format, layout, namedPages(pages, session));
     });
   });
@@ -98,10 +97,13 @@ async function* auditPages(
   else yield await readAudit(redis, count ?? defaultCount, filter);
 }
 
-/** Prints each entry on a line of its own: there is no end. */
+/**
+ * Prints each entry on a line of its own: there is no end.
+ * @param readFilter read again for new entries: a customer may have got a key since
+ */
 async function followEntries(
   session: Session,
-  filter: AuditFilter,
+  readFilter: () => Promise<AuditFilter>,
   pages: AsyncIterable<AuditEntry[]>,
   format: OutputFormat,
 ): Promise<never> {
@@ -114,6 +116,8 @@ async function followEntries(
   for (;;) {
     const after = last;
     const next = await retryWhileUnavailable(() => readAuditAfter(session.redis, after));
+    if (next.length === 0) continue;
+    const filter = await retryWhileUnavailable(readFilter);
     const matching = next.filter((entry) => matchesAudit(entry, filter));
     const named = await retryWhileUnavailable(() => nameTargets(matching, session));
     for (const entry of named) await printEntry(entry, format);

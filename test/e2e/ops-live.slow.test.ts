@@ -373,10 +373,10 @@ describe('operating a running gateway', () => {
 
   describe('the audit log', () => {
     /** Starts `ops audit --follow`, which runs until it is killed. */
-    function follow(): { child: ChildProcess; output: () => string } {
+    function follow(...options: string[]): { child: ChildProcess; output: () => string } {
       const child = spawn(
         process.execPath,
-        ['gateway/ops/main.ts', 'audit', '--follow', '--count', '1', '--json'],
+        ['gateway/ops/main.ts', 'audit', '--follow', '--count', '1', '--json', ...options],
         {
           cwd: fileURLToPath(new URL('../..', import.meta.url)),
           env: { PATH: process.env['PATH'], REDIS_URL: kit.server.url },
@@ -476,6 +476,14 @@ describe('operating a running gateway', () => {
           .split('\n')
           .map((line) => (JSON.parse(line) as AuditEntry).action),
       ).toHaveLength(2);
+    });
+
+    test('of a customer is followed with the keys that it gets meanwhile', async () => {
+      const { id } = await kit.json('customers', 'create', '--plan', 'free', '--name', 'Followed');
+      const { output } = follow('--target', String(id));
+      await expect.poll(output).toMatch(/\n$/);
+      const issued = await kit.json('keys', 'issue', '--customer', String(id));
+      await expect.poll(output).toContain(`"target":"${String(issued['id'])}"`);
     });
 
     test('is still followed after a Redis outage', { tags: ['redis-server'] }, async () => {
