@@ -343,9 +343,9 @@ describe.concurrent('connections', () => {
       const adminPort = Number(new URL(gateway.adminUrl).port);
       const openFrom = (localAddress: string, bytes = '') => openMany(300, adminPort, bytes, localAddress);
       const silent = await openFrom('127.0.0.2');
-      const slow = await openFrom('127.0.0.3', 'GET /metrics HTTP/1.1\r\nX: ');
       const isOpen = ({ closed }: Connection) => !closed();
       await expect.poll(() => silent.filter(isOpen).length).toBe(60);
+      const slow = await openFrom('127.0.0.3', 'GET /metrics HTTP/1.1\r\nX: ');
       await expect.poll(() => slow.filter(isOpen).length).toBe(40);
       expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
       // One that is idle for a second gives way to Prometheus.
