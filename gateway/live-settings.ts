@@ -17,16 +17,14 @@ interface LiveSettingsDependencies {
   redis: RedisClient;
   log: Logger;
   metrics: Metrics;
-  /** Of this machine. */
-  now: () => number;
   /** By Redis' clock. */
-  redisNow: () => number;
+  now: () => number;
 }
 
 export type LiveSettings = ReturnType<typeof createLiveSettings>;
 
 /** What operators may set in Redis at any time, as it is in force. */
-export function createLiveSettings({ redis, log, metrics, now, redisNow }: LiveSettingsDependencies) {
+export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDependencies) {
   const invalidValues = createInvalidValues({
     log,
     setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
@@ -38,7 +36,7 @@ export function createLiveSettings({ redis, log, metrics, now, redisNow }: LiveS
     plans: createPlans({ ...live, now, onLimits }),
     banPolicy: createLiveSetting({ ...live, setting: banPolicySetting }),
     usagePolicy: createLiveSetting({ ...live, setting: usageSetting }),
-    addressBlocks: createAddressBlocks({ hashes, invalidValues, now: redisNow }),
+    addressBlocks: createAddressBlocks({ hashes, invalidValues, now }),
     thresholds: createPlanThresholds({ hashes, invalidValues }),
   };
   return {

@@ -36,7 +36,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   const { url, isPrivate, log, metrics, readStatus, onReloadRequest, now } = dependencies;
   const redis = createRedis(url, log);
   const clock = createRedisClock({ redis, now });
-  const settings = createLiveSettings({ redis, log, metrics, now, redisNow: clock.now });
+  const settings = createLiveSettings({ redis, log, metrics, now: clock.now });
   const { enforced, usagePolicy, thresholds, invalidValues } = settings;
   const reports = createReports({ ...dependencies, redis, usagePolicy, thresholds, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });

@@ -31,7 +31,7 @@ export function startEvents({ redisUrl, webhookRules, metrics, log, now }: Event
       hashes,
       invalidValues,
       readOthers: createOthersReader(redis),
-      now,
+      now: clock.now,
     }),
     thresholds: createPlanThresholds({ hashes, invalidValues }),
     sender: createWebhookSender({ rules: webhookRules, now }),

@@ -39,6 +39,7 @@ export interface Plans {
 const inUseMs = 60_000;
 
 interface PlansDependencies extends LiveSettingDependencies {
+  /** By Redis' clock. */
   now: () => number;
   /** Called with the limits in force of each plan, at the start and at each change. */
   onLimits?: (plan: string, limits: SomeLimits) => void;

@@ -22,7 +22,6 @@ const live = createLiveSettings({
   log: pino({ enabled: false }),
   metrics: createMetrics({ droppedLogLines: () => 0 }),
   now: Date.now,
-  redisNow: Date.now,
 });
 
 test.each(wholeSettings)('$name is enforced, shown, changed and described', (setting) => {
