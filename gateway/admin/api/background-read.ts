@@ -4,7 +4,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 
 /** State of a read that takes seconds with many keys. */
 export interface BackgroundState<T> {
-  /** The last result, and when it was complete (Unix milliseconds). */
+  /** The last result, and when it was complete (Unix milliseconds by Redis' clock). */
   latest: { value: T; atMs: number } | undefined;
   /** Keys that the read under way has seen; undefined if none is under way. */
   progress: number | undefined;
@@ -53,15 +53,15 @@ export function createBackgroundRead<T>({
     progress = 0;
     let pageStart = performance.now();
     try {
-      const value = await read((session) =>
-        run(session, async (keys, result) => {
+      latest = await read(async (session) => {
+        const value = await run(session, async (keys, result) => {
           progress = keys;
           soFar = result;
           await sleep(((performance.now() - pageStart) * rest) / (1 - rest));
           pageStart = performance.now();
-        }),
-      );
-      latest = { value, atMs: Date.now() };
+        });
+        return { value, atMs: session.now() };
+      });
       readAtMs = performance.now();
     } finally {
       progress = undefined;
