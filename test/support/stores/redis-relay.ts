@@ -65,9 +65,10 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
     },
     async inject(bytes) {
       await Promise.all(
-        Array.from(clients, async (client) => {
+        Array.from(clients, (client) => {
           client.write(bytes);
-          await once(client, 'close');
+          // Not by `once` of node:events, which rejects for an error before.
+          return new Promise((resolve) => client.once('close', resolve));
         }),
       );
     },
