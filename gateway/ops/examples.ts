@@ -60,7 +60,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'addresses unblock': ['addresses unblock 203.0.113.0/24'],
   'plans list': ['plans list'],
   'plans set': ['plans set pro --minute 600', 'plans set gold --create --minute 500 --day 20000'],
-  'plans undo': ['plans undo pro'],
   'plans remove': ['plans remove gold'],
   'plans trial': ['plans trial pro --minute 200', 'plans trial pro', 'plans trial pro --apply'],
   'plans export': ['plans export plans.yaml'],

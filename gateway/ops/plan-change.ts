@@ -10,7 +10,6 @@ import {
   type HitKey,
   type PlanImpact,
 } from '../operations/plan-impact.ts';
-import type { PlanUndo } from '../operations/plan-undo.ts';
 import type { PlanChange } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
 import { fieldLayout, printList } from './list-output.ts';
@@ -42,24 +41,22 @@ export async function effectOf(
   };
 }
 
-/** Prints a change of a plan's limits, or an undo together with the change that it undoes. */
+/** Prints a change of a plan's limits. */
 export async function printPlanChange(
-  { before, after, undone }: PlanChange & Partial<Pick<PlanUndo, 'undone'>>,
+  { before, after }: PlanChange,
   json: true | undefined,
   effect?: ChangeEffect,
 ): Promise<void> {
   const { name, ...limits } = before;
   const previous = Object.keys(knownIn(limits)).length === 0 ? null : limits;
   const { impact, ...named } = effect ?? {};
-  if (json) return printJson({ ...after, before: previous, ...impact, ...named, ...(undone && { undone }) });
-  const origin = undone && `${undone.action} by ${undone.who}, ${undone.at}`;
+  if (json) return printJson({ ...after, before: previous, ...impact, ...named });
   const fields = [
     same('name', name),
     ...windowNames
       .filter((window) => before[window] !== undefined || after[window] !== undefined)
       .map((window) => ({ field: window, before: before[window], after: after[window] })),
     ...Object.entries(impact ?? {}).map(([name, keys]) => same(name, keys)),
-    ...(origin === undefined ? [] : [same('undoes', origin)]),
   ];
   await print(`${formatFields(fields).join('\n')}\n`);
   if (effect !== undefined) await printNamed(effect);

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { doubtInWords, knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
-import { previewPlanUndo, undoPlanChange } from '../operations/plan-undo.ts';
 import { previewPlan, setPlan, type PlanChange } from '../operations/plans.ts';
 import { removePlan } from '../operations/remove-plan.ts';
 import { changing } from './changing.ts';
@@ -21,7 +20,6 @@ export function plansCommand(): Command {
     .description('limits of the plans; changes are in force on all gateways within a second')
     .addCommand(plansListCommand())
     .addCommand(setCommand())
-    .addCommand(plansUndoCommand())
     .addCommand(plansRemoveCommand())
     .addCommand(plansTrialCommand())
     .addCommand(plansExportCommand())
@@ -93,33 +91,4 @@ function plansRemoveCommand(): Command {
         ? printJson({ name: removal.target, before: removal.before, after: null })
         : print(formatChanges({ changes: [removal], unlisted: [] })),
   );
-}
-
-interface UndoOptions extends ChangeOptions {
-  dryRun?: true;
-}
-
-/** Nothing is asked, since the undo can be undone by the same command. */
-function plansUndoCommand(): Command {
-  return new Command('undo')
-    .description(
-      'set the limits back that a plan had before its last change, also one of another operator; again redoes it',
-    )
-    .argument('<name>')
-    .option(
-      '--dry-run',
-      'change nothing; name the keys that are over those limits now, or were on the recorded days',
-    )
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (name: string, { dryRun, as, json }: UndoOptions) => {
-      if (dryRun) {
-        const { undo, effect } = await withRedis(async (session) => {
-          const preview = await previewPlanUndo(session, name);
-          return { undo: preview, effect: await effectOf(session, preview) };
-        });
-        return printPlanChange(undo, json, effect);
-      }
-      await printPlanChange(await withChanges(as, (session) => undoPlanChange(session, name)), json);
-    });
 }

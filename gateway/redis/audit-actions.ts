@@ -35,7 +35,6 @@ export const auditActions = [
   'plans.trial',
   'plans.trial-apply',
   'plans.trial-stop',
-  'plans.undo',
   'policy.reset',
   'policy.seed',
   'policy.set',

@@ -180,7 +180,6 @@ describe('the API of plans', () => {
       422,
       'no limits are on trial',
     ],
-    ['an undo of another entry', 'POST', 'pro/undo', { entry: '1-1' }, 422, 'no change'],
     ['a missing plan', 'GET', 'fre', undefined, 404, 'no plan'],
   ])('refuses %s, says why, and changes nothing', async (_what, method, path, body, status, message) => {
     const before = await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored));
@@ -390,48 +389,6 @@ describe('the API of plans', () => {
     const { since } = (first.body as { trial: { since: string } }).trial;
     expect((await trial('DELETE', grace, { expected: { since } })).body).toMatchObject({ trial: null });
     expect(await stored('trial-ended')).toEqual({ minute: '10', day: '100' });
-  });
-
-  test('the last change is undone, and the undo as well', async () => {
-    await create('undone', 10, 100);
-    const expected = { minute: 10, day: 100 };
-    await grace.send('PATCH', '/api/plans/undone', { minute: 1, day: 100, expected });
-    await started.kit.issue({ plan: 'undone' });
-    const last = async () => (await get('/api/plans/undone'))['lastChange'] as Fields;
-    const change = await last();
-    expect(change).toMatchObject({
-      who: 'Grace',
-      action: 'plans.set',
-      before: expected,
-      after: { minute: 1, day: 100 },
-      obstacle: null,
-    });
-    const undone = await ada.send('POST', '/api/plans/undone/undo', { entry: change['id'] });
-    expect(undone.body).toMatchObject({ minute: 10, day: 100, before: { minute: 1 } });
-    expect(await stored('undone')).toEqual({ minute: '10', day: '100' });
-    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.undo', target: 'undone' });
-    // Who undoes the same change again has not seen the undo.
-    const again = await grace.send('POST', '/api/plans/undone/undo', { entry: change['id'] });
-    expect(again.body).toEqual(conflict);
-    const redone = await grace.send('POST', '/api/plans/undone/undo', { entry: (await last())['id'] });
-    expect(redone.body).toMatchObject({ minute: 1, day: 100 });
-  });
-
-  test('a change is not undone over limits that were set with redis-cli since', async () => {
-    await create('edited');
-    await ada.send('PATCH', '/api/plans/edited', { minute: 5, day: 100, expected: { minute: 10, day: 100 } });
-    await started.kit.redis.hset(redisKeys.plan('edited'), 'minute', '33');
-    const { lastChange } = (await get('/api/plans/edited')) as { lastChange: Fields };
-    expect(lastChange['obstacle']).toContain('they are 33 a minute, 100 a day');
-    const refused = await ada.send('POST', '/api/plans/edited/undo', { entry: lastChange['id'] });
-    expect(refused.body).toEqual(invalid('perhaps set with redis-cli'));
-    expect(await stored('edited')).toEqual({ minute: '33', day: '100' });
-  });
-
-  test('the limits of a new plan have nothing before them to go back to', async () => {
-    await create('new');
-    const { lastChange } = (await get('/api/plans/new')) as { lastChange: Fields };
-    expect(lastChange['obstacle']).toContain('nothing before');
   });
 
   test('values edited by hand into nonsense are named, and can be set right', async () => {

@@ -211,23 +211,6 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await page.getByText('on trial since').waitFor({ state: 'detached' });
   });
 
-  test('the last change is undone', async () => {
-    await create('undone');
-    await ada.send('PATCH', '/api/plans/undone', { minute: 5, day: 500, expected: { minute: 50, day: 500 } });
-    const { key } = await started.kit.issue({ plan: 'undone' });
-    expect(await limitOf(key)).toBe('5');
-    const { page } = await started.open('/console/plans/undone', { name: 'Grace' });
-    await page.getByRole('button', { name: 'Undo' }).click();
-    const asked = dialog(page, 'Undo the last change?');
-    await asked.getByText('50 a minute, 500 a day').waitFor();
-    await expectAccessible(page, 'plan-undo');
-    await asked.getByRole('button', { name: 'Undo' }).click();
-    await expect.poll(() => stored('undone')).toEqual({ minute: '50', day: '500' });
-    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.undo', target: 'undone' });
-    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('50');
-    await page.getByRole('cell', { name: 'plans.undo' }).waitFor();
-  });
-
   test('a plan is removed by typing its name', async () => {
     await create('goner');
     const { page } = await started.open('/console/plans/goner');

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { previewPlanUndo } from '../../gateway/operations/plan-undo.ts';
 import {
   diffSettings,
   readStored,
@@ -11,7 +10,7 @@ import { writeSettings } from '../../gateway/operations/write-settings.ts';
 import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 
 const options = { tags: ['redis-server'], timeout: 60_000 };
@@ -72,39 +71,6 @@ test(
     expect(await changesTo(1, ['pro', 'fresh'])).toEqual([]);
   },
 );
-
-test('on Redis Cluster, an undo passes over changes that were not made', options, async () => {
-  const session = { redis, audit, now: Date.now };
-  const key = redisKeys.plan('undone');
-  const set = (minute: number, ...args: string[]) =>
-    audit.make(
-      [
-        {
-          action: 'plans.set',
-          target: 'undone',
-          before: { minute: 60, day: 100 },
-          after: { minute, day: 100 },
-        },
-      ],
-      { script: 'setFieldsAudited', keys: [key], args: [2, 'minute', '60', 'day', '100', ...args] },
-    );
-  await redis.hset(key, { minute: 60, day: 100 });
-  expect(await set(70, 'minute', '70')).toBe(1);
-  expect(await set(80, 'minute', '80')).toBe(0);
-  // Killed after its entry.
-  await audit({
-    action: 'plans.set',
-    target: 'undone',
-    before: { minute: 70, day: 100 },
-    after: { minute: 90, day: 100 },
-  });
-  expect(await previewPlanUndo(session, 'undone')).toMatchObject({
-    before: { minute: 70 },
-    after: { minute: 60 },
-  });
-  const { id } = await keyIssuer(redis).issue({ plan: 'pro' });
-  expect(await readAudit(redis, 1)).toMatchObject([{ action: 'keys.issue', target: id }]);
-});
 
 test(
   'settings of which a Redis Cluster loses a part are named, and the same command completes them',

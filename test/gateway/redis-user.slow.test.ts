@@ -379,7 +379,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['bans', 'lift', id],
         ['addresses', 'block', '203.0.113.7', '--for', '1h', '--reason', 'flood'],
         ['plans', 'set', 'gold', '--minute', '6'],
-        ['plans', 'undo', 'gold'],
         ['plans', 'trial', 'gold', '--apply'],
         ['plans', 'remove', 'gold', '--yes'],
         ['plans', 'apply', plans, '--yes'],

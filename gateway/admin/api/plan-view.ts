@@ -3,11 +3,9 @@ import { windowFields } from '../../limits/window-fields.ts';
 import { limitsView } from '../../operations/key-view.ts';
 import type { PlanImpact } from '../../operations/plan-impact.ts';
 import { planKinds, readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
-import { findLastPlanChange, recordedPlanChangeSchema } from '../../operations/plan-undo.ts';
 import { storedLimitsSchema } from '../../operations/plans.ts';
 import type { Session } from '../../operations/session.ts';
 import { allRefusals, noRefusals, type PlanTraffic } from '../../operations/traffic-summary.ts';
-import { planNamePattern } from '../../plans/plan-settings.ts';
 import type { Trial } from '../../plans/trial.ts';
 import { ApiError } from './api-error.ts';
 import type { PlanCounts } from './plan-counts.ts';
@@ -73,10 +71,6 @@ export const planDetailSchema = planSchema.and(
   z.object({
     running: plansSchema.shape.gateways,
     ...keyCount,
-    lastChange: recordedPlanChangeSchema
-      .extend({ obstacle: z.string().nullable().describe('Why it cannot be undone; null if it can') })
-      .meta({ id: 'LastChange' })
-      .nullable(),
   }),
 );
 
@@ -86,15 +80,11 @@ export async function viewPlanDetail(
   name: string,
   counts: PlanCounts,
 ): Promise<z.infer<typeof planDetailSchema>> {
-  const [{ items, ...rest }, last] = await Promise.all([
-    viewPlans(session, counts),
-    planNamePattern.test(name) ? findLastPlanChange(session, name) : undefined,
-  ]);
+  const { items, ...rest } = await viewPlans(session, counts);
   const plan = items.find((item) => item.name === name);
   if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
-  const lastChange = last === undefined ? null : { ...last, obstacle: last.obstacle ?? null };
   const { gateways: running, keysAsOf, counting } = rest;
-  return { ...plan, running, keysAsOf, counting, lastChange };
+  return { ...plan, running, keysAsOf, counting };
 }
 
 function viewPlan(

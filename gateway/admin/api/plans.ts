@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
 import { windowFields } from '../../limits/window-fields.ts';
 import { byOptionalWindow, byRequiredWindow, windowNames } from '../../limits/windows.ts';
-import { undoPlanChange } from '../../operations/plan-undo.ts';
 import { setPlan, storedLimitsSchema, type PlanChange, type PlanRow } from '../../operations/plans.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
 import { planNamePattern, planValues } from '../../plans/plan-settings.ts';
@@ -43,7 +42,7 @@ export const plansRoutes = [
   }),
   route.get('/plans/:name', {
     operationId: 'getPlan',
-    summary: 'One plan, with the last change of its limits',
+    summary: 'One plan',
     responds: 'The plan',
     result: planDetailSchema,
     handle: ({ target }, { read, counts }) => read((session) => viewPlanDetail(session, target, counts)),
@@ -122,28 +121,6 @@ export const plansRoutes = [
       read(async (session) =>
         planEffect(session, await findEditablePlan(session, target), withLimits(input), counts),
       ),
-  }),
-  route.post('/plans/:name/undo', {
-    operationId: 'undoPlanChange',
-    summary: 'Undo the last change of the limits',
-    input: z.strictObject({
-      entry: z
-        .string()
-        .max(40)
-        .describe('`lastChange.id` of the plan; if there was a later change, the answer is 409'),
-    }),
-    example: { entry: '1795403857484-0' },
-    responds: 'The plan has the limits from before that change',
-    result: changedPlanSchema,
-    handle: async ({ req, target, input: { entry } }, { change }) => {
-      const { result, warnings } = await change(req, async (session) => {
-        const { name } = await findEditablePlan(session, target);
-        return undoPlanChange(session, name, ({ id, who, after }) =>
-          expectUnchanged(id === entry, `${describeLimits(after, 'invalid')}, set by ${who}`),
-        );
-      });
-      return view(result, warnings);
-    },
   }),
 ];
 

@@ -6,7 +6,7 @@ import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { notify } from '../../../../browser/elements/notice.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
-import { formatRelative, plural } from '../../../../browser/format.ts';
+import { plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
@@ -41,23 +41,6 @@ class PagePlan extends PolledElement<ShownPlan> {
       api.get<Page<AuditEntry>>(url`/api/audit?action=plans&limit=10&target=${name}`),
     ]);
     return { plan, entries };
-  }
-
-  askToUndo({ id, before, after, who, at }: NonNullable<PlanDetail['lastChange']>) {
-    ask(this, {
-      heading: 'Undo the last change?',
-      action: 'Undo',
-      message: () =>
-        html`<p>
-          ${limitsText(after)} (set by ${who} ${formatRelative(at)}) → <strong>${limitsText(before)}</strong>,
-          in force on all gateways within a second.
-        </p>`,
-      run: () =>
-        this.saved(
-          api.post<Changed>(url`/api/plans/${this.item}/undo`, { entry: id }),
-          `The limits of ${this.item} are ${limitsText(before)} again, within a second.`,
-        ),
-    });
   }
 
   askToRemove({ name }: PlanDetail) {
@@ -104,7 +87,7 @@ class PagePlan extends PolledElement<ShownPlan> {
                 @changed=${this.reload}
                 @conflict=${this.reload}
               ></plan-limits-form>
-              ${trial === null ? nothing : this.trial(plan, trial)} ${this.lastChanges(plan, entries)}
+              ${trial === null ? nothing : this.trial(plan, trial)} ${this.lastChanges(entries)}
               ${builtIn.has(name) || !session.isOperator ? nothing : this.removal(plan)}`
           : html`<p>
               The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages
@@ -119,9 +102,8 @@ class PagePlan extends PolledElement<ShownPlan> {
       ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
   }
 
-  lastChanges({ lastChange }: PlanDetail, entries: readonly AuditEntry[]) {
+  lastChanges(entries: readonly AuditEntry[]) {
     return html`<h2>Last changes</h2>
-      ${lastChange === null || !session.isOperator ? nothing : this.undoing(lastChange)}
       ${
         entries.length === 0
           ? emptyState('No changes yet', 'Each change of this plan will be listed here.')
@@ -130,15 +112,6 @@ class PagePlan extends PolledElement<ShownPlan> {
                 <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
               </p>`
       }`;
-  }
-
-  undoing(change: NonNullable<PlanDetail['lastChange']>) {
-    return change.obstacle === null
-      ? html`<div class="actions">
-          <button type="button" @click=${() => this.askToUndo(change)}>Undo</button>
-          <span class="quiet">Back to ${limitsText(change.before)}</span>
-        </div>`
-      : html`<p class="quiet">The last change cannot be undone: ${change.obstacle}.</p>`;
   }
 
   removal(plan: PlanDetail) {
