@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { aclAccess, aclCommands } from '../../gateway/operations/redis-acl.ts';
-import { grants } from '../../prisma/service-role.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -24,7 +23,7 @@ async function settingsOf(name: string): Promise<string[]> {
   const sources: Record<string, string[]> = {
     gateway: ['gateway/config/config.ts'],
     'pets-service': ['pets-service/config.ts'],
-    migration: ['prisma/migrate-command.ts', 'prisma/database-url.ts'],
+    migration: ['prisma/database-url.ts'],
     postgres: ['prisma/create-roles.sh'],
   };
   const texts = await Promise.all((sources[name] ?? []).map(read));
@@ -106,18 +105,6 @@ describe('docker-compose.yml', () => {
     const script = await read('gateway/containers/make-secrets.sh');
     expect(script).toContain(`\naccess='${aclAccess([...commands].toSorted(), version).join(' ')}'\n`);
     expect(script).toContain('user gateway on #$digest resetchannels $access\n');
-  });
-
-  test('grants the database role what DEPLOY.md says that it needs', async () => {
-    const document = (await read('gateway/DEPLOY.md')).replaceAll(/\s+/g, ' ');
-    expect(document).toContain(
-      'SELECT and INSERT on `pets`, SELECT, INSERT, UPDATE and DELETE on `idempotency_keys`, and USAGE on `pets_id_seq`',
-    );
-    expect(grants).toEqual([
-      'SELECT, INSERT ON pets',
-      'SELECT, INSERT, UPDATE, DELETE ON idempotency_keys',
-      'USAGE ON SEQUENCE pets_id_seq',
-    ]);
   });
 
   test.each(names)(

@@ -236,7 +236,7 @@ describe(
 
     test('migrate, start and serve requests', async () => {
       expect(await runIn('migration', ...(composeService('migration').command ?? []))).toMatch(
-        /^applied .+\ngranted the role pets what the pets service needs\n$/,
+        /^applied .+\n$/,
       );
       const pets = await start('pets-service');
       const gateway = await start('gateway');

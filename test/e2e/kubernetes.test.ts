@@ -366,7 +366,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
     expect(migration.image).toBe(service.image);
     expect(migration.image).toMatch(/:\d+\.\d+\.\d+$/);
     expect(migration.command?.at(-1)).toBe('prisma/migrate.ts');
-    const source = (await read('prisma/migrate-command.ts')) + (await read('prisma/database-url.ts'));
+    const source = await read('prisma/database-url.ts');
     const settings = (migration.env ?? []).map((variable) => variable.name);
     for (const setting of settings.filter((other) => other !== 'NODE_ENV'))
       expect(source).toContain(`'${setting}'`);
