@@ -11,7 +11,6 @@ import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs, type Docs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
-import type { WebhookRules } from './events/webhook-address.ts';
 import { findClientAddress } from './http/client-address.ts';
 import { createCompression } from './http/compression.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
@@ -74,8 +73,6 @@ export interface GatewayDependencies extends RedisState {
   corsOrigins: readonly string[] | '*';
   /** Responses of at least this size are compressed; 0: none. */
   compressMinBytes: number;
-  /** Addresses that webhooks of customers may have. */
-  webhookRules: WebhookRules;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -127,7 +124,7 @@ export interface DescribedApi {
 
 /** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { addressBlocks, webhookRules, log, metrics, now } = dependencies;
+  const { addressBlocks, log, metrics, now } = dependencies;
   const parts = createParts(dependencies);
   const { addressLimit, isProxy, portalConnection, publicAddress, prototypes } = parts;
   const messageClasses = createMessageClasses(prototypes);
@@ -144,7 +141,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       publicAddress,
       addressLimit,
       scopes: api.access.scopes,
-      webhookRules,
       look: lookOf(api, settings, dependencies),
       log,
     });
@@ -287,11 +283,11 @@ function createPrototypes(isProxy: (address: string) => boolean): Express {
 
 function lookOf(
   { document }: ApiDescription,
-  { portal = {}, keyPrefix }: ApiConfig,
+  { portal = {} }: ApiConfig,
   { supportUrl }: GatewayDependencies,
 ) {
   const { title = document.title, color = defaultPortalColor } = portal;
-  return { title, color, supportUrl, keyPrefix };
+  return { title, color, supportUrl };
 }
 
 /** Whether what is said of the API, the descriptions and their order, by which routes name their services, are the same. */

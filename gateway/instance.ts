@@ -93,7 +93,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     supportUrl,
     corsOrigins: config.corsOrigins,
     compressMinBytes: config.compressMinBytes,
-    webhookRules: config.webhookRules,
     createCounter,
     log,
     logRequest,

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import type { DeliveryEntry } from '../events/delivery-store.ts';
-import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
-import type { Thresholds } from '../limits/thresholds.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { failureSchema, readFailures } from '../quota/failures.ts';
 import { dayUsageSchema, readMonthRecords, serviceUse, serviceUseSchema } from '../quota/usage-days.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
-import { changeCustomer, customerViewSchema } from './customers.ts';
+import { customerViewSchema } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { withoutNulls, type portalKeyInput } from './key-input.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
@@ -24,21 +21,7 @@ import {
 import { rotateKey } from './rotate-key.ts';
 import type { Session } from './session.ts';
 import { showCustomer } from './stored-customers.ts';
-import { thresholdsOfPlan } from './thresholds.ts';
 import { readLastDays } from './usage-record.ts';
-import { listEventTypes } from './webhook-view.ts';
-import {
-  addWebhook,
-  changeWebhook,
-  listWebhooks,
-  readWebhookDeliveries,
-  removeWebhook,
-  replayEvents,
-  rotateWebhookSecret,
-  testWebhook,
-  type NewWebhook,
-  type WebhookChange,
-} from './webhooks.ts';
 
 /** What a customer does in the portal. The customer of the session comes first, so that no operation is about another. */
 type Run<Input, Result> = (customer: CustomerId, session: Session, input: Input) => Promise<Result>;
@@ -55,9 +38,8 @@ export interface PortalChange<Input, Result> {
 }
 
 export const portalCustomerSchema = customerViewSchema
-  .pick({ id: true, name: true, plan: true, state: true, thresholds: true })
+  .pick({ id: true, name: true, plan: true, state: true })
   .extend({
-    planThresholds: z.array(z.int()).describe('Those in force while `thresholds` is null'),
     windows: windowViewsSchema,
     now: z.iso.datetime().describe('When this was read'),
   })
@@ -74,12 +56,6 @@ export const portalFailuresSchema = z.object({ items: z.array(failureSchema), ne
 export const newPortalKeySchema = portalKeySchema
   .extend({ key: z.string().describe('In this response only') })
   .meta({ id: 'NewKey' });
-
-/** Which addresses a webhook may have is for the gateway to say, and which webhook for the customer. */
-type Ruled<Input> = Input & { rules: WebhookRules };
-interface OneWebhook {
-  id: string;
-}
 
 export { portalKeyPageSchema, portalKeySchema };
 
@@ -103,12 +79,6 @@ const suspended = 'your account is suspended: you can see your keys and your usa
 /** All that a customer can do in the portal. */
 export const portalOperations = {
   showCustomer: reads((customer, session, _input: object) => readPortalCustomer(customer, session)),
-  setThresholds: changes(async (customer, session, { thresholds }: { thresholds: Thresholds | null }) => {
-    // If the response cannot be made, nothing may be changed.
-    await readPortalCustomer(customer, session);
-    await changeCustomer(session, customer, { thresholds });
-    return readPortalCustomer(customer, session);
-  }),
   showUsage: reads(async (customer, session, { days }: { days: number }) => {
     const month = utcDate(dayNumberOf(session.now())).slice(0, 6);
     const [used, records] = await Promise.all([
@@ -152,42 +122,10 @@ export const portalOperations = {
     await revokeKey(session, id);
     return readPortalKey(session, await findOwnKey(session, customer, id));
   }),
-  listEventTypes: reads((customer, _session, _input: object) =>
-    Promise.resolve({ items: listEventTypes(customer), next: null }),
-  ),
-  listWebhooks: reads(async (customer, session, _input: object) => ({
-    items: await listWebhooks(session, customer),
-    next: null,
-  })),
-  addWebhook: changes((customer, session, { rules, ...wanted }: Ruled<NewWebhook>) =>
-    addWebhook(session, customer, wanted, rules),
-  ),
-  changeWebhook: changes((customer, session, { id, rules, ...change }: Ruled<OneWebhook & WebhookChange>) =>
-    changeWebhook(session, customer, id, change, rules),
-  ),
-  removeWebhook: changes((customer, session, { id }: OneWebhook) => removeWebhook(session, customer, id)),
-  testWebhook: changes(async (customer, session, { id }: OneWebhook) => ({
-    eventId: await testWebhook(session, customer, id),
-  })),
-  rotateWebhookSecret: changes(
-    (customer, session, { id, overlapSeconds }: OneWebhook & { overlapSeconds: number }) =>
-      rotateWebhookSecret(session, customer, id, overlapSeconds * 1000),
-  ),
-  listDeliveries: reads(async (customer, session, { id }: OneWebhook) => ({
-    items: (await readWebhookDeliveries(session, customer, id)).map(deliveryForCustomers),
-    next: null,
-  })),
-  /** Only what was given up: to look for more would read the events of all customers. */
-  replayEvents: changes((customer, session, { id }: OneWebhook) => replayEvents(session, customer, id)),
 };
 
-const deliveryForCustomers = ({ error, ...entry }: DeliveryEntry): DeliveryEntry => ({
-  ...entry,
-  error: error && issueForCustomers(error),
-});
-
 async function readPortalCustomer(customer: CustomerId, session: Session) {
-  const { id, name, plan, suspendedAt, thresholds, ...record } = await showCustomer(session.redis, customer);
+  const { id, name, plan, suspendedAt, ...record } = await showCustomer(session.redis, customer);
   const limits = await createLimitsReader(session)({ ...record, plan });
   const place = { customerId: customer, keyHash: '' };
   const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
@@ -196,8 +134,6 @@ async function readPortalCustomer(customer: CustomerId, session: Session) {
     name,
     plan,
     state: suspendedAt === undefined ? ('active' as const) : ('suspended' as const),
-    thresholds: thresholds === undefined ? null : [...thresholds],
-    planThresholds: [...(await thresholdsOfPlan(session, plan))],
     windows,
     now: new Date(nowMs).toISOString(),
   };

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
-import { issueForCustomers, type WebhookRules } from '../events/webhook-address.ts';
 import { IssueForOperators, StaleKey } from '../operations/invalid-operation.ts';
 import {
   beginPortalSession,
@@ -25,7 +24,6 @@ interface PortalApiDependencies {
   redis: () => Promise<Pick<ConsoleRedis, 'read' | 'change'>>;
   access: PortalAccess;
   scopes: readonly string[];
-  webhookRules: WebhookRules;
   document: () => object;
   log: Logger;
 }
@@ -76,10 +74,9 @@ function asNoSession(error: unknown): never {
     : error;
 }
 
-function createApi({ redis, access, webhookRules, log }: PortalApiDependencies): PortalApi {
+function createApi({ redis, access, log }: PortalApiDependencies): PortalApi {
   const customerOf = (req: Request) => access.sessionOf(req).session.customerId;
   return {
-    webhookRules,
     async run(req, { run }, input) {
       const { read } = await redis();
       return read((session) => run(customerOf(req), session, input)).catch(asNoSession);
@@ -137,8 +134,7 @@ function reword(error: ApiError): ApiError {
     case 'invalid_operation':
       if (error.cause instanceof StaleKey) return new ApiError('conflict', { message: error.message });
       return new ApiError(error.code, {
-        message:
-          error.cause instanceof IssueForOperators ? invalidSettings : issueForCustomers(error.message),
+        message: error.cause instanceof IssueForOperators ? invalidSettings : error.message,
       });
     case 'conflict':
       return new ApiError(error.code);

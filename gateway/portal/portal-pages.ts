@@ -7,14 +7,13 @@ export interface PortalLook {
   /** As #rrggbb. */
   color: string;
   supportUrl: string | undefined;
-  keyPrefix: string;
 }
 
 const chartStyle = 'docs/browser/usage-chart.css';
 
 /** Serves the page of the portal, with the modules and styles that it loads. */
 export function portalPages(look: PortalLook): Router {
-  const { title, keyPrefix, supportUrl = '' } = look;
+  const { title, supportUrl = '' } = look;
   const modules = createBrowserModules({
     path: '/portal/assets',
     folders: ['browser', 'portal/browser'],
@@ -23,7 +22,7 @@ export function portalPages(look: PortalLook): Router {
   });
   const page = renderShell(modules, {
     title,
-    facts: { 'application-name': title, 'key-prefix': keyPrefix, 'support-url': supportUrl },
+    facts: { 'application-name': title, 'support-url': supportUrl },
     styles: [
       'webawesome/styles/webawesome.css',
       'browser/styles/base.css',

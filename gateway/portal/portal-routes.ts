@@ -3,9 +3,7 @@ import { z } from 'zod';
 import { countInput, nextInput } from '../admin/api/query-input.ts';
 import { changed } from '../admin/api/results.ts';
 import { createRoutes, type Route } from '../admin/api/route.ts';
-import { webhookOperations } from '../admin/api/webhook-operations.ts';
-import type { WebhookRules } from '../events/webhook-address.ts';
-import { graceInput, portalKeyInput, thresholdsInput } from '../operations/key-input.ts';
+import { graceInput, portalKeyInput } from '../operations/key-input.ts';
 import {
   newPortalKeySchema,
   portalCustomerSchema,
@@ -28,7 +26,6 @@ export interface PortalApi {
     operation: PortalChange<Input, Result>,
     input: Input,
   ): Promise<Result & { warnings: string[] }>;
-  webhookRules: WebhookRules;
 }
 
 const route = createRoutes<PortalApi>();
@@ -100,54 +97,5 @@ export const portalRoutes: readonly Route<PortalApi>[] = [
     responds: 'The key after the change',
     result: changed(portalKeySchema),
     handle: ({ req, target: id }, { change }) => change(req, portalOperations.revokeKey, { id }),
-  }),
-  route.put('/thresholds', {
-    operationId: 'setThresholds',
-    summary: 'Set at which shares of the day and month limits there is an event',
-    input: z.strictObject({ thresholds: thresholdsInput.nullable().describe('Null for those of the plan') }),
-    responds: 'The customer after the change',
-    result: changed(portalCustomerSchema),
-    handle: ({ req, input }, { change }) => change(req, portalOperations.setThresholds, input),
-  }),
-  route.get('/event-types', {
-    ...webhookOperations.types,
-    handle: ({ req }, { run }) => run(req, portalOperations.listEventTypes, {}),
-  }),
-  route.get('/webhooks', {
-    ...webhookOperations.list,
-    summary: 'Webhooks, oldest first',
-    handle: ({ req }, { run }) => run(req, portalOperations.listWebhooks, {}),
-  }),
-  route.post('/webhooks', {
-    ...webhookOperations.add,
-    handle: ({ req, input }, { change, webhookRules: rules }) =>
-      change(req, portalOperations.addWebhook, { ...input, rules }),
-  }),
-  route.patch('/webhooks/:webhook', {
-    ...webhookOperations.change,
-    handle: ({ req, target: id, input }, { change, webhookRules: rules }) =>
-      change(req, portalOperations.changeWebhook, { ...input, id, rules }),
-  }),
-  route.delete('/webhooks/:webhook', {
-    ...webhookOperations.remove,
-    handle: ({ req, target: id }, { change }) => change(req, portalOperations.removeWebhook, { id }),
-  }),
-  route.post('/webhooks/:webhook/test', {
-    ...webhookOperations.test,
-    handle: ({ req, target: id }, { change }) => change(req, portalOperations.testWebhook, { id }),
-  }),
-  route.post('/webhooks/:webhook/rotate-secret', {
-    ...webhookOperations.rotateSecret,
-    handle: ({ req, target: id, input }, { change }) =>
-      change(req, portalOperations.rotateWebhookSecret, { ...input, id }),
-  }),
-  route.get('/webhooks/:webhook/deliveries', {
-    ...webhookOperations.deliveries,
-    handle: ({ req, target: id }, { run }) => run(req, portalOperations.listDeliveries, { id }),
-  }),
-  route.post('/webhooks/:webhook/replay', {
-    ...webhookOperations.replay,
-    summary: 'Send a webhook again what was given up',
-    handle: ({ req, target: id }, { change }) => change(req, portalOperations.replayEvents, { id }),
   }),
 ];

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Router, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
 import { createConsoleRedis, type ConsoleRedis } from '../admin/console-redis.ts';
-import type { WebhookRules } from '../events/webhook-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { changeCredentials } from '../redis/redis-client.ts';
@@ -75,14 +74,12 @@ interface PortalDependencies {
   addressLimit: Pick<AddressLimit, 'charge'>;
   /** Scopes that a key can have. */
   scopes: readonly string[];
-  /** Addresses that webhooks may have. */
-  webhookRules: WebhookRules;
   look: PortalLook;
   log: Logger;
 }
 
 export function createPortal(dependencies: PortalDependencies): Portal {
-  const { connection, publicAddress, addressLimit, scopes, webhookRules, look, log } = dependencies;
+  const { connection, publicAddress, addressLimit, scopes, look, log } = dependencies;
   const { redis } = connection;
   let document: object | undefined;
   let router: Router | undefined;
@@ -96,7 +93,6 @@ export function createPortal(dependencies: PortalDependencies): Portal {
           redis,
           access,
           scopes,
-          webhookRules,
           document: () => (document ??= describePortal(look.title)),
           log,
         }),

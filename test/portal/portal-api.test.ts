@@ -9,7 +9,6 @@ import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
-import { localRules } from '../support/kits/events-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
@@ -22,12 +21,8 @@ interface Key {
   lastUsedAt: string | null;
 }
 
-/** Nothing is ever sent to it. */
-const quietHook = { url: 'https://example.com/', types: ['trial.over_share'] };
-
-/** A path with ids in place of its parameters. */
-const filled = (path: string, id: string, webhook = 'wh_0') =>
-  path.replace(':id', id).replace(':webhook', webhook);
+/** A path with an id in place of its parameter. */
+const filled = (path: string, id: string) => path.replace(':id', id);
 
 describe('the portal', () => {
   let started: ConsoleApiKit;
@@ -267,15 +262,7 @@ describe('the portal', () => {
     expect((await second.send('GET', '/customer')).status).toBe(200);
     await operator.send('POST', `/api/keys/${id}/revoke`);
     await operator.send('DELETE', `/api/customers/${customerId}`);
-    for (const path of [
-      '/session',
-      '/customer',
-      '/keys',
-      '/usage',
-      '/failures',
-      '/webhooks',
-      '/event-types',
-    ]) {
+    for (const path of ['/session', '/customer', '/keys', '/usage', '/failures']) {
       expect((await second.send('GET', path)).json, path).toMatchObject({ code: 'no_session' });
     }
     expect((await second.send('POST', '/keys', { name: 'x' })).json).toMatchObject({ code: 'no_session' });
@@ -283,25 +270,19 @@ describe('the portal', () => {
 
   test('tells customers nothing of Redis and of other plans when a value was edited by hand', async () => {
     const { customerId, portal } = await newCustomer('Edited');
-    const put = () => portal.send('PUT', '/thresholds', { thresholds: [50] });
+    const add = () => portal.send('POST', '/keys', { name: 'On no plan' });
     const message = 'This is not possible until your provider has corrected the settings of your account.';
-    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'gone');
     const impossible = { status: 422, json: { code: 'invalid_operation', message } };
-    expect(await put()).toMatchObject(impossible);
-    expect(await portal.send('POST', '/keys', { name: 'On no plan' })).toMatchObject(impossible);
+    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'gone');
+    expect(await add()).toMatchObject(impossible);
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'enterprise');
-    expect(await put()).toMatchObject(impossible);
+    expect(await add()).toMatchObject(impossible);
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free', 'day', 'many');
-    expect(await put()).toMatchObject(impossible);
+    expect(await add()).toMatchObject(impossible);
     await started.kit.redis.hdel(redisKeys.customer(customerId), 'day');
-    const before = await slotOf(customerId);
-    await started.kit.redis.set(redisKeys.thresholds, 'no hash');
-    expect(await put()).toMatchObject(impossible);
-    expect(await slotOf(customerId)).toEqual(before);
-    await started.kit.redis.del(redisKeys.thresholds);
-    expect((await put()).status).toBe(200);
-    await started.kit.redis.set(redisKeys.webhooks(customerId), 'no hash');
-    expect(await portal.send('GET', '/webhooks')).toMatchObject(impossible);
+    const created = await add();
+    recordSecrets(created.text);
+    expect(created.status).toBe(201);
   });
 
   test('a suspended customer sees everything, and changes nothing', async () => {
@@ -313,9 +294,6 @@ describe('the portal', () => {
       portal.send('POST', '/keys', { name: 'x' }),
       portal.send('POST', `/keys/${id}/rotate`, { graceSeconds: 0 }),
       portal.send('POST', `/keys/${id}/revoke`),
-      portal.send('POST', '/webhooks', quietHook),
-      portal.send('DELETE', '/webhooks/wh_0'),
-      portal.send('PUT', '/thresholds', { thresholds: [50] }),
     ];
     for (const response of await Promise.all(changes)) {
       expect(response).toMatchObject({ status: 422, json: { code: 'invalid_operation' } });
@@ -359,34 +337,13 @@ describe('the portal', () => {
   describe('with the ids of another customer', () => {
     let own: Awaited<ReturnType<typeof newCustomer>>;
     let other: Awaited<ReturnType<typeof newCustomer>>;
-    let rival: { id: string; secret: string };
-    /** Also what there is of its webhook among the events. */
-    const ofOther = async () => [
-      await slotOf(other.customerId),
-      (await contents(started.kit.redis)).filter(([key]) => key.includes(rival.id)),
-      await started.kit.redis.hget(redisKeys.eventState, `failing:${rival.id}`),
-    ];
-    const secrets = () => [
-      other.customerId,
-      other.keyHash,
-      'Secret Rival',
-      'Rival key',
-      'Rival hook',
-      '/rival',
-      rival.secret,
-    ];
+    const ofOther = () => slotOf(other.customerId);
+    const secrets = () => [other.customerId, other.keyHash, 'Secret Rival', 'Rival key'];
 
     beforeAll(async () => {
       own = await newCustomer('Own');
       other = await newCustomer('Secret Rival');
       await create(other.portal, { name: 'Rival key' });
-      const hook = { ...quietHook, url: 'https://example.com/rival', description: 'Rival hook' };
-      rival = (await other.portal.send('POST', '/webhooks', hook)).json as typeof rival;
-      recordSecrets(rival.secret);
-      // One that fails, and has given something up: nobody else may change that either.
-      const { redis } = started.kit;
-      await redis.hset(redisKeys.eventState, `failing:${rival.id}`, Date.now());
-      await redis.zadd(redisKeys.deadEvents(rival.id), Date.now(), '1-0');
       await vi.waitFor(async () => expect((await pets(other.key)).status).toBe(200), { timeout: 15_000 });
       // Nothing of it changes any more.
       await vi.waitFor(async () => expect(await started.kit.redis.exists(redisKeys.keyUse(other))).toBe(1), {
@@ -398,21 +355,17 @@ describe('the portal', () => {
     const inputs: Readonly<Record<string, object>> = {
       '/keys': { name: 'x' },
       '/keys/:id/rotate': { graceSeconds: 0 },
-      '/webhooks': quietHook,
-      '/webhooks/:webhook': { ...quietHook, enabled: true },
-      '/webhooks/:webhook/rotate-secret': { overlapSeconds: 0 },
-      '/thresholds': { thresholds: [50] },
     };
-    const call = ({ method, path }: (typeof portalRoutes)[number], id: string, webhook: string) =>
+    const call = ({ method, path }: (typeof portalRoutes)[number], id: string) =>
       own.portal.send(
         method.toUpperCase(),
-        filled(path, id, webhook),
+        filled(path, id),
         method === 'get' ? undefined : (inputs[path] ?? {}),
       );
 
     test.each(portalRoutes)('$method $path shows nothing and changes nothing', async (route) => {
       const before = await ofOther();
-      const { status, text } = await call(route, other.id, rival.id);
+      const { status, text } = await call(route, other.id);
       recordSecrets(text);
       expect(status, text).toBeOneOf(route.path.includes(':') ? [404] : [200, 201]);
       for (const secret of secrets()) expect(text).not.toContain(secret);
@@ -422,12 +375,9 @@ describe('the portal', () => {
     test.each(portalRoutes.filter(({ path }) => path.includes(':')))(
       '$method $path responds as to an id that does not exist',
       async (route) => {
-        const [ofRival, unknown] = [
-          await call(route, other.id, rival.id),
-          await call(route, 'key_0', 'wh_0'),
-        ];
-        expect([ofRival.status, unknown.status]).toEqual([404, 404]);
-        expect(ofRival.text.replaceAll(other.id, 'key_0').replaceAll(rival.id, 'wh_0')).toBe(unknown.text);
+        const [ofOthers, unknown] = [await call(route, other.id), await call(route, 'key_0')];
+        expect([ofOthers.status, unknown.status]).toEqual([404, 404]);
+        expect(ofOthers.text.replaceAll(other.id, 'key_0')).toBe(unknown.text);
       },
     );
 
@@ -437,37 +387,27 @@ describe('the portal', () => {
         const before = await ofOther();
         const { redis } = started.kit;
         const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
-        // Whatever an input may call a key, a webhook or a customer.
-        const ids = { keyId: other.id, webhook: rival.id, after: '', customer: other.customerId };
-        const ofWebhook = {
-          ...quietHook,
-          enabled: true,
-          rules: localRules,
-          overlapSeconds: 0,
-        };
+        // Whatever an input may call a key or a customer.
         const input = {
-          ...ids,
-          ...ofWebhook,
+          id: other.id,
+          keyId: other.id,
+          after: '',
+          customer: other.customerId,
           customerId: other.customerId,
-          owner: other.customerId,
           days: 3,
           name: 'x',
           graceSeconds: 0,
-          thresholds: [50],
         };
         const run = operation.run as (
           customer: CustomerId,
           session: object,
           input: object,
         ) => Promise<object>;
-        for (const id of [other.id, rival.id]) {
-          const result = await run(own.customerId, session, { ...input, id }).catch((error: unknown) =>
-            error instanceof UnknownId ? 'unknown' : Promise.reject(error),
-          );
-          recordSecrets(JSON.stringify(result));
-          for (const secret of [...secrets(), other.id, rival.id])
-            expect(JSON.stringify(result)).not.toContain(secret);
-        }
+        const result = await run(own.customerId, session, input).catch((error: unknown) =>
+          error instanceof UnknownId ? 'unknown' : Promise.reject(error),
+        );
+        recordSecrets(JSON.stringify(result));
+        for (const secret of [...secrets(), other.id]) expect(JSON.stringify(result)).not.toContain(secret);
         expect(await ofOther()).toEqual(before);
       },
     );
@@ -487,9 +427,7 @@ describe('the portal', () => {
         'delete /portal/api/session',
         'get /portal/api/session',
         'post /portal/api/session',
-        ...portalRoutes.map(
-          ({ method, path }) => `${method} /portal/api${filled(path, '{id}', '{webhook}')}`,
-        ),
+        ...portalRoutes.map(({ method, path }) => `${method} /portal/api${filled(path, '{id}')}`),
       ].toSorted(),
     );
   });

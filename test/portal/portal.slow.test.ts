@@ -6,10 +6,8 @@ import { recordSecrets } from '../support/checks/evidence.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
-import { webhookSettings } from '../support/kits/events-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { enterPortal, portalCode } from '../support/kits/portal-kit.ts';
-import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
 
 async function pressButton(page: Page, text: string): Promise<void> {
   await tabTo(page, text);
@@ -19,13 +17,11 @@ async function pressButton(page: Page, text: string): Promise<void> {
 describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout: 180_000 }, () => {
   const stack = new AsyncDisposableStack();
   let kit: GatewayKit;
-  let receiver: Receiver;
   let browser: TestBrowser;
   let origin: string;
 
   beforeAll(async () => {
-    kit = stack.use(await startGatewayKit(webhookSettings));
-    receiver = stack.use(await startReceiver());
+    kit = stack.use(await startGatewayKit());
     browser = stack.use(await startBrowser());
     origin = kit.gateway.url;
   });
@@ -52,10 +48,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const key = await shownKey.inputValue();
     recordSecrets(key);
     expect(await pets(key)).toBe(200);
-    await pressButton(page, 'Try a request with it');
-    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('SELECT');
-    await pressButton(page, 'Send');
-    await page.getByText('200 OK').waitFor();
     const asked = page.waitForEvent('dialog');
     const followed = page.getByRole('link', { name: 'Documentation of the API' }).click();
     await (await asked).dismiss();
@@ -140,71 +132,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     expectClean(observed, origin);
   });
 
-  test('a customer adds a webhook, sees its secret once, tests it, sets thresholds and removes it, all by keyboard', async () => {
-    const { key, customerId } = await kit.issue({ name: 'Hooking', plan: 'free' });
-    const observed = await browser.open(await link(customerId));
-    const { page } = observed;
-    await page.getByText('There are no webhooks').waitFor();
-    await pressButton(page, 'Add a webhook…');
-    await expect.poll(() => page.evaluate(focused)).toBe('url');
-    expect(await page.getByLabel('Reason').count()).toBe(0);
-    expect(await page.getByLabel('usage.day').count()).toBe(0);
-    await page.keyboard.type(`${receiver.url}/hook`);
-    await page.keyboard.press('Enter');
-    const shownSecret = page.getByRole('textbox', { name: 'Secret' });
-    const secret = await shownSecret.inputValue();
-    recordSecrets(secret);
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Copy');
-    await page.keyboard.press('Escape');
-    await page.getByText('Closing this loses the secret').waitFor();
-    expect(await shownSecret.inputValue()).toBe(secret);
-    await pressButton(page, 'I have stored it');
-    await shownSecret.waitFor({ state: 'detached' });
-    await page.reload();
-    await page.getByRole('button', { name: `Test ${receiver.url}/hook` }).focus();
-    expect(await page.content()).not.toContain(secret);
-    await page.keyboard.press('Enter');
-    await expect.poll(() => receiver.at('/hook').length, { timeout: 15_000 }).toBe(1);
-    expect(isSignedBy(secret, receiver.at('/hook')[0] as Received)).toBe(true);
-    const deliveries = page.getByRole('region', { name: 'Deliveries' });
-    await deliveries.getByText('webhook.test').waitFor();
-    await deliveries.getByText('delivered: status 200').waitFor();
-    // The button is disabled while it works.
-    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(`Test ${receiver.url}/hook`);
-
-    const thresholds = page.getByLabel('Events at these shares');
-    await tabTo(page, 'thresholds');
-    expect(await thresholds.getAttribute('placeholder')).toBe('80, 100, as your plan');
-    await page.keyboard.type('1%; 50 %');
-    await page.keyboard.press('Enter');
-    await page.getByText('The thresholds are changed.').waitFor();
-    // 1 % of 1,000 a day.
-    for (let request = 0; request < 10; request += 1) expect(await pets(key)).toBe(200);
-    await expect
-      .poll(() => receiver.at('/hook').map(({ body }) => body), { timeout: 90_000 })
-      .toContainEqual(expect.stringMatching(/"quota.threshold".*"threshold":1,/));
-
-    await page.getByRole('button', { name: /^Switch off / }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: /^Switch on / }).waitFor();
-    await page.getByRole('button', { name: /^Replace secret…/ }).focus();
-    await page.keyboard.press('Enter');
-    await pressButton(page, 'Replace it');
-    const replaced = await shownSecret.inputValue();
-    recordSecrets(replaced);
-    expect(replaced).not.toBe(secret);
-    await pressButton(page, 'I have stored it');
-    await page.getByRole('button', { name: /^Remove…/ }).focus();
-    await page.keyboard.press('Enter');
-    await pressButton(page, 'Remove');
-    await page.getByText('There are no webhooks').waitFor();
-    // Before a refusal, of which the browser complains.
-    expectClean(observed, origin);
-    await thresholds.fill('1, 200');
-    await thresholds.press('Enter');
-    await page.getByText('whole numbers from 1 to 100').waitFor();
-  });
-
   test('has no barriers, light, dark and on a phone, with its forms and without a session', async () => {
     const { key, customerId } = await kit.issue({ name: 'A customer with a long name, Ltd. & Co. KG' });
     await pets(key);
@@ -218,17 +145,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await expectAccessible(page, 'portal');
     await page.getByRole('button', { name: 'Create a key…' }).click();
     await expectAccessible(page, 'portal-create');
-    await page.getByRole('button', { name: 'Add a webhook…' }).click();
-    const asked = page.locator('wa-dialog[label="Add a webhook"]');
-    await asked.getByLabel('Address').fill(`${receiver.url}/fail`);
-    await expectAccessible(page, 'portal-webhook');
-    await asked.getByRole('button', { name: 'Add' }).click();
-    recordSecrets(await page.getByRole('textbox', { name: 'Secret' }).inputValue());
-    await expectAccessible(page, 'portal-secret');
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('button', { name: /^Test / }).click();
-    await page.getByRole('region', { name: 'Deliveries' }).getByText('failed: status 500').first().waitFor();
-    await expectAccessible(page, 'portal-deliveries');
     await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByText('You have left the portal.').waitFor();
     await expectAccessible(page, 'portal-left');
@@ -284,9 +200,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByText('Your account is suspended').waitFor();
     // The end of the ban would look like that of the suspension.
     expect(await page.getByRole('cell', { name: /^Suspended/ }).textContent()).not.toContain('until');
-    expect(
-      await page.getByRole('button', { name: /Create|Rotate|Revoke|Add|Save|Test|Remove/ }).count(),
-    ).toBe(0);
+    expect(await page.getByRole('button', { name: /Create|Rotate|Revoke/ }).count()).toBe(0);
   });
 
   test('says that nothing can be read while Redis is unavailable, and goes on after it', async () => {

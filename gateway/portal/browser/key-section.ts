@@ -8,7 +8,6 @@ import { listTable, type Column } from '../../browser/elements/table.ts';
 import { formTexts, type FormTexts } from '../../browser/form-text.ts';
 import { formatTime, relativeOr } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
-import { keepKey } from '../../docs/browser/api-key.ts';
 import { api, session } from './api.ts';
 import type { Key, NewKey, WantedKey } from './responses.ts';
 
@@ -106,11 +105,6 @@ class KeySection extends ActingElement {
     this.querySelector('h2')?.focus();
   }
 
-  useForRequests({ key }: NewKey) {
-    keepKey(key);
-    document.querySelector<HTMLElement>('try-request select')?.focus();
-  }
-
   override render() {
     const ended = this.keys.filter(hasEnded);
     const shown = this.showsEnded ? this.keys : this.keys.filter((key) => !hasEnded(key));
@@ -193,7 +187,6 @@ class KeySection extends ActingElement {
       ${warningList(issued.warnings)}
       <div class="actions">
         <button type="button" class="wa-brand" @click=${() => this.forget(issued)}>I have stored it</button>
-        <button type="button" @click=${() => this.useForRequests(issued)}>Try a request with it</button>
       </div>
     </section>`;
   }

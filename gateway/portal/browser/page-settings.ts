@@ -4,6 +4,5 @@ function metaContent(name: string): string {
 }
 
 export const title = metaContent('application-name');
-export const keyPrefix = metaContent('key-prefix');
 /** Empty if there is none. */
 export const supportUrl = metaContent('support-url');

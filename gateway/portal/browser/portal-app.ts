@@ -1,7 +1,4 @@
 import './key-section.ts';
-import './try-request.ts';
-import './threshold-form.ts';
-import './webhook-section.ts';
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../browser/api-failure.ts';
 import { ActingElement } from '../../browser/elements/acting-element.ts';
@@ -128,9 +125,6 @@ class PortalApp extends ActingElement {
       ${usageSection(customer, usage, keys)}
       <key-section .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
       ${failureList(failures, keys)}
-      <webhook-section .canChange=${isActive}></webhook-section>
-      <threshold-form .customer=${customer} @changed=${this.reload}></threshold-form>
-      <try-request></try-request>
       <footer><a href="/docs">Documentation of the API</a></footer>`;
   }
 }

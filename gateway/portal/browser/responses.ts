@@ -10,7 +10,6 @@ import type {
 } from '../../operations/portal-operations.ts';
 
 export type Customer = z.infer<typeof portalCustomerSchema>;
-export type ChangedCustomer = Customer & { warnings: string[] };
 export type Usage = z.infer<typeof portalUsageSchema>;
 export type Failures = z.infer<typeof portalFailuresSchema>;
 export type KeyPage = z.infer<typeof portalKeyPageSchema>;

@@ -9,7 +9,6 @@ const look = {
   title: 'Keys & <b>Co</b> "Ltd"',
   color: '#7a1fa2',
   supportUrl: 'https://example.com/?a=1&b=2',
-  keyPrefix: 'box_',
 };
 
 async function serve(): Promise<(path: string) => Promise<Response>> {

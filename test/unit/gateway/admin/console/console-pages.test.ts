@@ -10,10 +10,10 @@ import { portalPages } from '../../../../../gateway/portal/portal-pages.ts';
 
 const gateway = fileURLToPath(new URL('../../../../../gateway/', import.meta.url));
 const folder = join(gateway, 'admin/console/browser/');
-const keyPrefix = 'pets_';
+
 const routers = {
-  console: consolePages({ productName: 'Gateway', keyPrefix, sampleUrl: () => '' }),
-  portal: portalPages({ title: 'Acme', color: '#ffffff', supportUrl: undefined, keyPrefix }),
+  console: consolePages({ productName: 'Gateway', keyPrefix: 'pets_', sampleUrl: () => '' }),
+  portal: portalPages({ title: 'Acme', color: '#ffffff', supportUrl: undefined }),
 };
 
 /** Serves a page. @returns its HTML, and the address of its files */
