@@ -12,7 +12,6 @@ import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs, type Docs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findClientAddress } from './http/client-address.ts';
-import { createCompression } from './http/compression.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { createIsProxy } from './http/trusted-proxies.ts';
@@ -71,8 +70,6 @@ export interface GatewayDependencies extends RedisState {
   supportUrl: string | undefined;
   /** Origins of other sites whose pages may use the API. */
   corsOrigins: readonly string[] | '*';
-  /** Responses of at least this size are compressed; 0: none. */
-  compressMinBytes: number;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -188,7 +185,7 @@ function createJourney(
 ): Express {
   const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
-  const { corsOrigins, compression, spans, logRequest, metrics, failures } = parts;
+  const { corsOrigins, spans, logRequest, metrics, failures } = parts;
   const { basePath, basePaths } = api;
   const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const decides = { apiKeys, quota, refuseAnonymous };
@@ -216,7 +213,7 @@ function createJourney(
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(parts.takeLargeBodySlot),
-      proxyToService({ upstreams, isProxy, publicAddress, compression, spans }),
+      proxyToService({ upstreams, isProxy, publicAddress, spans }),
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
@@ -254,7 +251,6 @@ function createParts(dependencies: GatewayDependencies) {
     takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
     portalConnection: createPortalConnection(dependencies),
     isProxy,
-    compression: createCompression(dependencies),
     publicAddress: createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy }),
     prototypes: createPrototypes(isProxy),
   };

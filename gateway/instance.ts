@@ -92,7 +92,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     publicUrl,
     supportUrl,
     corsOrigins: config.corsOrigins,
-    compressMinBytes: config.compressMinBytes,
     createCounter,
     log,
     logRequest,

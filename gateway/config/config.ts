@@ -63,8 +63,6 @@ export interface Config {
   upstreamTimeoutMs: number;
   upstreamConnections: number;
   limits: HttpLimits;
-  /** Responses of at least this size are compressed; 0: none. */
-  compressMinBytes: number;
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -130,7 +128,6 @@ export const settings = z.object({
   MAX_CONNECTIONS: count.default(10_000),
   MAX_CONNECTIONS_PER_ADDRESS: count.default(2000),
   UPSTREAM_CONNECTIONS: count.default(256),
-  COMPRESS_MIN_BYTES: wholeNumber(0, 131_072, 'bytes').default(8192),
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   WEBHOOK_ALLOW_HTTP: boolean.default(false),
@@ -189,7 +186,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       maxConnections: values.MAX_CONNECTIONS,
       maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
     },
-    compressMinBytes: values.COMPRESS_MIN_BYTES,
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     webhookRules: {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, crc32, gzip } from 'node:zlib';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 
@@ -68,20 +68,4 @@ export async function encode(text: string, encoding: Encoding): Promise<EncodedT
 /** @param content the bytes, or what they depend on */
 export function entityTag(content: string | Buffer): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
-}
-
-/**
- * Weak entity tag that costs a request hardly anything: 3 µs for 8 KiB, of which SHA-256 needs four times as long. CRC-32 differs
- * after each change of up to 32 bits in a row, and misses one in four billion others of the same length.
- * @param link value of Link: a page whose content stays the same may get a next one
- */
-export function weakTag(content: Buffer, link?: string): string {
-  const sum = crc32(content);
-  return `W/"${content.length}-${link === undefined ? sum : crc32(link, sum)}"`;
-}
-
-/** Weak comparison, as If-None-Match has it (RFC 9110 sections 8.8.3.2 and 13.1.2). An asterisk matches whatever there is. */
-export function matchesTag(ifNoneMatch: string, tag: string): boolean {
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.match(/"[^"]*"/g)?.includes(tag.replace(/^W\//, '')) === true;
 }

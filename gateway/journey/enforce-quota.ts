@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
@@ -96,7 +96,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     if (decision.outcome !== 'allowed') {
       usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }
-    if (decision.outcome === 'allowed' && isConditional(req)) {
+    if (decision.outcome === 'allowed') {
       const allowed = decision;
       res.locals.giveBack = async () => {
         const current = await quota.giveBack(caller, cost, allowed);
@@ -118,11 +118,6 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
         return next(decision.reason === undefined ? keyBanned : bannedByOperator.memo(decision.reason));
     }
   };
-}
-
-/** Whether the response may be 304 (RFC 9110 section 13.2.2). */
-function isConditional({ headers }: Request): boolean {
-  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 }
 
 function accessOf({ req, locals }: Response): OperationAccess {

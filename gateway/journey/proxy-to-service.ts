@@ -2,10 +2,9 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
-import type { Compression } from '../http/compression.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { carriesBody, isSafe } from '../http/request-body.ts';
+import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RoutedService } from '../services/routes.ts';
@@ -29,7 +28,6 @@ interface ProxyToServiceDependencies {
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
   publicAddress: PublicAddress;
-  compression: Compression;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
 }
@@ -70,7 +68,7 @@ function rulesOf(res: Response): OperationRules | undefined {
 
 function createServiceTransport(
   { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
-  { isProxy, publicAddress, compression, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
+  { isProxy, publicAddress, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
   return createTransport<Request, Response>({
     upstreams,
@@ -82,9 +80,6 @@ function createServiceTransport(
     onErrorCode(res, code) {
       res.locals.serviceErrorCode = code;
     },
-    onNotModified: async (res) => res.locals.giveBack?.(),
-    isCompressible: compression.applies,
-    compress: ({ req }, body) => compression.compress(req, body),
     onSettled(res, ms, status) {
       res.locals.upstreamMs = ms;
       res.locals.upstreamStatus = status;
@@ -102,7 +97,6 @@ function createServiceTransport(
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
-      isSafe: isSafe(req),
       described: rulesOf(res)?.requestHeaders,
       isTraced: spans !== undefined,
     });

@@ -20,6 +20,9 @@ interface RenderErrorDependencies {
   now: () => number;
 }
 
+/** Statuses with which the gateway says that it got no response for the client, which then costs nothing. */
+const ownFailures: ReadonlySet<number> = new Set([502, 503, 504]);
+
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
   const { publicAddress, basePaths, addressLimit, log, now } = dependencies;
@@ -33,7 +36,8 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
       res.destroy();
       return;
     }
-    const { headers } = res.locals;
+    const { headers, giveBack } = res.locals;
+    if (ownFailures.has(error.status)) await giveBack?.();
     headers.setAll(error.headers);
     headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
     if (isUnder(basePaths, req.path) && !headers.has('X-RateLimit-Limit')) {

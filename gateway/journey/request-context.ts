@@ -40,8 +40,8 @@ declare module 'express-serve-static-core' {
     /** Undefined for a path that the API does not have. Logs contain its pattern, and never the path itself. */
     route?: ApiRoute | undefined;
     /**
-     * Gives back what the request has cost, since its response is 304, and corrects the rate limit headers. Never rejects. Set
-     * for a request with a condition.
+     * Gives back what the request has cost, since the gateway fails to get its response, and corrects the rate limit headers.
+     * Never rejects.
      */
     giveBack?: () => Promise<void>;
     /** The request's body, if it has one that is forwarded. Set by bufferBody. */

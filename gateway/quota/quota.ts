@@ -31,7 +31,7 @@ export interface Quota {
    */
   decide(caller: Caller, cost: QuotaCost): Promise<QuotaDecision>;
   /**
-   * Gives back what a request has cost that needs no more than a 304. What was counted without Redis stays counted.
+   * Gives back what a request has cost that failed through no fault of the caller. What was counted without Redis stays counted.
    * @returns the decision as it is without it; undefined if the request stays charged. Never rejects.
    */
   giveBack(caller: Caller, cost: QuotaCost, decision: Allowed): Promise<Allowed | undefined>;

@@ -54,7 +54,7 @@ interface ChargedRequest extends QuotaRequest {
 }
 
 /**
- * Gives back what a request has cost that needs no more than a 304, by one Redis command.
+ * Gives back what a request has cost, by one Redis command.
  * @returns the decision as it is without it; undefined if the request stays charged
  */
 export async function giveBackQuota(

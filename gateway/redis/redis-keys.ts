@@ -62,8 +62,6 @@ export const redisKeys = {
   dayPrefix: (customerId: CustomerId) => `gw:day:{${customerId}}`,
   /** @param day UTC date as YYYYMMDD */
   day: (customerId: CustomerId, day: string) => `gw:day:{${customerId}}:${day}`,
-  /** String with expiry: units that were given back for 304 within a minute (give-back-4.lua). */
-  notModified: (customerId: CustomerId) => `gw:not-modified:{${customerId}}`,
   /** String with expiry: present while the key is banned. */
   ban: ({ customerId, keyHash }: KeyPlace) => `gw:ban:{${customerId}}:${keyHash}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */

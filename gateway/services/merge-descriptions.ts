@@ -37,8 +37,6 @@ const ownResponses = {
   503: 'Unavailable',
   504: 'GatewayTimeout',
 };
-/** The same for a GET. */
-const ownResponsesToGet = { 304: 'NotModified', ...ownResponses };
 /** The same for one that the gateway carries out itself. */
 const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWithoutService } = ownResponses;
 
@@ -69,10 +67,8 @@ function merge(own: Description, sources: readonly Source[]): Fields {
   const components = withErrorCodes(mergeComponents(all), codes);
   const paths: Fields = Object.assign(
     {},
-    ...sources.map(({ description }) =>
-      completePaths(description.fields, (method) => (method === 'get' ? ownResponsesToGet : ownResponses)),
-    ),
-    completePaths(own.fields, () => responsesWithoutService),
+    ...sources.map(({ description }) => completePaths(description.fields, ownResponses)),
+    completePaths(own.fields, responsesWithoutService),
   );
   const document = {
     openapi: own.fields['openapi'],
@@ -133,18 +129,16 @@ function withErrorCodes(components: Fields, added: readonly string[]): Fields {
   return { ...components, schemas: { ...schemas, ErrorCode } };
 }
 
-function completePaths(fields: Fields, added: (method: string) => Readonly<Record<number, string>>): Fields {
+function completePaths(fields: Fields, added: Readonly<Record<number, string>>): Fields {
   return mapFields(fieldsOf(fields['paths']), (item) =>
     mapFields(fieldsOf(item), (operation, name) =>
-      methods.includes(name) && isFields(operation) ? completeOperation(operation, added(name)) : operation,
+      methods.includes(name) && isFields(operation) ? completeOperation(operation, added) : operation,
     ),
   );
 }
 
 function completeOperation(operation: Fields, added: Readonly<Record<number, string>>): Fields {
-  const responses = mapFields(fieldsOf(operation['responses']), (response, status) =>
-    withOwnHeaders(response, status === '200' && 304 in added ? ['ETag', ...ownResponseHeaders] : undefined),
-  );
+  const responses = mapFields(fieldsOf(operation['responses']), withOwnHeaders);
   const missing = Object.entries(added)
     .filter(([status]) => !Object.hasOwn(responses, status))
     .map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]);
@@ -152,10 +146,10 @@ function completeOperation(operation: Fields, added: Readonly<Record<number, str
   return { ...operation, responses: { ...responses, ...Object.fromEntries(missing) } };
 }
 
-function withOwnHeaders(response: unknown, names: readonly string[] = ownResponseHeaders): unknown {
+function withOwnHeaders(response: unknown): unknown {
   if (!isFields(response) || response['$ref'] !== undefined) return response;
   const { description, headers, ...rest } = response;
-  const added = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  const added = ownResponseHeaders.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { description, headers: { ...Object.fromEntries(added), ...fieldsOf(headers) }, ...rest };
 }
 

@@ -1,7 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { matchesTag, weakTag } from '../http/encoded-text.ts';
+import type { ServerResponse } from 'node:http';
 import { helpLink } from '../http/help-link.ts';
-import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import { endWithBody } from '../http/send-response.ts';
 import { statusesWithoutContent, type BodyKind } from '../services/what-passes.ts';
@@ -13,22 +11,11 @@ export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefi
 /** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
 export const maxBufferedBytes = 128 * 1024;
 
-/** Whether only the content tells if a HEAD is to get 304: the request is then sent as GET. */
-export function needsContent({ method, headers }: IncomingMessage): boolean {
-  return method === 'HEAD' && headers['if-none-match'] !== undefined;
-}
-
 export interface ResponseOptions<Res extends ServerResponse> {
   /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
   /** Called with the code that an error of the service names. */
   onErrorCode: (res: Res, code: string) => void;
-  /** Called before a 304 is sent. Never rejects. */
-  onNotModified: (res: Res) => Promise<void>;
-  /** Whether the response depends on Accept-Encoding. */
-  isCompressible: (headers: UpstreamHeaders, body: Buffer) => boolean;
-  /** @returns undefined if the body is sent as it is */
-  compress: (res: Res, body: Buffer) => Promise<Buffer | undefined> | undefined;
 }
 
 /**
@@ -95,58 +82,7 @@ export class BufferedResponse<Res extends ServerResponse> {
     const body = this.#takeChunks();
     if (this.#hasContent() && this.#headers['content-encoding'] === undefined) this.#checkBody(body);
     if (this.#status >= 400) this.#explain(errorCodeOf(body));
-    const canCompress = this.#options.isCompressible(this.#headers, body);
-    if (canCompress) this.#addToList('vary', 'Accept-Encoding');
-    const { 'if-none-match': condition } = this.#res.req.headers;
-    const tag = this.#entityTag(body);
-    if (this.#status === 304) void this.#sendNotModified(this.#headers);
-    else if (condition !== undefined && tag !== undefined && matchesTag(condition, tag)) {
-      this.#status = 304;
-      const { vary, deprecation, sunset } = this.#headers;
-      void this.#sendNotModified({ vary, deprecation, sunset, etag: tag });
-    } else this.#sendBody(body, tag, canCompress);
-  }
-
-  /** That of the service, or else a weak one, which holds for each content coding. Undefined if the content is not known. */
-  #entityTag(body: Buffer): string | undefined {
-    if (this.#status !== 200 || !isSafe(this.#res.req)) return undefined;
-    const { etag, link } = this.#headers;
-    if (etag !== undefined) return String(etag);
-    if (this.#res.req.method === 'HEAD' && !needsContent(this.#res.req)) return undefined;
-    return weakTag(body, link?.toString());
-  }
-
-  /** With the fields that RFC 9110 section 15.4.5 asks for, and those that the client must not miss. */
-  async #sendNotModified(headers: UpstreamHeaders): Promise<void> {
-    await this.#options.onNotModified(this.#res);
-    if (this.#res.destroyed) return;
-    this.#res.writeHead(304, this.#clientHeaders(304, headers).toRaw()).end();
-  }
-
-  #sendBody(body: Buffer, tag: string | undefined, canCompress: boolean): void {
     const headers = this.#completeHeaders(body);
-    if (tag !== undefined && this.#headers['etag'] === undefined) headers.set('ETag', tag);
-    const compressed =
-      canCompress && this.#hasContent() ? this.#options.compress(this.#res, body) : undefined;
-    if (compressed === undefined) this.#endWith(headers, body);
-    else void this.#sendCompressed(headers, body, compressed);
-  }
-
-  async #sendCompressed(
-    headers: ResponseHeaders,
-    body: Buffer,
-    compressed: Promise<Buffer | undefined>,
-  ): Promise<void> {
-    const content = await compressed;
-    if (this.#res.destroyed) return;
-    if (content !== undefined) {
-      headers.set('Content-Encoding', 'gzip');
-      headers.set('Content-Length', String(content.length));
-    }
-    this.#endWith(headers, content ?? body);
-  }
-
-  #endWith(headers: ResponseHeaders, body: Buffer): void {
     this.#res.writeHead(this.#status, headers.toRaw());
     endWithBody(this.#res, body);
   }
@@ -166,13 +102,10 @@ export class BufferedResponse<Res extends ServerResponse> {
     if (code !== undefined) this.#options.onErrorCode(this.#res, code);
     // The response to HEAD does not hold its code: the link leads to all of them.
     const anchor = code ?? (this.#res.req.method === 'HEAD' ? 'errors' : undefined);
-    if (anchor !== undefined) this.#addToList('link', helpLink(anchor));
-  }
-
-  /** Adds an element to a header of the upstream. For links, so that all become absolute in one way. */
-  #addToList(name: 'link' | 'vary', element: string): void {
-    const { [name]: elements = [] } = this.#headers;
-    this.#headers = { ...this.#headers, [name]: [elements, element].flat().join(', ') };
+    if (anchor === undefined) return;
+    // With those of the service, so that all become absolute in one way.
+    const { link = [] } = this.#headers;
+    this.#headers = { ...this.#headers, link: [link, helpLink(anchor)].flat().join(', ') };
   }
 
   /** Headers of a response whose length is known. */

@@ -73,8 +73,6 @@ export interface ForwardedRequest {
   authorization: string;
   requestId: string;
   hasBody: boolean;
-  /** Whether it is a GET or HEAD. */
-  isSafe?: boolean;
   /** Header parameters of the operation, in lower case. */
   described?: ReadonlySet<string> | undefined;
   /** Whether the gateway sends its own trace context. */
@@ -102,8 +100,6 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
     }
     if ((!passing.has(name) && !described.has(name)) || named.has(name)) continue;
     if (name === 'content-length' && !request.hasBody) continue;
-    // The gateway decides, since a 304 of a service without entity tags would have none (RFC 9110 section 15.4.5).
-    if (name === 'if-none-match' && value === '*' && request.isSafe) continue;
     headers.push(name, value);
   }
   headers.push(

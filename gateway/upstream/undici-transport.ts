@@ -7,7 +7,6 @@ import type { BodyKind } from '../services/what-passes.ts';
 import {
   BufferedResponse,
   maxBufferedBytes,
-  needsContent,
   type ResponseOptions,
   type UpstreamHeaders,
 } from './buffered-response.ts';
@@ -176,7 +175,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     const request = {
       origin: this.#target.origin,
       path: this.#req.url ?? '/',
-      method: needsContent(this.#req) ? 'GET' : (this.#req.method ?? 'GET'),
+      method: this.#req.method ?? 'GET',
       headers: this.#attempt === undefined ? this.#headers : [...this.#headers, ...this.#attempt.headers],
       body: requestBody(this.#res),
       // undici would close the connection after a HEAD, for servers that send a body with it.
@@ -214,7 +213,6 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const more = this.#response.add(chunk);
     if (this.#response.streaming) {
-      if (this.#req.method === 'HEAD') return this.#endWithoutContent(controller);
       this.#streamedBytes += chunk.length;
       countStreamed(chunk.length);
     }
@@ -232,12 +230,6 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#response.end();
     this.#options.upstreams.succeeded(this.#target, this.#epoch, this.#sentAt);
     this.#settle();
-  }
-
-  /** A HEAD that was sent as GET needs no more of a response that is too large for an entity tag. */
-  #endWithoutContent(controller: Dispatcher.DispatchController): void {
-    this.onResponseEnd();
-    controller.abort(new Error('the client does not want the content'));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -1,5 +1,5 @@
 import { parseIdempotencyKey } from '#runtime/idempotency-key.ts';
-import express, { Router, type RequestHandler, type Response } from 'express';
+import express, { Router, type RequestHandler } from 'express';
 import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
 import { tokenCallerOf } from '../internal-token.ts';
@@ -47,7 +47,7 @@ function listPets(store: PetStore): RequestHandler {
       const next = `/v1/pets?limit=${query.limit}${status}&cursor=${formatCursor(last.id)}`;
       res.setHeader('Link', `<${next}>; rel="next"`);
     }
-    sendJson(res, pets.map(petJson));
+    res.json(pets.map(petJson));
   };
 }
 
@@ -65,7 +65,7 @@ function createPet(store: PetStore, now: () => number): RequestHandler {
     if (replayed) res.setHeader('Idempotency-Replayed', 'true');
     // From then on the address of a single pet is 410.
     if (now() < getPetRemovedAt) res.setHeader('Location', `/v1/pets/${pet.id}`);
-    sendJson(res, petJson(pet));
+    res.json(petJson(pet));
   };
 }
 
@@ -75,17 +75,8 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
     if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
     const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
     if (pet === undefined) throw new PetsError('pet_not_found');
-    sendJson(res, petJson(pet));
+    res.json(petJson(pet));
   };
-}
-
-/** Express' `res.json` sends headers and body apart (test/bench/README.md), and decides on 304. */
-function sendJson(res: Response, value: unknown): void {
-  if (res.req.headers['if-none-match'] !== undefined) return void res.json(value);
-  const text = JSON.stringify(value);
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(text));
-  res.end(text);
 }
 
 /** Requires a body in JSON, and invites that of a caller that waits for it (RFC 9110 section 10.1.1). */

@@ -5,7 +5,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
-/** What a 304 gives back, at times that the test sets. */
+/** What a failure of the gateway gives back, at times that the test sets. */
 describe('a request that is given back', () => {
   let redis: RedisClient;
 
@@ -88,23 +88,6 @@ describe('a request that is given back', () => {
     expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([{ served: 1 }, { served: 1 }]);
   });
 
-  test('is charged beyond ten times the limit of the minute', async () => {
-    const key = await start();
-    const small = { minute: 2 };
-    for (let free = 0; free < 20; free += 1) {
-      expect(await key.giveBack(await key.decide(small), small)).toBeDefined();
-    }
-    expect(await key.giveBack(await key.decide(small), small)).toBeUndefined();
-    expect(await key.giveBack(await key.decide(small), small)).toBeUndefined();
-    expect((await key.decide(small)).outcome).toBe('limited');
-    const ttl = await redis.pttl(redisKeys.notModified(key.customerId));
-    expect(ttl).toBeGreaterThan(0);
-    expect(ttl).toBeLessThanOrEqual(60_000);
-    await redis.del(redisKeys.notModified(key.customerId), redisKeys.openWindow(key.customerId, 'minute'));
-    expect(await key.giveBack(await key.decide(small), small)).toBeDefined();
-    expect(await key.days(...day())).toMatchObject([{ served: 2 }]);
-  });
-
   test('begins the grace period before strikes count anew, since it was allowed', async () => {
     const key = await start();
     const one = { minute: 1 };
@@ -139,11 +122,7 @@ describe('a request that is given back', () => {
     const key = await start();
     const decision = await key.decide(limits);
     const { customerId } = key;
-    for (const name of [
-      redisKeys.openWindow(customerId, 'hour'),
-      redisKeys.notModified(customerId),
-      redisKeys.strikes(key),
-    ]) {
+    for (const name of [redisKeys.openWindow(customerId, 'hour'), redisKeys.strikes(key)]) {
       await redis.del(name);
       await redis.lpush(name, 'x');
     }

@@ -100,23 +100,6 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
     expect(counts).toMatchObject({ get: 1, evalsha: 2, 'lua hgetall': 2 });
   });
 
-  test('a 304 costs one more command, and a request whose condition fails none', async () => {
-    const { key, customerId, keyHash } = await issue();
-    await repeat(warmUp, () => get(key), 200);
-    const requests = 50;
-    const ask = (tag: string) =>
-      send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'if-none-match': tag } });
-    const etag = (await get(key)).header('etag') ?? '';
-    const changed = await countCommands([keyHash, customerId], () =>
-      repeat(requests, () => ask('"other"'), 200),
-    );
-    expect(changed['evalsha']).toBe(requests);
-    const unchanged = await countCommands([keyHash, customerId], () =>
-      repeat(requests, () => ask(etag), 304),
-    );
-    expect(unchanged['evalsha']).toBe(2 * requests);
-  });
-
   test('a refused request costs no more commands', async () => {
     const { key, customerId, keyHash } = await kit.issue({ plan: 'enterprise', minute: 1, day: 100_000 });
     await repeat(1, () => get(key), 200);

@@ -49,6 +49,20 @@ for (const { name, open, tags } of petsDatabases)
       expect(await addDemoPets(database.adapter())).toBe(0);
     });
 
+    test('a page has a weak tag: with it the response is 304 until the page changes', async () => {
+      const first = await get('/v1/pets?limit=100');
+      const tag = first.header('ETag') ?? '';
+      expect(tag).toMatch(/^W\/"[^"]+"$/);
+      expect(await get('/v1/pets?limit=100', { 'if-none-match': tag })).toMatchObject({
+        status: 304,
+        text: '',
+      });
+      expect((await create({ name: 'Tag', categoryId: 1 })).status).toBe(201);
+      const changed = await get('/v1/pets?limit=100', { 'if-none-match': tag });
+      expect(changed.status).toBe(200);
+      expect(changed.header('ETag')).not.toBe(tag);
+    });
+
     describe('createPet', () => {
       test('stores the pet and returns its Location', async () => {
         const response = await create({ name: 'Rex', categoryId: 7, status: 'pending' });

@@ -42,15 +42,4 @@ describe('the responses of the gateway', () => {
   test('a request without a key is told the scheme, and of no error', async () => {
     expect((await send(`${kit.gateway.url}/v1/pets`)).header('WWW-Authenticate')).toBe('Bearer');
   });
-
-  test('a 304 of a deprecated operation still says so', async () => {
-    const deprecated = { deprecation: '@1764892800', sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' };
-    kit.upstream.response = (_req, res) => {
-      res.writeHead(200, { 'content-type': 'application/json', ...deprecated }).end('{"id":1}');
-    };
-    const ask = (tag: string) =>
-      send(`${kit.gateway.url}/v1/pets/1`, { key, headers: { 'if-none-match': tag } });
-    const tag = (await ask('"other"')).header('etag') ?? '';
-    expect(await ask(tag)).toMatchObject({ status: 304, headers: deprecated });
-  });
 });

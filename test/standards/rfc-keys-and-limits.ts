@@ -195,10 +195,7 @@ export const rateLimitDraft: Standard = {
     [
       'throttling',
       'a response that costs nothing may say what is left',
-      [
-        'gateway/usage: returns the plan and both windows, and consumes no quota',
-        'gateway/not-modified: %s of what the client has is 304 and costs nothing',
-      ],
+      ['gateway/usage: returns the plan and both windows, and consumes no quota'],
     ],
     [
       'intermediaries',

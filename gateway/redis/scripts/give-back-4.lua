@@ -1,7 +1,7 @@
 -- include: trial.lua
 --[[
-Gives back what a request has cost whose response is 304: in each window that it was counted in, unless that has ended since, and
-in the record of use. If the day has ended, nothing is given back: what was charged is in the record of that day.
+Gives back what a request has cost that the gateway fails to serve: in each window that it was counted in, unless that has ended
+since, and in the record of use. If the day has ended, nothing is given back: what was charged is in the record of that day.
 
 KEYS     those of a request in consume.lua
 ARGV[1]  time of the decision in Unix ms, as consume.lua has returned it
@@ -12,10 +12,6 @@ ARGV[4…] a limit for each window, in the order of the list, or an empty argume
 Returns {1 if something was given back or 0, now in Unix ms, and for each window with a limit: units used, ms to its end}.
 ]]
 
--- Such requests cost a service as much as others: more than this many times the minute limit are charged, in a minute that the
--- first opens.
-local freeOfMinuteLimit = 10
-local freeMs = 60000
 -- The clock of a window's expiry and that of the decision may differ by some milliseconds.
 local sameMs = 20
 
@@ -32,26 +28,11 @@ local function take(counter, used)
   end
 end
 
-local function isFree(dayNumber, dayUsed)
-  if dayNumberOf(decidedAt) ~= dayNumber or dayUsed < cost then
-    return false
-  end
-  -- Not GET: a value of another type counts as none.
-  local key = 'gw:not-modified:' .. customerTag
-  local free = wholeNumber(redis.call('MGET', key)[1])
-  local leftMs = free > 0 and redis.call('PTTL', key) or 0
-  if free + cost > freeOfMinuteLimit * limits[1] then
-    return false
-  end
-  redis.call('SET', key, free + cost, 'PX', leftMs > 0 and leftMs or freeMs)
-  return true
-end
-
 local function giveBack()
   local dayNumber = dayNumberOf(now)
   local day = dayCounter(customerTag, utcDate(dayNumber))
   local dayUsed = wholeNumber(redis.call('MGET', day)[1])
-  if not isFree(dayNumber, dayUsed) then
+  if dayNumberOf(decidedAt) ~= dayNumber or dayUsed < cost then
     return 0
   end
   take(day, dayUsed)

@@ -41,9 +41,6 @@ const transport = createTransport({
     return clientHeaders;
   },
   onErrorCode: () => {},
-  onNotModified: async () => {},
-  isCompressible: () => false,
-  compress: () => undefined,
   onSettled: () => {},
   checkResponse: () => 'json',
 });

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
+
+describe('conditional requests', () => {
+  let kit: GatewayKit;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const pets = () => `${kit.gateway.url}/v1/pets`;
+
+  test.each(['GET', 'HEAD'])(
+    'conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
+    async (method) => {
+      const { key, customerId } = await kit.issue({ minute: 60 });
+      kit.upstream.response = (req, res) => {
+        const headers = { etag: 'W/"7"', vary: 'accept', deprecation: '@1764892800' };
+        if (req.headers['if-none-match'] === undefined)
+          res.writeHead(200, { ...headers, 'content-type': 'application/json', 'content-length': '2' });
+        else res.writeHead(304, { ...headers, 'content-length': '2' });
+        res.end(req.method === 'GET' && req.headers['if-none-match'] === undefined ? '[]' : '');
+      };
+      const first = await send(pets(), { key, method });
+      expect(first).toMatchObject({ status: 200, headers: { etag: 'W/"7"' } });
+      for (const condition of ['W/"7"', '"a", W/"7"', '*']) {
+        const current = await send(pets(), { key, method, headers: { 'if-none-match': condition } });
+        expect(current).toMatchObject({ status: 304, text: '' });
+        expect(current.headers).toMatchObject({
+          etag: 'W/"7"',
+          vary: 'accept',
+          deprecation: '@1764892800',
+          'cache-control': 'no-store',
+        });
+        expect(current.headers).not.toHaveProperty('content-type');
+        const { method: sent, headers } = kit.upstream.seen.at(-1) ?? {};
+        expect([sent, headers?.['if-none-match']]).toEqual([method, condition]);
+      }
+      expect(await dayUsage(kit.redis, customerId)).toBe(4);
+    },
+  );
+
+  test('If-Match reaches the service as it was sent, and no tag is invented', async () => {
+    const { key } = await kit.issue();
+    kit.upstream.response = (_req, res) => {
+      res.writeHead(201, { 'content-type': 'application/json' }).end('{"id":1}');
+    };
+    const created = await postJson(pets(), key, {}, { 'if-match': '"1", "2"' });
+    expect(created.status).toBe(201);
+    expect(created.headers).not.toHaveProperty('etag');
+    expect(kit.upstream.seen.at(-1)?.headers['if-match']).toBe('"1", "2"');
+    kit.upstream.response = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end('[]');
+    };
+    const condition = { 'if-none-match': '*', 'accept-encoding': 'gzip, br' };
+    const { status, headers } = await send(pets(), { key, headers: condition });
+    expect(status).toBe(200);
+    expect(headers).not.toHaveProperty('etag');
+    expect(headers).not.toHaveProperty('content-encoding');
+  });
+});
