@@ -64,7 +64,7 @@ export function loadApiDescription(
     .map((part) => Buffer.from(part));
   const version = entityTag(json);
   const match = createMatch(routes);
-  const operations = routes.flatMap(({ route }) =>
+  const operations = routes.flatMap((route) =>
     route.allow.flatMap((method) =>
       method === 'HEAD' || method === 'OPTIONS'
         ? []
@@ -86,7 +86,7 @@ export function loadApiDescription(
     services: services.map(({ name }) => name),
     operations,
     access: summarize(operations),
-    everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
+    everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ allow }) => allow))] },
     match(path) {
       if (path === descriptionRoute.pattern) return descriptionRoute;
       return match(path);

@@ -4,11 +4,10 @@ import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { carriesBody } from '../http/request-body.ts';
+import { carriesBody, isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RoutedService } from '../services/routes.ts';
-import { statusesWithoutContent, type BodyKind, type OperationRules } from '../services/what-passes.ts';
 import type { UpstreamHeaders } from '../upstream/buffered-response.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
 import type { ServiceUpstream } from '../upstream/service-upstream.ts';
@@ -19,7 +18,7 @@ import {
   undiciTransport,
   type Transport,
 } from '../upstream/undici-transport.ts';
-import { breach } from '../upstream/upstream-error.ts';
+import { UnsuitableResponse } from '../upstream/upstream-error.ts';
 import { callerOf } from './request-context.ts';
 
 interface ProxyToServiceDependencies {
@@ -62,10 +61,6 @@ function serviceOf({ locals }: Response): RoutedService {
   return locals.route.service;
 }
 
-function rulesOf(res: Response): OperationRules | undefined {
-  return serviceOf(res).operations[res.req.method];
-}
-
 function createServiceTransport(
   { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
   { isProxy, publicAddress, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
@@ -97,18 +92,17 @@ function createServiceTransport(
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
-      described: rulesOf(res)?.requestHeaders,
+      described: serviceOf(res).operations[req.method]?.requestHeaders,
       isTraced: spans !== undefined,
     });
   }
 
-  function responseHeaders(res: Response, status: number, headers: UpstreamHeaders): ResponseHeaders {
+  function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
     // A copy: if the response can't be sent, none of its headers may appear on the error.
     const response = res.locals.headers.copy();
     addClientHeaders(
       response,
       absoluteAddresses(headers, () => publicAddress.baseUrl(res.req)),
-      rulesOf(res)?.responseRule(status)?.headers,
     );
     return response;
   }
@@ -123,21 +117,18 @@ function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
 }
 
 /**
- * Rejects a response that its operation does not describe, or that is not meant for a client: the service refused the
- * gateway's own token, or something between it and the gateway responded.
+ * Rejects a response that is not meant for a client: the service refused the gateway's own token, or said that the client has
+ * something already that the client did not ask about, or it is no valid HTTP.
  */
-function checkResponse(res: Response, status: number, headers: UpstreamHeaders): BodyKind {
-  const rule = rulesOf(res)?.responseRule(status);
-  if (rule === undefined) {
-    const cause =
-      status === 401
-        ? 'the upstream refused the internal token'
-        : `the upstream responded with status ${status}`;
-    throw breach(status, cause);
-  }
-  const type = headers['content-type'];
-  if (Array.isArray(type)) throw breach(status, 'the upstream responded with several Content-Type');
-  const bodyKind = statusesWithoutContent.has(status) ? 'none' : rule.bodyKind(type);
-  if (bodyKind !== undefined) return bodyKind;
-  throw breach(status, `the upstream responded with ${status} as "${type ?? ''}"`);
+function checkResponse({ req }: Response, status: number, headers: UpstreamHeaders): void {
+  if (status === 401 || status === 407)
+    throw new UnsuitableResponse(`the upstream refused the internal token with ${status}`);
+  if (status === 304 && !(isSafe(req) && isConditional(req)))
+    throw new UnsuitableResponse('the upstream responded with 304 to a request without a condition');
+  if (status > 599 || Array.isArray(headers['content-type']))
+    throw new UnsuitableResponse(`the upstream's response with status ${status} is not valid HTTP`);
+}
+
+function isConditional({ headers }: Request): boolean {
+  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 }

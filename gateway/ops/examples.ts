@@ -88,7 +88,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'api-tokens list': ['api-tokens list'],
   'api-tokens revoke': ['api-tokens revoke token_5b1f0c9ad2e4'],
   'services check': ['services check services.yaml'],
-  'services test': ['services test http://127.0.0.1:3003'],
   'tokens issue': ['tokens issue billing'],
   'redis-acl': ['redis-acl'],
   'redis-acl readers': ['redis-acl readers ann ben'],

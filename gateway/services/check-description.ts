@@ -5,12 +5,12 @@ import { parameterNames, whyUnmatchable } from './routes.ts';
 import {
   fieldsOf,
   isFields,
+  parametersOf,
   resolveReference,
   textOf,
   type Description,
   type Fields,
 } from './service-description.ts';
-import { parametersOf } from './what-passes.ts';
 
 /** Methods of a path that a service may have. */
 export const methods = ['get', 'post', 'put', 'patch', 'delete'];

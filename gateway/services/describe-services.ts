@@ -10,17 +10,17 @@ import { basePathOf, withPrefix } from './base-paths.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { accessOf, trialCostField } from './operation-access.ts';
-import type { ApiRoute, RoutedOperation, RoutePath } from './routes.ts';
+import type { ApiRoute, RoutedOperation } from './routes.ts';
 import {
   fieldsOf,
   listOf,
+  parametersOf,
   readDescription,
   resolveReference,
   textOf,
   type Description,
   type Fields,
 } from './service-description.ts';
-import { createOperationRules, parametersOf } from './what-passes.ts';
 
 declare global {
   interface JSON {
@@ -43,7 +43,7 @@ export interface DescribedServices {
   basePaths: readonly string[];
   /** Path of the server of the document: the base path if there is only one, or else empty. */
   serverPath: string;
-  routes: readonly { path: RoutePath; route: ApiRoute }[];
+  routes: readonly ApiRoute[];
 }
 
 type DescribedService = Pick<ServiceConfig, 'name' | 'description'>;
@@ -52,7 +52,7 @@ type DescribedService = Pick<ServiceConfig, 'name' | 'description'>;
 let last: { asked: unknown; described: DescribedServices } | undefined;
 
 /**
- * Merges the descriptions of services, and finds what passes of each operation.
+ * Merges the descriptions of services, and finds the routes of their operations.
  * @throws YamlFileError with what is wrong in a description, and where
  */
 export function describeServices(
@@ -98,7 +98,7 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
     const route: ApiRoute = { pattern: serverPath + path, allow: allowedMethods(Object.keys(item)) };
     if (owner !== undefined)
       route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
-    return { path: { pattern: route.pattern, numbers: numbersOf(document, item) }, route };
+    return route;
   });
   return { document, shown, basePath, basePaths, serverPath, routes };
 }
@@ -155,25 +155,19 @@ function operationsOf(document: Fields, item: Fields, service: string): Record<s
   const operations = methods.flatMap((method) => {
     if (item[method] === undefined) return [];
     const fields = fieldsOf(item[method]);
-    const rules = createOperationRules(document, parametersOf(item, fields), fields);
-    const operation = { ...rules, ...accessOf(service, method, fields) };
+    const requestHeaders = headerParameters(document, parametersOf(item, fields));
+    const operation = { requestHeaders, ...accessOf(service, method, fields) };
     return [[method.toUpperCase(), operation] as const].concat(method === 'get' ? [['HEAD', operation]] : []);
   });
   return Object.fromEntries(operations);
 }
 
-/** Names of path parameters that are numbers in all operations of a path. */
-function numbersOf(document: Fields, item: Fields): ReadonlySet<string> {
-  const [numbers, others] = [new Set<string>(), new Set<string>()];
-  for (const method of methods.filter((each) => item[each] !== undefined)) {
-    for (const parameter of parametersOf(item, fieldsOf(item[method]))) {
-      const { in: kind, name, schema } = fieldsOf(resolveReference(document, parameter));
-      const { type } = fieldsOf(resolveReference(document, schema));
-      if (kind === 'path')
-        (['integer', 'number'].includes(textOf(type)) ? numbers : others).add(textOf(name));
-    }
-  }
-  return numbers.difference(others);
+/** Names of parameters that are headers, in lower case. */
+function headerParameters(document: Fields, parameters: readonly unknown[]): ReadonlySet<string> {
+  const headers = parameters
+    .map((parameter) => fieldsOf(resolveReference(document, parameter)))
+    .filter((parameter) => parameter['in'] === 'header');
+  return new Set(headers.map(({ name }) => textOf(name).toLowerCase()));
 }
 
 /** JSON text, in which integers of any size are exact. Costs on trial are the operators' own. */

@@ -1,5 +1,4 @@
 import type { OperationAccess } from '../limits/access.ts';
-import type { OperationRules } from './what-passes.ts';
 
 /** One path of the API and its methods. */
 export interface ApiRoute {
@@ -19,22 +18,25 @@ export interface RoutedService {
   operations: Readonly<Record<string, RoutedOperation>>;
 }
 
-/** What passes of an operation, and what it asks of a key. */
-export interface RoutedOperation extends OperationRules, OperationAccess {}
-
-/** A path with its parameters. */
-export interface RoutePath {
-  /** With the base path. */
-  pattern: string;
-  /** Names of parameters that are numbers. */
-  numbers?: ReadonlySet<string>;
+/** What passes to an operation, and what it asks of a key. */
+export interface RoutedOperation extends OperationAccess {
+  /** Header parameters in lower case. */
+  requestHeaders: ReadonlySet<string>;
 }
 
-/** A name of OpenAPI's may be anything; braces and slashes would end it. */
-const template = /\{([^{}/]+)\}/g;
+/** A segment that is a parameter. A name of OpenAPI's may be anything; braces and slashes would end it. */
+const template = /^\{([^{}/]+)\}$/;
 
-export const parameterNames = (pattern: string) =>
-  Array.from(pattern.matchAll(template), ([, name = '']) => name);
+/**
+ * Characters of a segment (RFC 3986 section 3.3): those with one spelling only. Of any other path a proxy before the service
+ * could make another one.
+ */
+const segmentText = /^[A-Za-z0-9._~:@-]+$/;
+const dotSegment = /^\.{1,2}$/;
+
+export function parameterNames(pattern: string): string[] {
+  return pattern.split('/').flatMap((segment) => template.exec(segment)?.[1] ?? []);
+}
 
 /** Says why no request can match a path; undefined if one can. */
 export function whyUnmatchable(path: string): string | undefined {
@@ -45,121 +47,76 @@ export function whyUnmatchable(path: string): string | undefined {
   const segments = path.slice(1).split('/');
   if (segments.at(-1) === '') return 'ends in a slash, with which no request is matched';
   for (const segment of segments) {
-    const rest = segment.replaceAll(template, 'x');
-    if (segment === '' || segment === '.' || segment === '..') return 'has an empty segment or one of dots';
-    if (/\}\{/.test(segment)) return 'has two parameters with nothing between them';
-    if (!/^[A-Za-z0-9._~:@-]+$/.test(rest))
-      return `has the segment ${segment}: only letters, digits, ._~:@- and {parameters} are matched`;
+    if (segment === '' || dotSegment.test(segment)) return 'has an empty segment or one of dots';
+    if (!template.test(segment) && !segmentText.test(segment))
+      return `has the segment ${segment}: it is one {parameter}, or letters, digits and ._~:@-`;
   }
   return undefined;
 }
 
 /** Text that is equal for paths that match the same requests. */
-export const shapeOf = (path: string) => path.replaceAll(template, '{}');
+export const shapeOf = (path: string) =>
+  path
+    .split('/')
+    .map((segment) => (template.test(segment) ? '{}' : segment))
+    .join('/');
 
-/** Whether a request could match both paths. Segments that hold a parameter and a text may be taken to match too much. */
+/** Whether a request could match both paths. */
 export function overlap(one: string, other: string): boolean {
   const [left, right] = [one.split('/'), other.split('/')];
   return (
     left.length === right.length &&
     left.every((segment, index) => {
       const others = right[index] ?? '';
-      return segment === others || isTemplate(segment) || isTemplate(others);
+      return segment === others || template.test(segment) || template.test(others);
     })
   );
 }
 
-const isTemplate = (segment: string) => segment.includes('{');
+/** Routes by the first of their remaining segments. */
+interface Branch<Route> {
+  route?: Route;
+  texts: Map<string, Branch<Route>>;
+  parameter?: Branch<Route>;
+}
 
 /**
  * Creates the search for the route of a path. A concrete path wins over a template, and so does each segment from the left.
  * Case-sensitive, without a trailing slash, and nothing is decoded.
  */
 export function createMatch<Route extends ApiRoute>(
-  routes: readonly { path: RoutePath; route: Route }[],
+  routes: readonly Route[],
 ): (path: string) => Route | undefined {
   const concrete = new Map<string, Route>();
-  const templates: { matches: (path: string) => boolean; pattern: string; route: Route }[] = [];
-  for (const { path, route } of routes) {
-    const { pattern } = path;
-    if (isTemplate(pattern)) templates.push({ matches: matcherOf(path), pattern, route });
-    else concrete.set(pattern, route);
+  const root: Branch<Route> = { texts: new Map() };
+  for (const route of routes) {
+    if (parameterNames(route.pattern).length === 0) concrete.set(route.pattern, route);
+    else branchOf(root, route.pattern.split('/')).route ??= route;
   }
-  templates.sort((one, other) => compareSegments(one.pattern, other.pattern));
-  return (path) => concrete.get(path) ?? templates.find(({ matches }) => matches(path))?.route;
+  return (path) => concrete.get(path) ?? find(root, path.split('/'), 0);
 }
 
-/** Orders paths by their segments from the left: a text first, then one that holds a parameter, then a parameter. */
-function compareSegments(one: string, other: string): number {
-  const right = other.split('/').map(vagueness);
-  for (const [index, left] of one.split('/').map(vagueness).entries()) {
-    const difference = left - (right[index] ?? 0);
-    if (difference !== 0) return difference;
+function branchOf<Route>(root: Branch<Route>, segments: readonly string[]): Branch<Route> {
+  let branch = root;
+  for (const segment of segments) {
+    const next = (template.test(segment) ? branch.parameter : branch.texts.get(segment)) ?? {
+      texts: new Map(),
+    };
+    if (template.test(segment)) branch.parameter = next;
+    else branch.texts.set(segment, next);
+    branch = next;
   }
-  return 0;
+  return branch;
 }
 
-/** More text in a segment makes it less vague. */
-function vagueness(segment: string): number {
-  if (!isTemplate(segment)) return 0;
-  return 1 / (1 + segment.replaceAll(template, '').length);
-}
-
-/**
- * Characters of a parameter (RFC 3986 section 3.3): those with one spelling only, and no dot segment. Of any other path a
- * proxy before the service could make another one. A number needs no colon.
- */
-const characters = String.raw`[A-Za-z0-9._~:@-]+`;
-const numberCharacters = String.raw`[A-Za-z0-9._~-]+`;
-const noDotSegment = String.raw`(?!\.{1,2}(?:/|$))`;
-
-function matcherOf(path: RoutePath): (path: string) => boolean {
-  if (/\}[^/}]+\{/.test(path.pattern)) return simulationOf(path);
-  const expression = expressionOf(path);
-  return (text) => expression.test(text);
-}
-
-function expressionOf({ pattern, numbers = new Set() }: RoutePath): RegExp {
-  const segments = pattern.split('/').map((segment) => {
-    if (!isTemplate(segment)) return escapeText(segment);
-    const parts = segment.split(template).map((text, index) => {
-      if (index % 2 === 0) return escapeText(text);
-      return numbers.has(text) ? numberCharacters : characters;
-    });
-    return noDotSegment + parts.join('');
-  });
-  return new RegExp(`^${segments.join('/')}$`);
-}
-
-/**
- * Matches a pattern with several parameters in a segment, such as {from}-{to}, in one pass. A regular expression tries all ways
- * to divide a segment among them, which for a long path of hyphens would take hours.
- */
-function simulationOf({ pattern, numbers = new Set() }: RoutePath): (path: string) => boolean {
-  const parameter = { accepts: new RegExp(`^${characters}$`), repeats: true };
-  const number = { accepts: new RegExp(`^${numberCharacters}$`), repeats: true };
-  const steps = pattern.split(template).flatMap((text, index) => {
-    if (index % 2 === 1) return numbers.has(text) ? number : parameter;
-    return Array.from(text, (char) => ({ accepts: new RegExp(`^${escapeText(char)}$`), repeats: false }));
-  });
-  return function matches(path) {
-    /** Steps that the next character may be for. */
-    let reached = new Set([0]);
-    for (const char of path) {
-      const next = new Set<number>();
-      for (const index of reached) {
-        const step = steps[index];
-        if (step === undefined || !step.accepts.test(char)) continue;
-        if (step.repeats) next.add(index);
-        next.add(index + 1);
-      }
-      if (next.size === 0) return false;
-      reached = next;
-    }
-    return reached.has(steps.length) && !/\/\.{1,2}(?:\/|$)/.test(path);
-  };
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+function find<Route>(
+  branch: Branch<Route> | undefined,
+  segments: readonly string[],
+  index: number,
+): Route | undefined {
+  const segment = segments[index];
+  if (branch === undefined || segment === undefined) return branch?.route;
+  const found = find(branch.texts.get(segment), segments, index + 1);
+  if (found !== undefined || !segmentText.test(segment) || dotSegment.test(segment)) return found;
+  return find(branch.parameter, segments, index + 1);
 }

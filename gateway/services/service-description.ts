@@ -78,6 +78,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** All parameters of an operation; its own come after those of its path. */
+export function parametersOf(pathItem: Fields, operation: Fields): readonly unknown[] {
+  return [...listOf(pathItem['parameters']), ...listOf(operation['parameters'])];
+}
+
 /** Target of a reference, such as `#/components/schemas/Pet`. */
 export function referenceOf(value: unknown): string | undefined {
   const { $ref } = fieldsOf(value);

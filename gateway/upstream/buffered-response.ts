@@ -2,35 +2,33 @@ import type { ServerResponse } from 'node:http';
 import { helpLink } from '../http/help-link.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import { endWithBody } from '../http/send-response.ts';
-import { statusesWithoutContent, type BodyKind } from '../services/what-passes.ts';
-import { errorCodeOf, isJsonBody } from './json-body.ts';
-import { breach } from './upstream-error.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
 export const maxBufferedBytes = 128 * 1024;
 
+/** Statuses of responses without content (RFC 9110 section 6.4.1). */
+const statusesWithoutContent: ReadonlySet<number> = new Set([204, 304]);
+
 export interface ResponseOptions<Res extends ServerResponse> {
   /** Headers for the client, from those of the upstream and of the gateway. */
-  responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
+  responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
   /** Called with the code that an error of the service names. */
   onErrorCode: (res: Res, code: string) => void;
 }
 
 /**
- * The upstream's response on its way to the client. It is buffered until it is complete: an upstream that breaks off
- * leads to a clean 502, and a client that reads slowly occupies no connection to the upstream. A response larger than
- * the buffer is streamed.
+ * The upstream's response on its way to the client. A small one whose length is known is buffered until it is complete: an
+ * upstream that breaks off leads to a clean 502, and a client that reads slowly occupies no connection to the upstream. Any
+ * other is streamed as it comes.
  */
 export class BufferedResponse<Res extends ServerResponse> {
   readonly #res: Res;
   readonly #options: ResponseOptions<Res>;
   #status = 0;
   #headers: UpstreamHeaders = {};
-  #bodyKind: BodyKind = 'json';
   #chunks: Buffer[] = [];
-  #bytes = 0;
 
   constructor(res: Res, options: ResponseOptions<Res>) {
     this.#res = res;
@@ -51,51 +49,36 @@ export class BufferedResponse<Res extends ServerResponse> {
     return this.#res.headersSent;
   }
 
-  /** @param bodyKind what the body has to be */
-  start(status: number, headers: UpstreamHeaders, bodyKind: BodyKind): void {
+  start(status: number, headers: UpstreamHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    this.#bodyKind = bodyKind;
-    // A 304 may have the length of the content that it does without (RFC 9110 section 8.6).
-    if (status !== 304 && Number(headers['content-length']) > maxBufferedBytes) {
-      this.#res.writeHead(status, this.#clientHeaders(status, headers).toRaw());
-      this.#res.flushHeaders();
-    }
+    if (!this.#hasContent() || Number(headers['content-length']) <= maxBufferedBytes) return;
+    this.#begin();
+    this.#res.flushHeaders();
   }
 
   /** @returns false if the client has to read before more can be added */
   add(chunk: Buffer): boolean {
     if (this.streaming) return this.#res.write(chunk);
     this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes <= maxBufferedBytes) return true;
-    this.#res.writeHead(this.#status, this.#clientHeaders(this.#status, this.#headers).toRaw());
-    return this.#res.write(this.#takeChunks());
+    return true;
   }
 
-  /** @throws GatewayError if the body is not what it has to be, and the client has not received a part of it */
   end(): void {
     if (this.streaming) {
       this.#res.end();
       return;
     }
     const body = this.#takeChunks();
-    if (this.#hasContent() && this.#headers['content-encoding'] === undefined) this.#checkBody(body);
     if (this.#status >= 400) this.#explain(errorCodeOf(body));
-    const headers = this.#completeHeaders(body);
-    this.#res.writeHead(this.#status, headers.toRaw());
+    this.#begin();
     endWithBody(this.#res, body);
   }
 
-  #checkBody(body: Buffer): void {
-    const isDescribed =
-      this.#bodyKind === 'json' ? isJsonBody(body) : this.#bodyKind === 'other' || body.length === 0;
-    if (isDescribed) return;
-    const problem = this.#bodyKind === 'json' ? 'not JSON' : 'not empty, and not described';
-    throw breach(
-      this.#status,
-      `the body of the upstream's response with status ${this.#status} is ${problem}`,
-    );
+  #begin(): void {
+    // A 204 has no length (RFC 9110 section 8.6).
+    const headers = this.#status === 204 ? { ...this.#headers, 'content-length': undefined } : this.#headers;
+    this.#res.writeHead(this.#status, this.#options.responseHeaders(this.#res, headers).toRaw());
   }
 
   #explain(code: string | undefined): void {
@@ -108,21 +91,6 @@ export class BufferedResponse<Res extends ServerResponse> {
     this.#headers = { ...this.#headers, link: [link, helpLink(anchor)].flat().join(', ') };
   }
 
-  /** Headers of a response whose length is known. */
-  #completeHeaders(body: Buffer): ResponseHeaders {
-    if (this.#headers['content-length'] === undefined) {
-      const headers = this.#clientHeaders(this.#status, this.#headers);
-      if (this.#hasContent()) headers.set('Content-Length', String(body.length));
-      return headers;
-    }
-    if (this.#status !== 204) return this.#clientHeaders(this.#status, this.#headers);
-    return this.#clientHeaders(this.#status, { ...this.#headers, 'content-length': undefined });
-  }
-
-  #clientHeaders(status: number, headers: UpstreamHeaders): ResponseHeaders {
-    return this.#options.responseHeaders(this.#res, status, headers);
-  }
-
   #hasContent(): boolean {
     return !statusesWithoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
   }
@@ -133,4 +101,9 @@ export class BufferedResponse<Res extends ServerResponse> {
     this.#chunks = [];
     return whole;
   }
+}
+
+/** The code at the beginning of an Error body; undefined for a body that does not begin so. */
+function errorCodeOf(body: Buffer): string | undefined {
+  return /^\s*\{\s*"code"\s*:\s*"([a-z_]{1,40})"/.exec(body.toString('latin1', 0, 80))?.[1];
 }

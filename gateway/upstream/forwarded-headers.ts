@@ -1,4 +1,5 @@
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import { isReservedInResponse } from '../services/reserved-headers.ts';
 
 /*
  * Decides which headers pass the gateway in either direction. The gateway sets the headers that the upstream trusts, and
@@ -34,31 +35,6 @@ const forwardedOfClient = new Set(forwarded);
 const forwardedOfProxy = new Set([...forwarded, 'traceparent', 'tracestate', 'baggage']);
 /** Of a trusted proxy. A gateway that exports traces sends its own span as the parent. */
 const forwardedInTrace = new Set([...forwarded, 'baggage']);
-
-/**
- * Headers of a response that the client gets: those that describe the response and the resource, and nothing that
- * commands a browser or a proxy in front of the gateway, such as Set-Cookie or X-Accel-Redirect. The gateway sets all
- * others itself.
- */
-const returned = new Set([
-  'allow',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-location',
-  'content-range',
-  'content-type',
-  'deprecation',
-  'etag',
-  'idempotency-replayed',
-  'last-modified',
-  'link',
-  'location',
-  'retry-after',
-  'sunset',
-  'vary',
-]);
 
 const noNames: ReadonlySet<string> = new Set();
 
@@ -133,13 +109,12 @@ export function hasIdempotencyKey(headers: readonly string[]): boolean {
 }
 
 /**
- * Adds the headers of the upstream's response that the client may see. Their names are in lower case.
- * @param described further ones that the operation describes
+ * Adds the headers of the upstream's response, but for those of a connection, the gateway's own, and those that command a
+ * browser or a proxy in front of the gateway. Their names are in lower case.
  */
 export function addClientHeaders(
   response: ResponseHeaders,
   headers: Readonly<Record<string, string | string[] | undefined>>,
-  described: ReadonlySet<string> = noNames,
 ): void {
   const connection = headers['connection'];
   const named = connection === undefined ? noNames : new Set(tokens(String(connection)));
@@ -148,7 +123,7 @@ export function addClientHeaders(
     if (value === undefined || named.has(name)) continue;
     // The gateway's own responses differ by what it names there.
     if (name === 'vary') response.append(name, String(value));
-    else if (returned.has(name) || described.has(name)) response.set(name, value);
+    else if (!isReservedInResponse(name)) response.set(name, value);
   }
 }
 

@@ -3,13 +3,7 @@ import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../http/request-body.ts';
-import type { BodyKind } from '../services/what-passes.ts';
-import {
-  BufferedResponse,
-  maxBufferedBytes,
-  type ResponseOptions,
-  type UpstreamHeaders,
-} from './buffered-response.ts';
+import { BufferedResponse, type ResponseOptions, type UpstreamHeaders } from './buffered-response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import { createResponseTimers, PendingResponse, type ResponseTimers } from './response-timers.ts';
 import { countStreamed } from './streamed-garbage.ts';
@@ -30,7 +24,7 @@ interface UndiciTransportOptions<
   upstreams: Upstreams;
   /**
    * Maximum time that a request waits for one of the dispatcher's connections; then the maximum time for a buffered
-   * response, and for each 128 KiB of a streamed one.
+   * response, for the head of a streamed one, and between its chunks.
    */
   timeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
@@ -45,8 +39,8 @@ interface UndiciTransportOptions<
    */
   startAttempt?:
     ((req: Req, res: Res, target: Target, timesSent: number) => UpstreamAttempt | undefined) | undefined;
-  /** @returns what the body has to be @throws if the upstream's response must not reach a client */
-  checkResponse: (res: Res, status: number, headers: UpstreamHeaders) => BodyKind;
+  /** @throws GatewayError if the upstream's response must not reach a client */
+  checkResponse: (res: Res, status: number, headers: UpstreamHeaders) => void;
 }
 
 /** What the transport does with the span of an attempt. */
@@ -131,8 +125,6 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   #firstSentAt: number | undefined;
   /** Time at which it was sent most recently. */
   #sentAt = 0;
-  /** Bytes that the client received since the timer was started. */
-  #streamedBytes = 0;
   #clientReads = true;
 
   constructor(
@@ -196,7 +188,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#firstSentAt ??= this.#sentAt;
     if (this.#settled) controller.abort(new Error('nobody waits for the response any more'));
     // A request that is sent again has no more time.
-    else if (this.startedAtMs === undefined) this.#startTimer();
+    else if (this.startedAtMs === undefined) this.#timers.start(this);
   }
 
   onResponseStart(
@@ -206,14 +198,15 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   ): void {
     this.connection?.onResponse();
     if (status < 200) return;
-    const bodyKind = this.#options.checkResponse(this.#res, status, headers);
-    this.#response.start(status, headers, bodyKind);
+    this.#options.checkResponse(this.#res, status, headers);
+    this.#response.start(status, headers);
+    if (this.#response.streaming) this.#timers.start(this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const more = this.#response.add(chunk);
     if (this.#response.streaming) {
-      this.#streamedBytes += chunk.length;
+      this.#timers.start(this);
       countStreamed(chunk.length);
     }
     if (more || this.#res.destroyed) return;
@@ -221,7 +214,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#clientReads = false;
     this.#res.once('drain', () => {
       this.#clientReads = true;
-      if (!this.#settled) this.#startTimer();
+      if (!this.#settled) this.#timers.start(this);
       controller.resume();
     });
   }
@@ -264,17 +257,9 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     return canRetry ? (upstreams.take(this.#tried) ?? upstreams.take()) : undefined;
   }
 
-  #startTimer(): void {
-    this.#streamedBytes = 0;
-    this.#timers.start(this);
-  }
-
   onTimeout(): boolean {
     // A client that does not read is not the upstream's fault.
-    if (!this.#clientReads || this.#streamedBytes >= maxBufferedBytes) {
-      this.#streamedBytes = 0;
-      return true;
-    }
+    if (!this.#clientReads) return true;
     const error = new GatewayError('upstream_timeout', { cause: 'the response took too long' });
     if (this.#controller === undefined) this.#settle(error);
     else this.#controller.abort(error);

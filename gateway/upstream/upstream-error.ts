@@ -20,21 +20,13 @@ const connectionLosses = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 const invalidResponses = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
-/**
- * Error for a complete response that breaks its description. A 5xx that does so is the page of a proxy, which says that the
- * instance behind it has failed.
- */
-export function breach(status: number, cause: string): GatewayError {
-  return status < 500 ? new UndescribedResponse(cause) : new GatewayError('upstream_error', { cause });
-}
-
 const retryAfter = { 'Retry-After': '1' };
 
 /**
- * A complete response that the description of its operation does not have. The client gets a 502. It says nothing about the
- * instance: another one would respond the same.
+ * A complete response that is not meant for a client, which gets a 502. It says nothing about the instance: another one would
+ * respond the same.
  */
-class UndescribedResponse extends GatewayError {
+export class UnsuitableResponse extends GatewayError {
   constructor(cause: string) {
     super('upstream_error', { cause });
   }
@@ -53,7 +45,7 @@ interface RetryOptions {
  */
 export function upstreamError(error: unknown, retry: RetryOptions): GatewayError {
   if (error instanceof GatewayError) {
-    const isOutcomeUnknown = error instanceof UndescribedResponse || isUpstreamFault(error);
+    const isOutcomeUnknown = error instanceof UnsuitableResponse || isUpstreamFault(error);
     return isOutcomeUnknown ? withUnknownOutcome(error.code, error.cause, retry) : error;
   }
   const code = errorCode(error);
@@ -95,7 +87,7 @@ export function isConnectionLost(error: unknown): boolean {
  * count.
  */
 export function isUpstreamFault(error: unknown): boolean {
-  if (error instanceof UndescribedResponse) return false;
+  if (error instanceof UnsuitableResponse) return false;
   if (error instanceof GatewayError) {
     return error.code === 'upstream_error' || error.code === 'upstream_timeout';
   }

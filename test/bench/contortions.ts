@@ -9,7 +9,6 @@ import { GatewayError } from '../../gateway/errors.ts';
 import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
 import { createConnectionCredentials, parseCredential } from '../../gateway/journey/authenticate.ts';
 import { createRequestMetrics } from '../../gateway/observability/request-metrics.ts';
-import { isJsonBody } from '../../gateway/upstream/json-body.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';
 
 /*
@@ -90,11 +89,6 @@ const histogram = new Histogram({
   buckets,
   registers: [],
 });
-const pageBody = Buffer.from(
-  JSON.stringify(
-    Array.from({ length: 20 }, (_, id) => ({ id, name: 'Luna', categoryId: 7, status: 'sold' })),
-  ),
-);
 
 const withKey = Object.assign(incoming(), {
   rawHeaders: ['Host', 'localhost', 'Authorization', `Bearer ${generateApiKey()}`],
@@ -139,11 +133,6 @@ const contortions: Contortion[] = [
       counter.inc(names);
       histogram.observe({ route: names.route, method: names.method }, 0.01);
     },
-  },
-  {
-    name: 'brackets of a body are checked; plain: it is parsed (20 pets)',
-    kept: () => void isJsonBody(pageBody),
-    plain: () => void JSON.parse(pageBody.toString()),
   },
 ];
 

@@ -2,12 +2,9 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../support/http/free-port.ts';
-import { runOps, runProgram, startOrdersService, type Service } from '../support/kits/service.ts';
+import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const example = fileURLToPath(new URL('../../gateway/services/example/', import.meta.url));
 const servicesFile = join(example, 'services.yaml');
@@ -15,25 +12,13 @@ const description = join(example, 'orders.yaml');
 
 describe('ops services', { timeout: 60_000 }, () => {
   let directory: TemporaryDirectory;
-  let env: Record<string, string>;
-  let orders: Service;
-  let port: number;
 
   beforeAll(async () => {
     directory = await temporaryDirectory();
-    env = { DATA_DIR: directory.path };
-    ensureTokenKeyPair(directory.path);
-    port = await freePort();
-    orders = await startOrdersService(port, directory.path);
   }, 60_000);
   afterAll(async () => {
-    await orders[Symbol.asyncDispose]();
     await directory[Symbol.asyncDispose]();
   });
-
-  const orderUrl = () => `http://127.0.0.1:${port}`;
-  const conformance = (url: string, ...options: string[]) =>
-    runOps(['services', 'test', url, '--audience', 'orders', '--description', description, ...options], env);
 
   test('check accepts the example', async () => {
     const { code, stdout } = await runOps(['services', 'check', servicesFile]);
@@ -88,38 +73,5 @@ services:
       expect(stderr).toContain("api.yaml:3:3: none.md can't be read");
       expect(stderr).toContain('api.yaml:4:3: api.name is not known');
     }
-  });
-
-  test('test finds nothing wrong with the example', async () => {
-    const { code, stdout } = await conformance(orderUrl());
-    expect(stdout).toContain('ok      refuses a token of another audience\n');
-    expect(stdout).toContain('ok      GET /v1/orders/order:1 responds as described\n');
-    expect(stdout).toMatch(/\n0 of 12 checks failed\n$/);
-    expect(code).toBe(0);
-  });
-
-  test('test names what a service breaks that checks no token and sends pages', async () => {
-    await using careless = await startUpstream();
-    careless.response = (_req, res) =>
-      res.writeHead(200, { 'content-type': 'text/html', connection: 'close' }).end('<h1>Orders</h1>');
-    const { code, stdout } = await conformance(careless.url, '--json');
-    expect(code).toBe(1);
-    const { checks } = JSON.parse(stdout) as { checks: { name: string; problem: string | null }[] };
-    const problems = Object.fromEntries(checks.map(({ name, problem }) => [name, problem]));
-    expect(problems).toMatchObject({
-      '/readyz says whether it is ready, without a token': null,
-      'refuses a request without a token': 'it responded with 200: respond with 401',
-      'refuses a token of another audience': 'it responded with 200: respond with 401',
-      'refuses a token without a signature': 'it responded with 200: respond with 401',
-      'keeps idle connections longer than the gateway': 'it closes the connection after a response',
-      'GET /v1/orders responds as described':
-        'the 200 has the Content-Type "text/html", which is not described',
-    });
-  });
-
-  test('test says that nobody listens', async () => {
-    const { code, stdout } = await conformance(`http://127.0.0.1:${await freePort()}`);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/FAILED {2}accepts a valid token: there is no complete response \(.*ECONNREFUSED/);
   });
 });

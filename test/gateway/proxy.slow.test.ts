@@ -133,7 +133,7 @@ describe('proxying', () => {
   });
 
   describe('the response to the client', () => {
-    test("has the upstream's headers that describe the response, and no others", async () => {
+    test("has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy", async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, {
           ...json,
@@ -154,6 +154,7 @@ describe('proxying', () => {
           Connection: 'Vary',
           Vary: 'accept',
           ETag: '"1"',
+          'X-Order': '7',
         });
         res.end('[]');
       };
@@ -168,7 +169,7 @@ describe('proxying', () => {
         Object.keys(response.headers)
           .filter((name) => !gatewayHeaders.test(name))
           .toSorted(),
-      ).toEqual(['content-length', 'content-type', 'etag']);
+      ).toEqual(['content-type', 'etag', 'transfer-encoding', 'x-order']);
     });
 
     test('has the status, headers and body of an upstream error', async () => {
@@ -211,7 +212,7 @@ describe('proxying', () => {
       expect(response.header('WWW-Authenticate')).toBeUndefined();
     });
 
-    test('has no body to check for HEAD, 204 and 304', async () => {
+    test('has no content for HEAD, 204 and 304', async () => {
       kit.upstream.response = (req, res) => {
         const status = Number(req.url?.split('=')[1] ?? 200);
         res.writeHead(status, status === 200 ? { ...json, 'content-length': 7 } : { etag: '"1"' }).end();
@@ -219,16 +220,37 @@ describe('proxying', () => {
       const head = await send(pets, { key, method: 'HEAD' });
       expect([head.status, head.header('Content-Length')]).toEqual([200, '7']);
       for (const status of [204, 304]) {
-        const response = await send(`${pets}?status=${status}`, { key });
+        const response = await send(`${pets}?status=${status}`, { key, headers: { 'if-none-match': '"1"' } });
         expect([response.status, response.header('ETag'), response.text]).toEqual([status, '"1"', '']);
       }
     });
 
-    test('is 502 if the upstream does not respond with JSON', async () => {
+    test('passes whatever its status and its content are', async () => {
       kit.upstream.response = (_req, res) => {
-        res.writeHead(500, { 'content-type': 'text/html' }).end('<h1>Oops at 10.1.2.3</h1>');
+        res.writeHead(500, { 'content-type': 'text/html', 'content-length': 13 }).end('<h1>Oops</h1>');
       };
-      expectError(await send(pets, { key }), 502, 'upstream_error');
+      const page = await send(pets, { key });
+      expect([page.status, page.header('Content-Type'), page.text]).toEqual([
+        500,
+        'text/html',
+        '<h1>Oops</h1>',
+      ]);
+      kit.upstream.response = (_req, res) => res.writeHead(302, { location: 'https://example.org/' }).end();
+      const redirect = await send(pets, { key });
+      expect([redirect.status, redirect.header('Location')]).toEqual([302, 'https://example.org/']);
+    });
+
+    test.each([
+      ['a GET without a condition', 'GET', {}],
+      ['a POST', 'POST', { 'if-none-match': '"1"' }],
+    ])('is 502 if it is a 304 to %s', async (_name, method, headers) => {
+      kit.upstream.response = (_req, res) => res.writeHead(304, { etag: '"1"' }).end();
+      const body = method === 'POST' ? { body: '{}' } : {};
+      expectError(
+        await send(pets, { key, method, headers: { ...json, ...headers }, ...body }),
+        502,
+        'upstream_error',
+      );
     });
   });
 

@@ -200,7 +200,9 @@ export const rateLimitDraft: Standard = {
     [
       'intermediaries',
       'the headers of a service are not mixed with those of the gateway',
-      ["gateway/proxy.slow: has the upstream's headers that describe the response, and no others"],
+      [
+        "gateway/proxy.slow: has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy",
+      ],
     ],
     [
       'security',

@@ -77,7 +77,7 @@ export const rfc9110: Standard = {
     [
       '8.6',
       '204 and 304 have no content, 304 and HEAD the length of GET or none',
-      [`${proxy}: has no body to check for HEAD, 204 and 304`],
+      [`${proxy}: has no content for HEAD, 204 and 304`],
     ],
     [
       '8.8.1',
@@ -223,7 +223,7 @@ export const rfc9110: Standard = {
     [
       '15.6.3',
       '502 is for an invalid response of the service',
-      ['faults/upstream-faults.slow: %s: GET and POST get %i'],
+      ['faults/upstream-faults.slow: %s: GET and POST get %s'],
     ],
     ['15.6.4', '503 may say when to retry', [`${proxy}: an unreachable upstream is 503 with Retry-After`]],
     [

@@ -35,14 +35,14 @@ const transport = createTransport({
       hasBody: false,
     }),
   requestBody: () => null,
-  responseHeaders(_res, _status, headers) {
+  responseHeaders(_res, headers) {
     const clientHeaders = new ResponseHeaders();
     addClientHeaders(clientHeaders, headers);
     return clientHeaders;
   },
   onErrorCode: () => {},
   onSettled: () => {},
-  checkResponse: () => 'json',
+  checkResponse: () => {},
 });
 app.use(createProxyMiddleware({ target: placeholderTarget, plugins: [undiciTransport(() => transport)] }));
 app.listen(Number(process.env['PORT']), '127.0.0.1');

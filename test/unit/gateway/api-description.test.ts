@@ -3,7 +3,7 @@ import { loadApiDescription } from '../../../gateway/api-description.ts';
 
 const api = loadApiDescription();
 
-/** What passes of each operation is tested beside what-passes.ts. */
+/** What passes of each operation is tested beside describe-services.ts. */
 const service = { name: 'pets-service', ordinal: 0, operations: expect.anything() as unknown };
 const pets = { pattern: '/v1/pets', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'], service };
 const pet = { pattern: '/v1/pets/{petId}', allow: ['GET', 'HEAD', 'OPTIONS'], service };
