@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import { isDeepStrictEqual } from 'node:util';
 import { findAmbiguity } from '#runtime/malformed-request.ts';
 import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
@@ -9,7 +8,7 @@ import { loadApiDescription, type ApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
 import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
-import { loadDocs, type Docs } from './docs/docs.ts';
+import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findClientAddress } from './http/client-address.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
@@ -41,7 +40,7 @@ import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
 import { anonymousPlan } from './plans/plan-settings.ts';
-import { createPortal, createPortalConnection, type Portal } from './portal/portal.ts';
+import { createPortal, createPortalConnection } from './portal/portal.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {
@@ -89,67 +88,25 @@ export interface Gateway {
   access(): ApiDescription['access'];
   /** All methods of the API. */
   allow(): readonly string[];
-  /**
-   * Describes the API of services. Takes some 0.2 s, unless their descriptions are those in use.
-   * @throws YamlFileError if their descriptions are invalid
-   */
-  describe(services: readonly ServiceConfig[], settings: ApiConfig): DescribedApi;
-  /**
-   * Serves another API from the next request on; requests that have begun go on with the one before.
-   * @param upstreams where the requests to each of its services go, in the same order
-   */
-  serve(described: DescribedApi, upstreams: readonly ServiceUpstream[]): void;
   /** Whether an address belongs to a trusted proxy. */
   isProxy(address: string): boolean;
   /** Charges an address for something that became no request. @returns headers for the response to it */
   chargeAddress(address: string, error: GatewayError): Promise<RateLimitHeaders>;
   /** Logs and counts the response to it. */
   recordRawResponse(error: GatewayError, address: string): void;
-  /** Logs in to Redis for the portal with the user and the password of a URL from now on. */
-  useCredentials(redisUrl: string): void;
   close(): void;
-}
-
-/** The API of the services behind the gateway, and its documentation. */
-export interface DescribedApi {
-  services: readonly ServiceConfig[];
-  settings: ApiConfig;
-  api: ApiDescription;
-  docs: Docs;
-  portal: Portal;
 }
 
 /** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { addressBlocks, log, metrics, now } = dependencies;
-  const parts = createParts(dependencies);
-  const { addressLimit, isProxy, portalConnection, publicAddress, prototypes } = parts;
-  const messageClasses = createMessageClasses(prototypes);
-  let current: { described: DescribedApi; app: Express } | undefined;
-
-  function describe(services: readonly ServiceConfig[], settings: ApiConfig): DescribedApi {
-    if (current !== undefined && haveSameApi({ services, settings }, current.described))
-      return { ...current.described, services };
-    const api = loadApiDescription(dependencies.supportUrl, services, settings);
-    assertPublicUrl(dependencies.publicUrl, api.basePaths);
-    const docs = loadDocs(api, dependencies.publicUrl, settings);
-    const portal = createPortal({
-      connection: portalConnection,
-      publicAddress,
-      addressLimit,
-      scopes: api.access.scopes,
-      look: lookOf(api, settings, dependencies),
-      log,
-    });
-    return { services, settings, api, docs, portal };
-  }
-
-  function serve(described: DescribedApi, upstreams: readonly ServiceUpstream[]): void {
-    if (described.api !== current?.described.api) showKnownSeries(metrics, described.api);
-    current = { described, app: createJourney(parts, described, upstreams) };
-  }
-
-  serve(describe(dependencies.services, dependencies.api), dependencies.upstreams);
+  const { services, supportUrl, publicUrl, addressBlocks, log, metrics, now } = dependencies;
+  const api = loadApiDescription(supportUrl, services, dependencies.api);
+  assertPublicUrl(publicUrl, api.basePaths);
+  showKnownSeries(metrics, api);
+  const parts = createParts(dependencies, api);
+  const { addressLimit, isProxy, portalConnection } = parts;
+  const app = createApp(isProxy);
+  addJourney(app, parts);
 
   return {
     app(req, res) {
@@ -157,15 +114,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       normalizeTarget(req);
       // No request after an ambiguous one is served: its beginning is uncertain.
       if (findAmbiguity(req) !== undefined) res.shouldKeepAlive = false;
-      current?.app(req, res);
+      app(req, res);
     },
-    messageClasses,
-    access: () => current?.described.api.access ?? { scopes: [], costs: [] },
-    allow: () => current?.described.api.everything.allow ?? [],
-    describe,
-    serve,
+    messageClasses: createMessageClasses(app),
+    access: () => api.access,
+    allow: () => api.everything.allow,
     isProxy,
-    useCredentials: portalConnection.useCredentials,
     close: portalConnection.close,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address, { code, headers }) {
@@ -178,11 +132,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 }
 
 /** The journey of a request, from top to bottom. */
-function createJourney(
-  parts: Parts,
-  { services, api, docs, portal }: DescribedApi,
-  upstreams: readonly ServiceUpstream[],
-): Express {
+function addJourney(app: Express, parts: Parts): void {
+  const { services, upstreams, api, docs, portal } = parts;
   const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
   const { corsOrigins, spans, logRequest, metrics, failures } = parts;
@@ -190,8 +141,6 @@ function createJourney(
   const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const decides = { apiKeys, quota, refuseAnonymous };
   const counts = { hotKeys, keyUse, serviceUse, usageReports };
-  const { request, response } = parts.prototypes;
-  const app = Object.assign(createApp(), { request, response });
 
   // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
   app
@@ -217,12 +166,10 @@ function createJourney(
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
-  return app;
 }
 
-/** What the steps need whatever the services are: a reload keeps it. */
-function createParts(dependencies: GatewayDependencies) {
-  const { redis, gate, plans, spans, busyAddresses, refusedUse, metrics, now } = dependencies;
+function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
+  const { redis, gate, plans, spans, busyAddresses, refusedUse, publicUrl, log, metrics, now } = dependencies;
   const apiKeys = createApiKeyCache(dependencies);
   const { decide, giveBack } = createQuota({
     ...dependencies,
@@ -240,8 +187,20 @@ function createParts(dependencies: GatewayDependencies) {
     limit: { plan: anonymousPlan, window: anonymousWindow },
   });
   const isProxy = createIsProxy(dependencies.trustProxy);
+  const publicAddress = createPublicAddress({ publicUrl, isProxy });
+  const portalConnection = createPortalConnection(dependencies);
   return {
     ...dependencies,
+    api,
+    docs: loadDocs(api, publicUrl, dependencies.api),
+    portal: createPortal({
+      connection: portalConnection,
+      publicAddress,
+      addressLimit,
+      scopes: api.access.scopes,
+      look: lookOf(api, dependencies.api, dependencies),
+      log,
+    }),
     apiKeys,
     quota,
     addressLimit,
@@ -249,18 +208,27 @@ function createParts(dependencies: GatewayDependencies) {
     refuseAnonymous: createRefuseAnonymous({ addressLimit, observeAddressRefusal, refusedUse, now }),
     lookUpUsage: createUsageLookup(dependencies),
     takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
-    portalConnection: createPortalConnection(dependencies),
+    portalConnection,
     isProxy,
-    publicAddress: createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy }),
-    prototypes: createPrototypes(isProxy),
+    publicAddress,
   };
 }
 
 type Parts = ReturnType<typeof createParts>;
 
-/** An app without steps, whose prototypes of requests and responses all others have. */
-function createPrototypes(isProxy: (address: string) => boolean): Express {
-  const app = createApp();
+function lookOf(
+  { document }: ApiDescription,
+  { portal = {} }: ApiConfig,
+  { supportUrl }: GatewayDependencies,
+) {
+  const { title = document.title, color = defaultPortalColor } = portal;
+  return { title, color, supportUrl };
+}
+
+function createApp(isProxy: (address: string) => boolean): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  app.enable('case sensitive routing').enable('strict routing');
   // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
   Object.defineProperties(app.request, {
     ip: {
@@ -274,31 +242,5 @@ function createPrototypes(isProxy: (address: string) => boolean): Express {
       },
     },
   });
-  return app;
-}
-
-function lookOf(
-  { document }: ApiDescription,
-  { portal = {} }: ApiConfig,
-  { supportUrl }: GatewayDependencies,
-) {
-  const { title = document.title, color = defaultPortalColor } = portal;
-  return { title, color, supportUrl };
-}
-
-/** Whether what is said of the API, the descriptions and their order, by which routes name their services, are the same. */
-function haveSameApi(one: Pick<DescribedApi, 'services' | 'settings'>, other: DescribedApi): boolean {
-  return isDeepStrictEqual(describedPart(one), describedPart(other));
-}
-
-const describedPart = ({ services, settings }: Pick<DescribedApi, 'services' | 'settings'>) => ({
-  settings,
-  services: services.map(({ name, description }) => ({ name, description })),
-});
-
-function createApp(): Express {
-  const app = express();
-  app.disable('x-powered-by').disable('etag');
-  app.enable('case sensitive routing').enable('strict routing');
   return app;
 }

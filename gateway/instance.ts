@@ -9,16 +9,15 @@ import { createConnectionReport } from './http/connection-report.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { GatewayIdentity, ReloadState } from './observability/process-status.ts';
+import type { GatewayIdentity } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
 import { defaultPlans } from './plans/plan-settings.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 import { assertLayout } from './redis/assert-layout.ts';
-import { changeCredentials } from './redis/redis-client.ts';
-import type { Health, Reload, Service } from './service.ts';
-import { createServiceUpstreams } from './upstream/service-upstream.ts';
+import type { Health, Service } from './service.ts';
+import { closeServiceUpstreams, createServiceUpstreams } from './upstream/service-upstream.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
 const redisTimeoutMs = 2000;
@@ -31,9 +30,6 @@ interface InstanceDependencies {
   gateway: GatewayIdentity;
   /** Number of this worker; null in a gateway of one process. */
   worker: number | null;
-  reloadState: ReloadState;
-  /** Called with a request of `ops services reload`, again and again while it is in Redis. */
-  onReloadRequest: (request: string) => void;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -45,47 +41,32 @@ interface InstanceDependencies {
 
 /** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
-  const { config, privateKey, gateway, worker, onReloadRequest, createCounter, log, logRequest } =
+  const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
     dependencies;
-  const { metrics, tracing } = dependencies;
   const { services, api, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
-  let { reloadState } = dependencies;
   const readStatus = createProcessStatus({
     gateway,
     worker,
     metrics,
     health,
     access: () => gatewayApp.access(),
-    reloadState: () => reloadState,
     state: () => state,
   });
-  const state = createRedisState({
-    url,
-    isPrivate,
-    dataDirectory,
-    log,
-    metrics,
-    readStatus,
-    onReloadRequest,
-    now,
-  });
+  const state = createRedisState({ url, isPrivate, dataDirectory, log, metrics, readStatus, now });
   const upstreams = createServiceUpstreams({
     services,
     privateKey,
     log,
-    onState: (service, upstream, upstreamState) => {
-      const labels = { service, upstream };
-      if (upstreamState === undefined) metrics.upstreamUp.remove(labels);
-      else metrics.upstreamUp.set(labels, upstreamState === 'ready' ? 1 : 0);
-    },
+    onState: (service, upstream, upstreamState) =>
+      metrics.upstreamUp.set({ service, upstream }, upstreamState === 'ready' ? 1 : 0),
     now,
   });
   const gatewayApp = createGateway({
     ...state,
     services,
     api,
-    upstreams: upstreams.current(),
+    upstreams,
     redisUrl: url,
     redisIsPrivate: isPrivate,
     trustProxy,
@@ -115,12 +96,10 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   }
 
   function health(): Health {
-    const states = upstreams
-      .current()
-      .map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
-        name,
-        Object.fromEntries(targets.map(({ origin, state }) => [origin, state])),
-      ]);
+    const states = upstreams.map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
+      name,
+      Object.fromEntries(targets.map(({ origin, state }) => [origin, state])),
+    ]);
     const redisUnavailableSince = state.localMode.unavailableSince();
     return {
       status: status(),
@@ -144,21 +123,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     }
   }
 
-  /** In place, and not by a new process: that would lose what is known of keys, connections and the health of instances. */
-  function reload({ files, state: nextState }: Reload): void {
-    if (files !== undefined) {
-      const described = gatewayApp.describe(files.services, files.api);
-      // Nothing from here on fails.
-      const closeUnused = upstreams.replace(files.services, files.privateKey);
-      gatewayApp.serve(described, upstreams.current());
-      warnOfCosts();
-      void drain.settled().then(closeUnused);
-      changeCredentials(state.redis, files.redisUrl);
-      gatewayApp.useCredentials(files.redisUrl);
-    }
-    reloadState = nextState;
-  }
-
   return {
     async listen() {
       if (await state.waitUntilOpen(redisTimeoutMs)) await assertLayout(state.redis);
@@ -171,10 +135,9 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     health,
     statuses: async () => [await readStatus()],
     metrics: () => metrics.registry.metrics(),
-    reload,
     drain: (shutdown) => drain.drain(shutdown),
     async close(cause = 'shutdown') {
-      await upstreams.close();
+      await closeServiceUpstreams(upstreams);
       gatewayApp.close();
       await Promise.all([state.close(cause), tracing?.close()]);
     },

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { readVersion } from '#runtime/version.ts';
 import type { ApiDescription } from './api-description.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { GatewayIdentity, ProcessStatus, ReloadState } from './observability/process-status.ts';
+import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
 import { anonymousPlan } from './plans/plan-settings.ts';
 import type { RedisState } from './redis-state.ts';
 import type { Health } from './service.ts';
@@ -18,7 +18,6 @@ interface ProcessStatusDependencies {
   metrics: Metrics;
   health: () => Pick<Health, 'status' | 'services'>;
   access: () => ApiDescription['access'];
-  reloadState: () => ReloadState;
   state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'lostKeys'>;
 }
 
@@ -34,7 +33,7 @@ const version = readVersion();
  * request costs nothing more.
  */
 export function createProcessStatus(dependencies: ProcessStatusDependencies): () => Promise<ProcessStatus> {
-  const { gateway, worker, metrics, health, access, reloadState, state } = dependencies;
+  const { gateway, worker, metrics, health, access, state } = dependencies;
   const startedAt = new Date(performance.timeOrigin).toISOString();
   const readBusy = createBusyReading();
   const readRecent = createRecentMeasures(metrics);
@@ -59,7 +58,6 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
       state: status,
       services,
       access: access(),
-      reload: reloadState(),
       invalidSettings: invalidValues
         .list()
         .slice(0, maxInvalidSettings)

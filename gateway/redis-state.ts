@@ -24,8 +24,6 @@ interface RedisStateDependencies {
   metrics: Metrics;
   /** What this process says of itself, for consoles; undefined if it says nothing. */
   readStatus?: () => Promise<ProcessStatus>;
-  /** Called with a request of `ops services reload`, again and again while it is in Redis. */
-  onReloadRequest?: (request: string) => void;
   now: () => number;
 }
 
@@ -33,13 +31,13 @@ export type RedisState = ReturnType<typeof createRedisState>;
 
 /** Redis, what is read from it continually, and what replaces it during an outage. */
 export function createRedisState(dependencies: RedisStateDependencies) {
-  const { url, isPrivate, log, metrics, readStatus, onReloadRequest, now } = dependencies;
+  const { url, isPrivate, log, metrics, readStatus, now } = dependencies;
   const redis = createRedis(url, log);
   const clock = createRedisClock({ redis, now });
   const settings = createLiveSettings({ redis, log, metrics, now: clock.now });
   const { enforced, usagePolicy, thresholds, invalidValues } = settings;
   const reports = createReports({ ...dependencies, redis, usagePolicy, thresholds, now: clock.now });
-  const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
+  const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
   const lostKeys = createLostKeys({
     redis,
     log,

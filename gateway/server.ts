@@ -24,22 +24,21 @@ import { provideDemoKey } from './demo/demo-key.ts';
 import { startEvents } from './events/start-events.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
-import { loadSettings, namesReloadedFile, type GatewayConfig } from './load-settings.ts';
+import { loadSettings, type GatewayConfig } from './load-settings.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
-import { createReloader, initialReloadState, type Reloader } from './reload.ts';
 import { describeServices } from './services/describe-services.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
+import { createReload } from './workers/reload.ts';
 
 const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown, onReload }) => {
   setKeyPrefix(config.api.keyPrefix);
-  const ready = Promise.withResolvers<Reloader>();
-  const reload = (request?: string) => void ready.promise.then((reloader) => reloader.reload(request));
-  if (namesReloadedFile(config, process.env)) onReload(() => reload());
+  const ready = Promise.withResolvers<() => void>();
+  onReload(() => void ready.promise.then((reload) => reload()));
   logConsoleLines(log, printedLines);
   const budget = divideConnections(config, log);
   // Before anything is started or written.
@@ -63,26 +62,18 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   };
   const metrics = createMetrics({ droppedLogLines: () => writer?.droppedLines ?? 0 });
   const gateway = createGatewayIdentity(config.workers);
-  const shared = {
-    config: instanceConfig,
-    privateKey,
-    gateway,
-    reloadState: initialReloadState(config),
-    onReloadRequest: reload,
-    log,
-    metrics,
-  };
+  const shared = { config: instanceConfig, privateKey, gateway, log, metrics };
+  const primary = config.workers === 1 ? undefined : createPrimary(shared);
   // One worker is this process itself.
   const service =
-    config.workers === 1
-      ? createInstance({
-          ...shared,
-          worker: null,
-          createCounter,
-          logRequest: createRequestLog(log, writer),
-          tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
-        })
-      : createPrimary(shared);
+    primary ??
+    createInstance({
+      ...shared,
+      worker: null,
+      createCounter,
+      logRequest: createRequestLog(log, writer),
+      tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
+    });
   cleanup.defer(() => service.close());
 
   const { health, metrics: renderMetrics } = service;
@@ -126,18 +117,9 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   });
   cleanup.defer(() => events.close());
   ready.resolve(
-    createReloader({
-      config,
-      instanceConfig,
-      privateKey,
-      env: process.env,
-      service,
-      onRedisUrl: (url) => {
-        adminConsole.useCredentials(url);
-        events.useCredentials(url);
-      },
-      log,
-    }),
+    primary === undefined
+      ? () => log.warn('SIGHUP changes nothing without workers; restart the gateway to apply changed files')
+      : createReload({ ...primary, config, env: process.env, log }),
   );
   cleanup.defer(() => service.drain(shutdown()));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);

@@ -1,7 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
-import type { ProcessStatus, ReloadState } from './observability/process-status.ts';
+import type { ProcessStatus } from './observability/process-status.ts';
 import type { EndCause } from './quota/instances.ts';
 import type { TargetState } from './upstream/target.ts';
 
@@ -21,30 +19,10 @@ export interface Service {
   statuses(): Promise<ProcessStatus[]>;
   /** Metrics in Prometheus' text format. */
   metrics(): Promise<string>;
-  /**
-   * Serves with what files hold now, from the next request on, and publishes how the reload went.
-   * @throws YamlFileError if the descriptions of the services are invalid: nothing is changed
-   */
-  reload(reload: Reload): void;
   /** Lets requests in flight finish, as `drain.ts` of the runtime does. */
   drain(shutdown: Shutdown): Promise<void>;
   /** Closes connections to Redis and the upstream, and ends workers. */
   close(cause?: EndCause): Promise<void>;
-}
-
-export interface Reload {
-  /** Undefined if it was refused. */
-  files: ReloadedFiles | undefined;
-  state: ReloadState;
-}
-
-/** What a reload reads again. */
-export interface ReloadedFiles {
-  /** Their connections are those of one process. */
-  services: readonly ServiceConfig[];
-  api: ApiConfig;
-  privateKey: KeyObject;
-  redisUrl: string;
 }
 
 /** Body of /readyz on the admin port. */

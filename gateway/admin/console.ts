@@ -1,5 +1,4 @@
 import { Router } from 'express';
-import { changeCredentials } from '../redis/redis-client.ts';
 import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { callerOf } from './access/caller.ts';
 import { createConsoleAccess, type ConsoleAccessDependencies } from './access/console-access.ts';
@@ -30,8 +29,6 @@ export interface Console {
   logUnexpected: (error: unknown) => void;
   /** Lets `ops console` find it. @param origin address of the console for a browser */
   announce(origin: string): void;
-  /** Logs in to Redis with the user and the password of a URL from now on. */
-  useCredentials(redisUrl: string): void;
   close(): Promise<void>;
 }
 
@@ -65,7 +62,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     announce(origin) {
       announcement = keepConsoleAnnounced({ read }, origin);
     },
-    useCredentials: (redisUrl) => changeCredentials(redis.redis, redisUrl),
     async close() {
       await announcement?.close();
       live.close();

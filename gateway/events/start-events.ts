@@ -3,7 +3,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { createPlans } from '../plans/plans.ts';
 import { createOthersReader } from '../redis/enforced-settings.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
-import { changeCredentials, createRedis } from '../redis/redis-client.ts';
+import { createRedis } from '../redis/redis-client.ts';
 import { createRedisClock } from '../redis/redis-clock.ts';
 import { startEventLeader } from './event-leader.ts';
 import { createPlanThresholds } from './plan-thresholds.ts';
@@ -41,7 +41,6 @@ export function startEvents({ redisUrl, webhookRules, metrics, log, now }: Event
     syncClock: clock.sync,
   });
   return {
-    useCredentials: (url: string) => changeCredentials(redis, url),
     async close() {
       await leader.close();
       redis.disconnect();

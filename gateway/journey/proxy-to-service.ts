@@ -31,10 +31,7 @@ interface ProxyToServiceDependencies {
   spans: RequestSpans | undefined;
 }
 
-/**
- * One for all services and for the life of the process: a middleware adds a listener to each server that it has served, which
- * keeps it, and a reload makes new transports.
- */
+/** One for all services. */
 const proxy = createProxyMiddleware<Request, Response>({
   target: placeholderTarget,
   // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.

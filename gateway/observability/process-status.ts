@@ -21,18 +21,6 @@ const gatewayIdentity = z.object({
 
 const localModePeriod = z.object({ from: isoTime, to: isoTime.nullable() });
 
-/** The files that a reload reads again, as a process has them. */
-const reloadState = z.object({
-  /** Beginning of the SHA-256 of the services in force and their descriptions. */
-  revision: z.string(),
-  /** Latest request of `ops services reload` that was carried out or refused. */
-  request: z.string().nullable(),
-  /** When files were last read again; null if they never were. */
-  at: isoTime.nullable(),
-  /** Why that was refused, and changed nothing; empty if it was not. */
-  issues: z.array(z.string()),
-});
-
 export const processStatus = z.object({
   /** Another one at each start. */
   id: z.string(),
@@ -52,7 +40,6 @@ export const processStatus = z.object({
       costs: z.array(z.object({ operation: z.string(), units: z.int(), scopes: z.array(z.string()) })),
     }),
   ),
-  reload: reloadState,
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
   invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()), inForce: valueSource })),
   /** API keys that this process has served and Redis has lost. */
@@ -80,7 +67,6 @@ export const processStatus = z.object({
 });
 
 export type GatewayIdentity = z.infer<typeof gatewayIdentity>;
-export type ReloadState = z.infer<typeof reloadState>;
 export type ProcessStatus = z.infer<typeof processStatus>;
 
 /** Processes that ended without saying so, as after a crash, are shown this long. */

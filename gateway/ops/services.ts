@@ -3,11 +3,9 @@ import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { OperationFailure } from '../operations/invalid-operation.ts';
-import { reloadServices, type GatewayReload } from '../operations/reload-services.ts';
 import { readServicesFile, type LoadedServices } from '../services/load-services.ts';
-import { changing } from './changing.ts';
 import { jsonOption, type JsonOption } from './options.ts';
-import { print, printable, printError, printJson } from './output.ts';
+import { print, printError, printJson } from './output.ts';
 
 export function servicesCommand(): Command {
   const services = new Command('services').description('the services behind the gateway');
@@ -36,34 +34,7 @@ export function servicesCommand(): Command {
       return print(`${basename(file)} is valid: ${list}\n`);
     });
 
-  const reload = services
-    .command('reload')
-    .description(
-      'have all gateways read their services file, its descriptions and secrets again; exit code 1 if one refuses',
-    );
-  changing(
-    reload,
-    () => reloadServices,
-    (gateways, json) => {
-      if (gateways.some(({ outcome }) => outcome !== 'reloaded')) process.exitCode = 1;
-      if (json) return printJson({ gateways });
-      return print(gateways.map((gateway) => `${printable(reloadText(gateway))}\n`).join(''));
-    },
-  );
-
   return services;
-}
-
-function reloadText({ host, adminAddress, outcome, revision, issues }: GatewayReload): string {
-  const name = adminAddress === null ? host : `${host} (${adminAddress})`;
-  switch (outcome) {
-    case 'reloaded':
-      return `${name} is reloaded: revision ${revision}`;
-    case 'refused':
-      return `${name} goes on with revision ${revision}: ${issues.join('; ')}`;
-    case 'no_answer':
-      return `${name} has not answered; see its log`;
-  }
 }
 
 /** @throws OperationFailure with a line for everything that is wrong */

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { createConsoleRedis, type ConsoleRedis } from '../admin/console-redis.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
-import { changeCredentials } from '../redis/redis-client.ts';
 import type { ApiRoute } from '../services/routes.ts';
 import { createPortalAccess } from './portal-access.ts';
 import { createPortalApi } from './portal-api.ts';
@@ -21,12 +20,9 @@ export interface Portal {
   handle(req: Request, res: Response, next: NextFunction): void;
 }
 
-/** What of the portal a reload keeps. */
 export interface PortalConnection {
   /** Connects to Redis when somebody enters: a gateway whose portal nobody uses has no connection for it. */
   redis(): Promise<ConsoleRedis>;
-  /** Logs in to Redis with the user and the password of a URL from now on. */
-  useCredentials(redisUrl: string): void;
   close(): void;
 }
 
@@ -49,8 +45,7 @@ function waitUntilReady({ redis }: ConsoleRedis): Promise<unknown> {
 }
 
 export function createPortalConnection(dependencies: PortalConnectionDependencies): PortalConnection {
-  const { redisIsPrivate: isPrivate, log, now } = dependencies;
-  let { redisUrl: url } = dependencies;
+  const { redisUrl: url, redisIsPrivate: isPrivate, log, now } = dependencies;
   let connected: ConsoleRedis | undefined;
   let ready: Promise<unknown> | undefined;
   return {
@@ -59,10 +54,6 @@ export function createPortalConnection(dependencies: PortalConnectionDependencie
       ready ??= waitUntilReady(connected);
       await ready;
       return connected;
-    },
-    useCredentials(redisUrl) {
-      url = redisUrl;
-      if (connected !== undefined) changeCredentials(connected.redis, url);
     },
     close: () => connected?.close(),
   };

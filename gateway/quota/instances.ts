@@ -33,8 +33,6 @@ interface InstancesDependencies {
   enforced: () => EnforcedSettings;
   /** What this process says of itself, for consoles; undefined if it says nothing. */
   readStatus: (() => Promise<ProcessStatus>) | undefined;
-  /** Called with a request to read files again, at each announcement while it is in Redis. */
-  onReloadRequest?: ((request: string) => void) | undefined;
   now: () => number;
 }
 
@@ -43,7 +41,7 @@ interface InstancesDependencies {
  * @param now Redis' clock, so that the instances' own clocks do not matter
  */
 export function createInstances(dependencies: InstancesDependencies): Instances {
-  const { redis, enforced, readStatus, onReloadRequest, now } = dependencies;
+  const { redis, enforced, readStatus, now } = dependencies;
   const id = randomUUID();
   const statusPublisher = createStatusPublisher({ redis, id, now });
   let count = 1;
@@ -75,14 +73,13 @@ export function createInstances(dependencies: InstancesDependencies): Instances 
     async announce() {
       const status = await readStatus?.();
       if (left) return;
-      const [[added, live, reloadRequest]] = await Promise.all([
-        redis.announce(redisKeys.instances, redisKeys.reload, now(), id, aliveMs, keptSeconds),
+      const [[added, live]] = await Promise.all([
+        redis.announce(redisKeys.instances, now(), id, aliveMs, keptSeconds),
         // Only consoles need it.
         status === undefined ? undefined : statusPublisher.publish(status),
       ]);
       count = Math.max(1, live);
       if (!left) await publish(added === 1);
-      if (reloadRequest !== undefined) onReloadRequest?.(reloadRequest);
     },
     async leave(cause) {
       left = true;

@@ -41,7 +41,6 @@ export const auditActions = [
   'portal.end',
   'portal.link',
   'portal.sign_in',
-  'services.reload',
   'tokens.issue',
   'usage.reset-day',
   'usage.retention',

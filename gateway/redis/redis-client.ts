@@ -41,12 +41,11 @@ declare module 'ioredis' {
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-hashes.lua */
     readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
-    /** announce-2.lua */
+    /** announce-1.lua */
     announce(
       instancesKey: string,
-      reloadKey: string,
       ...args: (string | number)[]
-    ): Result<[added: number, live: number, reload?: string], Context>;
+    ): Result<[added: number, live: number], Context>;
     /** publish-event-2.lua */
     publishEvent(stream: string, ids: string, ...args: (string | number)[]): Result<number, Context>;
     /** lead-1.lua */
@@ -85,7 +84,7 @@ export const scriptFiles = {
   resetDay: 'reset-day-1.lua',
   setFields: 'set-fields-1.lua',
   readHashes: 'read-hashes.lua',
-  announce: 'announce-2.lua',
+  announce: 'announce-1.lua',
   publishEvent: 'publish-event-2.lua',
   lead: 'lead-1.lua',
   changeRecord: 'change-record.lua',
@@ -131,21 +130,6 @@ export function createRedis(url: string, log: Logger): RedisClient {
     if (isLogDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');
   });
   return client;
-}
-
-/** Logs in with the user and the password of a URL from now on. Connections that are open stay as they are. */
-export function changeCredentials(client: RedisClient, url: string): void {
-  const address = parseRedisUrl(url);
-  if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
-  const { username = null, password = null } = address;
-  const options =
-    client instanceof Cluster
-      ? [client.options.redisOptions ?? {}, ...client.nodes().map((node) => node.options)]
-      : [client.options];
-  for (const each of options) Object.assign(each, { username, password });
-  if (address.kind !== 'sentinel') return;
-  const { sentinelUsername = null, sentinelPassword = null } = address;
-  Object.assign(client.options, { sentinelUsername, sentinelPassword });
 }
 
 /** The servers that accept writes: one, or one for each shard. */

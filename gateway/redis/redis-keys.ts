@@ -140,8 +140,6 @@ export const redisKeys = {
   instances: 'gw:instances',
   /** String with expiry: the settings that an instance enforces (enforced-settings.ts). */
   instance: (id: string) => `gw:instance:${id}`,
-  /** String with expiry: request of `ops services reload`. In the hash slot of `instances`, for announce-2.lua. */
-  reload: 'gw:reload:{gw:instances}',
   /** Hash with expiry: what each process says of itself, by its id (process-statuses.ts). */
   processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */

@@ -13,8 +13,6 @@ export interface Drain {
    * when no connection is left.
    */
   drain(shutdown: Shutdown): Promise<void>;
-  /** Resolves when all requests that are in flight now have ended. */
-  settled(): Promise<void>;
 }
 
 /** Lets requests in flight finish, so that a restart loses none. */
@@ -65,17 +63,6 @@ export function createDrain(server: Server): Drain {
       force.addEventListener('abort', forceClose);
       if (force.aborted) forceClose();
       await closed;
-    },
-    async settled() {
-      const responses = [...inFlight.values()].flat();
-      await Promise.all(
-        responses.map(
-          (res) =>
-            new Promise((resolve) => {
-              res.once('close', resolve);
-            }),
-        ),
-      );
     },
   };
 }

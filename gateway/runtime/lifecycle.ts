@@ -45,7 +45,7 @@ const logFlushTimeoutMs = 1000;
 
 /**
  * Runs a service until a signal stops it. SIGTERM waits for load balancers; Ctrl-C, SIGHUP and the end of the parent
- * process have none to wait for. To a service that can reload, SIGHUP is its end only if its terminal was closed. Not close-with-grace: at a second signal it ends the process with code 1 at once,
+ * process have none to wait for. To the gateway, SIGHUP is its end only if its terminal was closed. Not close-with-grace: at a second signal it ends the process with code 1 at once,
  * with stores left open, and it knows no stop during the start.
  */
 export async function runService<Config extends ShutdownConfig>(program: Program<Config>): Promise<void> {

@@ -48,7 +48,7 @@ export interface DescribedServices {
 
 type DescribedService = Pick<ServiceConfig, 'name' | 'description'>;
 
-/** It takes some 10 ms, and a start or a reload asks several times, mostly for what it knows. */
+/** It takes some 10 ms, and a start asks several times for the same. */
 let last: { asked: unknown; described: DescribedServices } | undefined;
 
 /**

@@ -51,7 +51,7 @@ export function loadServices(settings: ServiceSettings): LoadedServices {
 }
 
 /** @throws ConfigError that names SERVICES_FILE in place of a YamlFileError */
-export function namingSetting<T>(read: () => T): T {
+function namingSetting<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -90,7 +90,7 @@ export function readServicesFile(
 }
 
 /** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */
-export function readServiceSettings(path: string, settings: ServiceSettings): LoadedServices {
+function readServiceSettings(path: string, settings: ServiceSettings): LoadedServices {
   const name = basename(path);
   const file = readYamlFile(readBytes(path), name, { maxBytes });
   if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);

@@ -2,8 +2,6 @@ import { Agent, request } from 'undici';
 
 /** Checks whether an instance is ready for requests. */
 export interface ReadinessProbe {
-  /** Path that is requested; a reload may change it. */
-  path: string;
   /** Rejects if no complete response arrives in time. */
   check(origin: string): Promise<'ready' | 'not_ready'>;
   close(): Promise<void>;
@@ -19,10 +17,9 @@ const timeoutMs = 1000;
 export function createReadinessProbe(path = '/readyz'): ReadinessProbe {
   const dispatcher = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
   return {
-    path,
     async check(origin) {
       const signal = AbortSignal.timeout(timeoutMs);
-      const { statusCode, body } = await request(origin + this.path, { dispatcher, signal });
+      const { statusCode, body } = await request(origin + path, { dispatcher, signal });
       await body.dump();
       // undici ends an incomplete body silently when the time is over.
       signal.throwIfAborted();

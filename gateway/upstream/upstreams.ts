@@ -34,11 +34,6 @@ export interface Upstreams {
    * @param epoch of the target when the request was sent
    */
   failed(target: Target, epoch: number, sentAtMs: number, error: unknown): void;
-  /**
-   * Chooses among other targets from now on. Those that stay keep what is known of them; requests in flight at the others
-   * finish there.
-   */
-  replace(urls: readonly string[]): void;
   close(): Promise<void>;
 }
 
@@ -48,8 +43,6 @@ interface UpstreamsDependencies {
   log: Logger;
   /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
-  /** Called for each target that is no longer used. */
-  onRemoved?: (origin: string) => void;
   /** Time from its addition in which a target that was never ready is taken to be starting. */
   startTimeoutMs?: number;
 }
@@ -63,30 +56,14 @@ const defaultStartTimeoutMs = 60_000;
  * request is risked to find out. If requests go on failing while probes succeed, it stays ejected longer each time.
  */
 export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams {
-  const { probe, log, onState, onRemoved, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
-  let targets: readonly Target[] = [];
+  const { probe, log, onState, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
+  const targets: readonly Target[] = dependencies.urls.map(createTarget);
   const closing = new AbortController();
   /** Index of the target that is next in turn. */
   let turn = 0;
 
-  function replace(urls: readonly string[]): void {
-    const before = targets;
-    const known = new Map(before.map((target) => [target.origin, target]));
-    targets = urls.map((url) => known.get(url) ?? createTarget(url));
-    for (const target of before) if (!isUsed(target)) onRemoved?.(target.origin);
-    for (const target of targets) {
-      if (before.includes(target)) continue;
-      onState(target.origin, target.state);
-      void watch(target);
-    }
-  }
-
-  function isUsed(target: Target): boolean {
-    return targets.includes(target);
-  }
-
   async function watch(target: Target): Promise<void> {
-    while (!closing.signal.aborted && isUsed(target)) {
+    while (!closing.signal.aborted) {
       await probeOnce(target);
       await sleep(probeMs, undefined, { ref: false, signal: closing.signal }).catch(() => {});
     }
@@ -95,7 +72,7 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
   /** Never rejects. */
   async function probeOnce(target: Target): Promise<void> {
     const { completed, epoch } = target;
-    const isStale = () => closing.signal.aborted || target.epoch !== epoch || !isUsed(target);
+    const isStale = () => closing.signal.aborted || target.epoch !== epoch;
     try {
       const state = await probe.check(target.origin);
       if (!isStale()) probeSucceeded(target, state);
@@ -131,8 +108,6 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
   function setState(target: Target, state: TargetState, error?: unknown): void {
     if (target.state === state) return;
     target.state = state;
-    // Requests in flight may still fail at one that was removed.
-    if (!isUsed(target)) return;
     onState(target.origin, state);
     const upstream = target.origin;
     if (state === 'down') logDown(target, error);
@@ -153,11 +128,12 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
     else log.error(fields, 'upstream is down and ejected');
   }
 
-  replace(dependencies.urls);
+  for (const target of targets) {
+    onState(target.origin, target.state);
+    void watch(target);
+  }
   return {
-    get targets() {
-      return targets;
-    },
+    targets,
     take(except) {
       let best: Target | undefined;
       let ordinal = turn;
@@ -189,7 +165,6 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
       // It may have been down for a moment only. Not so after a failed recovery.
       if (target.failedRecoveries === 0) void probeOnce(target);
     },
-    replace,
     async close() {
       closing.abort();
       await probe.close();

@@ -1,25 +1,13 @@
 import type { InstanceConfig } from '../config/instance-config.ts';
-import type { GatewayIdentity, ProcessStatus, ReloadState } from '../observability/process-status.ts';
-import type { Health, ReloadedFiles } from '../service.ts';
+import type { GatewayIdentity, ProcessStatus } from '../observability/process-status.ts';
+import type { Health } from '../service.ts';
 import type { MetricsSnapshot } from './merge-metrics.ts';
 import type { CounterEntry } from './shared-counters.ts';
 
 /** Messages of the primary to a worker. */
 export type ToWorker =
   /** The first message. It replaces settings and files, so that all workers have the same ones. */
-  | {
-      type: 'start';
-      config: InstanceConfig;
-      gateway: GatewayIdentity;
-      privateKeyPem: string;
-      reloadState: ReloadState;
-    }
-  /** `files` is undefined if the reload was refused. */
-  | {
-      type: 'reload';
-      files: (Omit<ReloadedFiles, 'privateKey'> & { privateKeyPem: string }) | undefined;
-      state: ReloadState;
-    }
+  | { type: 'start'; config: InstanceConfig; gateway: GatewayIdentity; privateKeyPem: string }
   /** Finish what is in flight, then exit. Only `force_close` follows. */
   | { type: 'drain'; delayMs: number }
   /** Stop waiting for what is in flight. */
@@ -35,6 +23,4 @@ export type FromWorker =
   /** Sent every second: a worker without it hangs. */
   | { type: 'alive'; health: Health; statuses: ProcessStatus[] }
   | { type: 'metrics'; metrics: MetricsSnapshot }
-  | { type: 'counters'; own: CounterEntry[] }
-  /** Sent again and again while the request of `ops services reload` is in Redis. */
-  | { type: 'reload_requested'; request: string };
+  | { type: 'counters'; own: CounterEntry[] };

@@ -7,14 +7,8 @@ import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { Logger } from 'pino';
 import { publicEndpoint, type InstanceConfig } from '../config/instance-config.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import {
-  statusKeptMs,
-  type GatewayIdentity,
-  type ProcessStatus,
-  type ReloadState,
-} from '../observability/process-status.ts';
-import type { Health, Reload, Service } from '../service.ts';
-import { describeServices } from '../services/describe-services.ts';
+import { statusKeptMs, type GatewayIdentity, type ProcessStatus } from '../observability/process-status.ts';
+import type { Health, Service } from '../service.ts';
 import { watchHandover } from './handover.ts';
 import { mergeHealth } from './merge-health.ts';
 import { addCounts, renderMetrics, type MetricsSnapshot } from './merge-metrics.ts';
@@ -36,6 +30,8 @@ const firstRestartDelayMs = 250;
 const maxRestartDelayMs = 30_000;
 /** Times of restarts that are remembered for consoles. */
 const maxRestartTimes = 20;
+/** Time in which clients learn from `Connection: close` that a worker leaves, before idle connections are closed. */
+const leavingDelayMs = 2000;
 
 /** A worker process and its last reports. */
 interface WorkerState {
@@ -43,7 +39,11 @@ interface WorkerState {
   readonly startedAtMs: number;
   /** Consecutive workers before this one that exited too early. */
   readonly failures: number;
+  /** A successor is to replace a serving worker, which then leaves: it drains. */
+  part: 'serving' | 'successor' | 'leaving';
   listening: boolean;
+  /** Whether it listens; false if it has exited before. */
+  readonly ready: PromiseWithResolvers<boolean>;
   silentTicks: number;
   health: Health | undefined;
   statuses: ProcessStatus[];
@@ -54,13 +54,24 @@ interface WorkerState {
   readonly closeHandedOver: () => void;
 }
 
+/** What workers serve with, and what files hold. */
+export type WorkerFiles = Pick<InstanceConfig, 'services' | 'api' | 'maxOwnConnections' | 'limits'> & {
+  privateKey: KeyObject;
+};
+
+export interface Primary extends Service {
+  /**
+   * Replaces the workers one by one: when a new one is ready, an old one finishes its requests and exits. Workers that
+   * start later have the same files.
+   * @throws Error if a new worker does not start: the others go on
+   */
+  replaceWorkers(files: WorkerFiles): Promise<void>;
+}
+
 interface PrimaryDependencies {
   config: InstanceConfig;
   privateKey: KeyObject;
   gateway: GatewayIdentity;
-  reloadState: ReloadState;
-  /** Called with a request of `ops services reload`, again and again while it is in Redis. */
-  onReloadRequest: (request: string) => void;
   log: Logger;
   /** Metrics of this process; those of the workers are added. */
   metrics: Metrics;
@@ -70,11 +81,10 @@ interface PrimaryDependencies {
  * Starts the workers that serve requests, and replaces workers that exit or hang. node:cluster accepts connections here
  * and hands them to the workers in turn; a connection that a closing worker can't accept goes to another one.
  */
-export function createPrimary(dependencies: PrimaryDependencies): Service {
-  const { gateway, onReloadRequest, log, metrics } = dependencies;
-  let { config, reloadState } = dependencies;
+export function createPrimary(dependencies: PrimaryDependencies): Primary {
+  const { gateway, log, metrics } = dependencies;
+  let { config, privateKey } = dependencies;
   const workers = new Map<number, WorkerState>();
-  let privateKeyPem = pemOf(dependencies.privateKey);
   const started = Promise.withResolvers<void>();
   const allExited = Promise.withResolvers<void>();
   const counters = createCounterExchange((id, elsewhere) => {
@@ -101,7 +111,10 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     }
   }, tickMs);
 
-  const servingWorkers = () => Array.from(workers.values()).filter(({ listening }) => listening);
+  const isLeaving = ({ part }: WorkerState) => part === 'leaving';
+  const listeningWorkers = () => Array.from(workers.values()).filter(({ listening }) => listening);
+  const servingWorkers = () => listeningWorkers().filter((state) => !isLeaving(state));
+  const stayingWorkers = () => Array.from(workers.values()).filter((state) => !isLeaving(state));
 
   function send({ worker }: WorkerState, message: ToWorker): void {
     if (worker.isConnected()) worker.send(message, undefined, () => {});
@@ -111,14 +124,15 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     for (const state of workers.values()) send(state, message);
   }
 
-  function startWorker(failures: number): void {
-    if (phase === 'draining') return;
+  function startWorker(failures: number, part: WorkerState['part'] = 'serving'): WorkerState {
     const worker = cluster.fork();
     const state: WorkerState = {
       worker,
       startedAtMs: performance.now(),
       failures,
+      part,
       listening: false,
+      ready: Promise.withResolvers(),
       silentTicks: 0,
       health: undefined,
       statuses: [],
@@ -139,8 +153,10 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
       // Without a process there is no exit event.
       if (worker.process.pid === undefined) removeWorker(state, error.message);
     });
-    send(state, { type: 'start', config: { ...config, port }, gateway, privateKeyPem, reloadState });
+    const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    send(state, { type: 'start', config: { ...config, port }, gateway, privateKeyPem });
     counters.workerJoined(worker.id);
+    return state;
   }
 
   function onMessage(state: WorkerState, message: FromWorker): void {
@@ -148,6 +164,7 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     switch (message.type) {
       case 'listening':
         state.listening = true;
+        state.ready.resolve(true);
         log.info(logFields(state), 'worker is ready');
         if (servingWorkers().length === config.workers) started.resolve();
         break;
@@ -165,9 +182,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
       case 'counters':
         counters.countsReported(state.worker.id, message.own);
         break;
-      case 'reload_requested':
-        onReloadRequest(message.request);
-        break;
     }
   }
 
@@ -177,7 +191,8 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     counters.workerLeft(state.worker.id);
     pastMetrics = addCounts(pastMetrics, state.metrics);
     for (const resolve of state.onMetrics) resolve();
-    const expected = phase === 'draining' && end === 'exit code 0';
+    state.ready.resolve(false);
+    const expected = (phase === 'draining' || isLeaving(state)) && end === 'exit code 0';
     if (!expected)
       log.error({ ...logFields(state), end, reason: state.failure }, 'worker exited unexpectedly');
     switch (phase) {
@@ -186,7 +201,7 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
         break;
       case 'running':
         state.closeHandedOver();
-        replaceWorker(state);
+        if (state.part === 'serving') restartWorker(state);
         break;
       case 'draining':
         if (workers.size === 0) allExited.resolve();
@@ -194,14 +209,16 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     }
   }
 
-  /** Replaces a worker at once, or with a growing delay if workers exit early again and again. */
-  function replaceWorker({ startedAtMs, failures }: WorkerState): void {
+  /** Starts another one at once, or with a growing delay if workers exit early again and again. */
+  function restartWorker({ startedAtMs, failures }: WorkerState): void {
     metrics.workerRestarts.inc();
     rememberRestart();
-    if (performance.now() - startedAtMs > settledMs) return startWorker(0);
-    if (failures === 0) return startWorker(1);
+    const isEarly = performance.now() - startedAtMs <= settledMs;
+    if (!isEarly || failures === 0) return void startWorker(isEarly ? 1 : 0);
     const delayMs = Math.min(firstRestartDelayMs * 2 ** (failures - 1), maxRestartDelayMs);
-    setTimeout(() => startWorker(failures + 1), delayMs);
+    setTimeout(() => {
+      if (phase === 'running') startWorker(failures + 1);
+    }, delayMs);
   }
 
   /** Workers are told when they start, so the replacement publishes it. */
@@ -219,16 +236,25 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     await Promise.race([received, sleep(metricsTimeoutMs, undefined, { ref: false })]);
   }
 
-  /** Workers that start later get the same files. */
-  function reload({ files, state }: Reload): void {
-    // Workers take what they are sent.
-    if (files !== undefined) describeServices(files.services, files.api);
-    reloadState = state;
-    if (files === undefined) return sendToAll({ type: 'reload', files, state });
-    const { privateKey, ...others } = files;
-    privateKeyPem = pemOf(privateKey);
-    config = { ...config, ...others };
-    sendToAll({ type: 'reload', files: { ...others, privateKeyPem }, state });
+  async function replaceWorkers({ privateKey: nextKey, ...files }: WorkerFiles): Promise<void> {
+    const before = { config, privateKey };
+    config = { ...config, ...files };
+    privateKey = nextKey;
+    let replaced = 0;
+    for (const old of stayingWorkers()) {
+      // If it has exited, the one that was started for it has the new files.
+      if (!workers.has(old.worker.id)) continue;
+      if (phase !== 'running') throw new Error('the gateway stops');
+      const next = startWorker(0, 'successor');
+      if (!(await next.ready.promise)) {
+        if (replaced === 0) ({ config, privateKey } = before);
+        throw new Error(next.failure ?? 'a new worker exited at its start');
+      }
+      next.part = 'serving';
+      old.part = 'leaving';
+      send(old, { type: 'drain', delayMs: leavingDelayMs });
+      replaced += 1;
+    }
   }
 
   async function drain({ delayMs, force }: Shutdown): Promise<void> {
@@ -257,16 +283,19 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     health() {
       const ready = servingWorkers().length;
       const status = phase === 'draining' ? phase : phase === 'running' && ready > 0 ? 'ok' : 'starting';
-      const healths = Array.from(workers.values(), ({ health }) => health ?? []).flat();
+      const healths = stayingWorkers().flatMap(({ health }) => health ?? []);
       return { status, ...mergeHealth(healths), workers: { ready, wanted: config.workers } };
     },
     statuses: async () => Array.from(workers.values(), ({ statuses }) => statuses).flat(),
     async metrics() {
-      await Promise.all(servingWorkers().map(refreshMetrics));
+      await Promise.all(listeningWorkers().map(refreshMetrics));
       const own = await metrics.registry.getMetricsAsJSON();
-      return renderMetrics([own, pastMetrics, ...servingWorkers().map((state) => state.metrics)]);
+      const past = listeningWorkers()
+        .filter(isLeaving)
+        .reduce((counts, state) => addCounts(counts, state.metrics), pastMetrics);
+      return renderMetrics([own, past, ...servingWorkers().map((state) => state.metrics)]);
     },
-    reload,
+    replaceWorkers,
     drain,
     async close() {
       // Workers may be left over from a start that failed.
@@ -275,7 +304,5 @@ export function createPrimary(dependencies: PrimaryDependencies): Service {
     },
   };
 }
-
-const pemOf = (privateKey: KeyObject) => privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 const logFields = ({ worker }: WorkerState) => ({ worker: worker.id, pid: worker.process.pid });

@@ -19,7 +19,6 @@ import { createSharedCounters, type SharedCounters } from './shared-counters.ts'
  */
 
 type StartMessage = Extract<ToWorker, { type: 'start' }>;
-type ReloadMessage = Extract<ToWorker, { type: 'reload' }>;
 
 const aliveMs = 1000;
 
@@ -41,7 +40,7 @@ function send(message: FromWorker): Promise<void> {
   });
 }
 
-async function start({ config, gateway, privateKeyPem, reloadState }: StartMessage): Promise<Service> {
+async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<Service> {
   setKeyPrefix(config.api.keyPrefix);
   ({ shutdownTimeoutMs } = config);
   counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
@@ -53,8 +52,6 @@ async function start({ config, gateway, privateKeyPem, reloadState }: StartMessa
     privateKey: createPrivateKey(privateKeyPem),
     gateway,
     worker: worker?.id ?? null,
-    reloadState,
-    onReloadRequest: (request) => void send({ type: 'reload_requested', request }),
     createCounter: counters.createCounter,
     log,
     logRequest: createRequestLog(log, logging.writer),
@@ -71,17 +68,13 @@ async function start({ config, gateway, privateKeyPem, reloadState }: StartMessa
   return service;
 }
 
+async function sendMetrics(): Promise<void> {
+  await send({ type: 'metrics', metrics: await metrics.registry.getMetricsAsJSON() });
+}
+
 async function fail(error: unknown): Promise<never> {
   await send({ type: 'failed', reason: errorMessage(error) });
   process.exit(1);
-}
-
-/** The primary has checked the files. */
-async function reload({ files, state }: ReloadMessage): Promise<void> {
-  const service = await started.promise;
-  if (files === undefined) return service.reload({ files, state });
-  const { privateKeyPem, ...others } = files;
-  service.reload({ files: { ...others, privateKey: createPrivateKey(privateKeyPem) }, state });
 }
 
 async function drain(delayMs: number, cause: EndCause): Promise<void> {
@@ -91,6 +84,7 @@ async function drain(delayMs: number, cause: EndCause): Promise<void> {
   const timeout = AbortSignal.timeout(delayMs + shutdownTimeoutMs);
   await service.drain({ delayMs, force: AbortSignal.any([forced.signal, timeout]) });
   await service.close(cause);
+  await sendMetrics();
   process.exit(0);
 }
 
@@ -106,9 +100,6 @@ function onMessage(message: ToWorker): void {
     case 'start':
       start(message).then(started.resolve, fail);
       break;
-    case 'reload':
-      void reload(message);
-      break;
     case 'drain':
       void drain(message.delayMs, 'shutdown');
       break;
@@ -116,9 +107,7 @@ function onMessage(message: ToWorker): void {
       forced.abort();
       break;
     case 'send_metrics':
-      void metrics.registry
-        .getMetricsAsJSON()
-        .then((snapshot) => send({ type: 'metrics', metrics: snapshot }));
+      void sendMetrics();
       break;
     case 'counters':
       counters?.update(message.elsewhere);

@@ -1,10 +1,8 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { setPlan } from '../../gateway/operations/plans.ts';
-import { reloadServices } from '../../gateway/operations/reload-services.ts';
 import type { ChangingSession } from '../../gateway/operations/session.ts';
 import { openEventStream } from '../support/http/event-stream.ts';
 import { freePort } from '../support/http/free-port.ts';
@@ -27,7 +25,6 @@ export interface Ground {
   stack: AsyncDisposableStack;
   keys: number;
   portals: number;
-  isGateway: boolean;
   /** Starts the contender. */
   start(env?: Record<string, string>, port?: number): Promise<PinnedProcess & { port: number }>;
   /** Resolves when a quarter of the time has passed for which the load counts. */
@@ -117,34 +114,6 @@ export const phases: readonly Phase[] = [
       return {
         calm: { url: urlOf(await start()), keys },
         happen: () => everySecond(ground, (turn) => change(maxLimit - 1 - (turn % 2))),
-      };
-    },
-  },
-  {
-    name: 'reload',
-    title: 'a services file is reloaded',
-    withNginx: true,
-    async prepare({ fixture, session, start, begin, isGateway }) {
-      const file = join(fixture.directory, 'services.yaml');
-      const description = fileURLToPath(new URL('../../gateway/services/pets.yaml', import.meta.url));
-      const write = async (connections: number) => {
-        const service = { description, connections, urls: [`http://127.0.0.1:${fixture.upstreamPort}`] };
-        await writeFile(`${file}.new`, JSON.stringify({ services: { 'pets-service': service } }));
-        await rename(`${file}.new`, file);
-      };
-      await write(100);
-      const contender = await start({ SERVICES_FILE: file });
-      return {
-        calm: { url: urlOf(contender) },
-        async happen() {
-          await begin();
-          if (!isGateway) return void process.kill(contender.pid, 'SIGHUP');
-          // Another number of connections takes other connections.
-          await write(101);
-          const reloads = await reloadServices(session);
-          if (!reloads.some(({ outcome }) => outcome === 'reloaded'))
-            throw new Error(JSON.stringify(reloads));
-        },
       };
     },
   },

@@ -83,7 +83,6 @@ async function measure(
     stack,
     keys,
     portals,
-    isGateway: contender.isNode,
     async start(env = {}, port) {
       const chosenPort = port ?? (await freePort());
       const started = contender.isNode ? thisGateway(contender.name, env) : contender;

@@ -122,7 +122,7 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
     await expect(assertSchema(misspelt)).rejects.toThrow('terminationGracePeriodSeconds must be integer');
   });
 
-  test('of the gateway can have a services file in a ConfigMap, which a reload can follow', async () => {
+  test('of the gateway can have a services file in a ConfigMap, whose change replaces the pods', async () => {
     await using directory = await temporaryDirectory();
     const from = (path: string) => relative(directory.path, join(root, 'gateway/kubernetes', path));
     const overlay = { resources: [from('base')], components: [from('image'), from('services-file')] };
@@ -132,14 +132,17 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
     const deployment = findManifest(objects, 'Deployment') as Workload;
     const { containers, volumes } = deployment.spec.template.spec;
     const mount = { name: 'services', mountPath: '/etc/gateway/services', readOnly: true };
-    // Without subPath, whose files never change.
     expect(containers[0]?.volumeMounts).toContainEqual(mount);
-    // One name for all contents, so that no change restarts the pods.
-    expect(volumes).toContainEqual({ name: 'services', configMap: { name: 'gateway-services' } });
-    const { data } = findManifest(objects, 'ConfigMap', 'gateway-services') as ConfigMap;
-    const { data: settings } = objects.find(
-      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name !== 'gateway-services',
+    const configMaps = objects.filter(({ kind }) => kind === 'ConfigMap') as ConfigMap[];
+    const { metadata, data } = configMaps.find(
+      ({ data }) => data['services.yaml'] !== undefined,
     ) as ConfigMap;
+    const { data: settings } = configMaps.find(
+      ({ data }) => data['SERVICES_FILE'] !== undefined,
+    ) as ConfigMap;
+    // A name of the content.
+    expect(metadata.name).toMatch(/^gateway-services-\w+$/);
+    expect(volumes).toContainEqual({ name: 'services', configMap: { name: metadata.name } });
     expect(settings['SERVICES_FILE']).toBe(`${mount.mountPath}/${Object.keys(data)[0]}`);
     const file = join(directory.path, 'services.yaml');
     await writeFile(file, (data['services.yaml'] ?? '').replace('/app/', `${root}/`));

@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -196,22 +196,11 @@ describe('npm start', { tags: ['curl'] }, () => {
     },
   );
 
-  test('SIGHUP, as of a closed terminal, stops it although its gateway could reload', async () => {
+  test('SIGHUP, as of a closed terminal, stops it and its gateway', async () => {
     await using directory = await temporaryDirectory();
     const ports = await portSettings();
-    const servicesFile = join(directory.path, 'services.yaml');
-    const urls = [`http://127.0.0.1:${ports['PETS_SERVICE_PORT']}`];
-    const services = { 'pets-service': { description: join(root, 'gateway/services/pets.yaml'), urls } };
-    await writeFile(servicesFile, JSON.stringify({ services }));
     const { HOME = '', PATH = '' } = process.env;
-    const env = {
-      HOME,
-      PATH,
-      ...compileCache(),
-      DATA_DIR: directory.path,
-      ...ports,
-      SERVICES_FILE: servicesFile,
-    };
+    const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...ports };
     // Without npm, whose end would stop it, too.
     const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
     onTestFinished(() => void child.kill('SIGTERM'));
@@ -224,7 +213,6 @@ describe('npm start', { tags: ['curl'] }, () => {
     await expect.poll(() => output, { timeout: 80_000 }).toContain('Ctrl-C stops everything.');
     child.kill('SIGHUP');
     expect(await exited).toEqual([0, null]);
-    expect(output).not.toContain('files are reloaded');
     expect(servicePids(directory.path)).toEqual([]);
   });
 

@@ -384,7 +384,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['policy', 'set', '--ban-seconds', '30'],
         ['policy', 'reset'],
         ['usage', 'retention', '--days', '500'],
-        ['services', 'reload'],
         ['console', 'sessions', 'end', '--all', '--yes'],
       ]) {
         const { code, stdout, stderr } = await read(...args);

@@ -30,7 +30,7 @@ describe('the script', () => {
     ] as const) {
       await redis.zadd(instances, now - age, name);
     }
-    const announce = () => redis.announce(instances, key(), now, 'own', 3000, 60);
+    const announce = () => redis.announce(instances, now, 'own', 3000, 60);
     expect(await announce()).toEqual([1, 3]);
     expect(await announce()).toEqual([0, 3]);
     expect(await redis.zrangebyscore(instances, '-inf', '+inf')).toEqual([

@@ -17,7 +17,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'add-service-use-1.lua': [direct, serviceUse],
   'add-traffic.lua': ['gateway/traffic-reports.test.ts'],
   'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],
-  'announce-2.lua': [direct],
+  'announce-1.lua': [direct],
   'audited.lua': ['gateway/audited-changes.test.ts'],
   'bans.lua': [model, record],
   'change-record.lua': [direct, model, 'gateway/audited-changes.test.ts'],

@@ -73,7 +73,6 @@ function* gatewayProblems(gateway: FleetGateway, nowMs: number): Iterable<Proble
   yield* notSeen(gateway, nowMs);
   yield* crash(gateway);
   yield* restarts(gateway);
-  yield* refusedReload(gateway);
 }
 
 const stateText: Record<string, string> = { down: 'down and ejected', not_ready: 'not ready' };
@@ -134,27 +133,6 @@ function* restarts({ id, restartedAt, ...gateway }: FleetGateway): Iterable<Prob
     detail: `${gatewayName(gateway)} has replaced ${count === 1 ? 'a worker' : `${count} workers`} in 15 minutes, the last one at ${last}. Requests in flight in them were lost.`,
     advice: 'Look for "worker exited unexpectedly" and "worker does not respond" in its log.',
     link: alerts('GatewayWorkersRestarting'),
-  };
-}
-
-const reloading: Problem['link'] = { document: 'gateway/OPERATIONS.md', heading: 'Reload' };
-
-function reloadsOf({ processes }: FleetGateway) {
-  return processes.flatMap(({ state, reload }) =>
-    state === 'not_seen' || reload === undefined ? [] : [reload],
-  );
-}
-
-function* refusedReload(gateway: FleetGateway): Iterable<Problem> {
-  const refused = reloadsOf(gateway).find(({ issues }) => issues.length > 0);
-  if (refused === undefined) return;
-  yield {
-    id: `reload-refused ${gateway.id}`,
-    severity: 'warning',
-    title: `Gateway ${gatewayName(gateway)} has refused to reload its files`,
-    detail: `${refused.issues.join('; ')}. It goes on with what it had. Refused at ${refused.at}.`,
-    advice: 'Correct the file, see that ops services check finds nothing, and reload again.',
-    link: reloading,
   };
 }
 

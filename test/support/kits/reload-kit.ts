@@ -1,12 +1,13 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer } from './keys.ts';
-import { runOps, startGateway, type Ended, type Service } from './service.ts';
+import { startGateway, type Service } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const folder = fileURLToPath(new URL('../../../gateway/services/', import.meta.url));
@@ -15,6 +16,9 @@ export const descriptions = {
   pets: join(folder, 'pets.yaml'),
   orders: join(folder, 'example/orders.yaml'),
 };
+
+/** Lines of the log that tell how SIGHUP has ended. */
+const outcome = /^.*"msg":"(?:workers are replaced|files are not reloaded|SIGHUP changes nothing).*$/gm;
 
 type ServicesFile = Record<string, { description: string; urls: string[]; [field: string]: unknown }>;
 
@@ -35,8 +39,8 @@ export interface ReloadKit extends AsyncDisposable {
   onlyPets(urls?: string[], fields?: Record<string, unknown>): ServicesFile;
   /** The pets service and an orders service. */
   withOrders(urls: string[], fields?: Record<string, unknown>): ServicesFile;
-  /** Runs `ops services reload` to its end. */
-  reload(...options: string[]): Promise<Ended>;
+  /** Sends SIGHUP, and waits for the outcome in the log. @returns its line */
+  reload(): Promise<string>;
 }
 
 export async function startReloadKit(env: Record<string, string> = {}): Promise<ReloadKit> {
@@ -83,7 +87,13 @@ export async function startReloadKit(env: Record<string, string> = {}): Promise<
       ...onlyPets(),
       orders: { description: descriptions.orders, urls, ...fields },
     }),
-    reload: (...options) => runOps(['services', 'reload', ...options], { REDIS_URL: server.url }),
+    async reload() {
+      const outcomes = () => gateway.output().match(outcome) ?? [];
+      const before = outcomes().length;
+      gateway.signal('SIGHUP');
+      await expect.poll(() => outcomes().length, { timeout: 120_000 }).toBe(before + 1);
+      return outcomes().at(-1) ?? '';
+    },
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -24,7 +24,6 @@ const groups: Record<ActionGroup, string> = {
   console: 'Console sessions',
   'api-tokens': 'API tokens',
   tokens: 'Internal tokens',
-  services: 'Services',
 };
 
 /** Parameters of the address that choose entries. */

@@ -21,7 +21,6 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   startedAt: ago(3600),
   state: 'ok',
   services: {},
-  reload: { revision: 'r', request: null, at: null, issues: [] },
   invalidSettings: [],
   lostKeys: 0,
   localMode: null,
@@ -360,22 +359,6 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     }),
     severity: 'warning',
     says: '2 processes have minute 300; 1 process has minute 600',
-  },
-  'Gateway gw-1 (10.0.0.1:9090) has refused to reload its files': {
-    problems: withGateway({
-      processes: [
-        fleetProcess({
-          reload: {
-            revision: 'aaa',
-            request: null,
-            at: ago(5),
-            issues: ['SERVICES_FILE: services.x is missing'],
-          },
-        }),
-      ],
-    }),
-    severity: 'warning',
-    says: `SERVICES_FILE: services.x is missing. It goes on with what it had. Refused at ${ago(5)}.`,
   },
   'A key of Acme is used after its end': {
     problems: found({ endedKeys: [{ id: 'key_1', name: 'Acme', requests: 40 }] }),

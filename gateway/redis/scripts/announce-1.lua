@@ -1,14 +1,13 @@
 --[[
-Announces a gateway process, counts those that are alive, and reads whether files are to be read again.
+Announces a gateway process, and counts those that are alive.
 
 KEYS[1]  processes by the time they were last seen (sorted set with expiry)
-KEYS[2]  request of `ops services reload` (string with expiry)
 ARGV[1]  now in Unix ms
 ARGV[2]  name of the process
 ARGV[3]  ms after which a process that was not seen is not alive
 ARGV[4]  seconds after which it is removed
 
-Returns 1 if the process was not in the set, the number of those that are alive, and the request if there is one.
+Returns 1 if the process was not in the set, and the number of those that are alive.
 ]]
 
 local now, keptMs = tonumber(ARGV[1]), ARGV[4] * 1000
@@ -21,9 +20,4 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - keptMs)
 -- From before the clock of Redis was set back.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], now + keptMs, '+inf')
 redis.call('EXPIRE', KEYS[1], ARGV[4])
-local reply = { added, redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') }
-local request = redis.pcall('GET', KEYS[2])
-if type(request) == 'string' then
-  reply[3] = request
-end
-return reply
+return { added, redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') }
