@@ -11,7 +11,6 @@ import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findClientAddress } from './http/client-address.ts';
-import type { CreateCounter } from './http/in-use-counters.ts';
 import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { createIsProxy } from './http/trusted-proxies.ts';
 import { allowOrigins } from './journey/allow-origins.ts';
@@ -69,8 +68,6 @@ export interface GatewayDependencies extends RedisState {
   supportUrl: string | undefined;
   /** Origins of other sites whose pages may use the API. */
   corsOrigins: readonly string[] | '*';
-  /** Creates the counters that limits of the whole gateway need. */
-  createCounter: CreateCounter;
   log: Logger;
   logRequest: LogRequest;
   metrics: Metrics;
@@ -207,7 +204,7 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
     observeAddressRefusal,
     refuseAnonymous: createRefuseAnonymous({ addressLimit, observeAddressRefusal, refusedUse, now }),
     lookUpUsage: createUsageLookup(dependencies),
-    takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
+    takeLargeBodySlot: createLargeBodySlots(),
     portalConnection,
     isProxy,
     publicAddress,

@@ -7,7 +7,6 @@ import { createGateway } from './app.ts';
 import { publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
 import { createConnectionReport } from './http/connection-report.ts';
 import { createHttpServer } from './http/http-server.ts';
-import type { CreateCounter } from './http/in-use-counters.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
@@ -30,8 +29,6 @@ interface InstanceDependencies {
   gateway: GatewayIdentity;
   /** Number of this worker; null in a gateway of one process. */
   worker: number | null;
-  /** Creates the counters that limits of the whole gateway need. */
-  createCounter: CreateCounter;
   log: Logger;
   logRequest: LogRequest;
   metrics: Metrics;
@@ -41,9 +38,8 @@ interface InstanceDependencies {
 
 /** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
-  const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
-    dependencies;
-  const { services, api, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
+  const { config, privateKey, gateway, worker, log, logRequest, metrics, tracing } = dependencies;
+  const { services, api, limits, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
   const readStatus = createProcessStatus({
     gateway,
@@ -73,7 +69,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     publicUrl,
     supportUrl,
     corsOrigins: config.corsOrigins,
-    createCounter,
     log,
     logRequest,
     metrics,
@@ -82,8 +77,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const server = createHttpServer({
     ...gatewayApp,
     limits,
-    maxOwnConnections,
-    createCounter,
     onRawResponse: gatewayApp.recordRawResponse,
     onOpenConnections: (count) => metrics.connections.set(count),
     ...createConnectionReport({ log, metrics, limits }),

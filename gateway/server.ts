@@ -22,7 +22,6 @@ import { setKeyPrefix } from './config/key-prefix.ts';
 import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { startEvents } from './events/start-events.ts';
-import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
 import { loadSettings, type GatewayConfig } from './load-settings.ts';
 import { createMetrics } from './observability/metrics.ts';
@@ -70,7 +69,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     createInstance({
       ...shared,
       worker: null,
-      createCounter,
       logRequest: createRequestLog(log, writer),
       tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
     });

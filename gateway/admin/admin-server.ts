@@ -2,7 +2,6 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { limitConnections } from '../http/connection-limits.ts';
 import { createIdleConnections } from '../http/idle-connections.ts';
-import { createCounter } from '../http/in-use-counters.ts';
 import { createPipelines } from '../http/pipelines.ts';
 import { parserError, sendRawResponse } from '../http/raw-response.ts';
 import { closeSlowReaders } from '../http/slow-readers.ts';
@@ -34,9 +33,7 @@ export function createAdminServer(app: RequestListener, trustProxy: readonly str
   limitConnections(server, {
     maxConnections,
     maxConnectionsPerAddress,
-    maxOwnConnections: maxConnections,
     maxOpenRefused: 0,
-    createCounter,
     idle,
     isProxy: createIsProxy(trustProxy),
     onOpen() {},

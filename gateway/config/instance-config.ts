@@ -7,11 +7,9 @@ export interface InstanceConfig extends Config {
   redisUrl: string;
   /** Whether the gateway runs this Redis itself, and so knows how it keeps its data. */
   redisIsPrivate: boolean;
-  /** The services behind the gateway; their connections are those of one process. */
+  /** The services behind the gateway; their connections, and those of `limits`, are those of one process. */
   services: readonly ServiceConfig[];
   api: ApiConfig;
-  /** Client connections that one process can have; the limit of all processes is limits.maxConnections. */
-  maxOwnConnections: number;
 }
 
 export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): Endpoint => ({

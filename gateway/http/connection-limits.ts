@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { addressGroup } from './address-group.ts';
 import type { IdleConnections } from './idle-connections.ts';
-import type { CreateCounter } from './in-use-counters.ts';
+import { createInUseCounter } from './in-use-counters.ts';
 import { peerAddress } from './peer-address.ts';
 
 /** The limit that a connection exceeds: that of all connections, or that of its address. */
@@ -11,16 +11,13 @@ export type ConnectionLimit = 'total' | 'address';
 interface ConnectionLimitsOptions {
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** Limit of this process, whatever the whole gateway may have. */
-  maxOwnConnections: number;
   /** Refused connections beyond this number are closed at once, and so cost next to nothing. */
   maxOpenRefused: number;
-  createCounter: CreateCounter;
-  /** Connections of this process, which give way to new ones. */
+  /** Connections that give way to new ones. */
   idle: IdleConnections;
   /** Whether an address belongs to a trusted proxy, whose clients share its address. */
   isProxy: (address: string) => boolean;
-  /** Called with the number of open connections of this process. */
+  /** Called with the number of open connections. */
   onOpen: (count: number) => void;
   /** Called for each connection that had to give way. */
   onClosedIdle: () => void;
@@ -41,17 +38,16 @@ export function limitConnections(
   server: Server,
   options: ConnectionLimitsOptions,
 ): (socket: Socket) => ConnectionLimit | undefined {
-  const { maxConnections, maxConnectionsPerAddress, maxOwnConnections, createCounter } = options;
-  const { maxOpenRefused, idle, isProxy, onOpen, onClosedIdle, onRefused } = options;
-  const all = createCounter('connections', maxConnections);
-  const perAddress = createCounter('connections of an address', maxConnectionsPerAddress);
+  const { maxConnections, maxConnectionsPerAddress, maxOpenRefused, idle, isProxy } = options;
+  const { onOpen, onClosedIdle, onRefused } = options;
+  const perAddress = createInUseCounter();
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
   let openRefused = 0;
 
   function exceededLimit(group: string, address: string): ConnectionLimit | undefined {
     if (!isProxy(address) && perAddress.count(group) >= maxConnectionsPerAddress) return 'address';
-    if (all.count('') < maxConnections && open < maxOwnConnections) return undefined;
+    if (open < maxConnections) return undefined;
     if (!idle.closeLongest()) return 'total';
     onClosedIdle();
     return undefined;
@@ -59,13 +55,11 @@ export function limitConnections(
 
   function admit(socket: Socket, group: string): void {
     onOpen((open += 1));
-    all.add('');
     perAddress.add(group);
     idle.add(socket);
     socket.once('close', () => {
       idle.remove(socket);
       onOpen((open -= 1));
-      all.remove('');
       perAddress.remove(group);
     });
   }

@@ -8,7 +8,6 @@ import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
 import { closeHalfClosed } from './half-closed.ts';
 import { helpLink } from './help-link.ts';
 import { createIdleConnections } from './idle-connections.ts';
-import type { CreateCounter } from './in-use-counters.ts';
 import { peerAddress } from './peer-address.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import { parserError, sendRawResponse, tooManyConnections } from './raw-response.ts';
@@ -21,9 +20,6 @@ interface HttpServerOptions {
   /** All methods of the API, for the response to CONNECT. */
   allow: () => readonly string[];
   limits: HttpLimits;
-  /** Connections that this process can have; `limits` are those of the whole gateway. */
-  maxOwnConnections: number;
-  createCounter: CreateCounter;
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
   /** Charges the address for something that became no request. @returns rate limit headers for the response to it */
@@ -58,9 +54,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   });
   const limitOf = limitConnections(server, {
     ...limits,
-    maxOwnConnections: options.maxOwnConnections,
     maxOpenRefused,
-    createCounter: options.createCounter,
     idle,
     isProxy: options.isProxy,
     onOpen: options.onOpenConnections,

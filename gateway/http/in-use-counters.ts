@@ -6,15 +6,7 @@ export interface InUseCounter {
   remove(name: string): void;
 }
 
-/**
- * Creates a counter of one kind of thing, which counts for the whole gateway.
- * @param kind unique name, such as `connections`
- * @param limit number that the counts are compared with
- */
-export type CreateCounter = (kind: string, limit: number) => InUseCounter;
-
-/** A counter of this process alone. */
-export function createCounter(): InUseCounter {
+export function createInUseCounter(): InUseCounter {
   const counts = new Map<string, number>();
   const count = (name: string) => counts.get(name) ?? 0;
   return {

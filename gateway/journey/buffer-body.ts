@@ -1,13 +1,13 @@
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
-import type { CreateCounter } from '../http/in-use-counters.ts';
+import { createInUseCounter } from '../http/in-use-counters.ts';
 import { readBody } from '../http/read-body.ts';
 import { awaitsContinue, carriesBody, hasBody } from '../http/request-body.ts';
 import { callerOf } from './request-context.ts';
 
 /** Nearly every body is smaller. */
 const smallBodyBytes = 16 * 1024;
-/** Maximum number of larger bodies in memory: together 64 MiB. */
+/** Maximum number of larger bodies in the memory of a process: together 64 MiB. */
 const maxLargeBodies = 64;
 /** The same for one customer, whatever the number of its keys, so that nobody takes all of them. */
 const maxLargeBodiesOfCustomer = 8;
@@ -15,17 +15,17 @@ const maxLargeBodiesOfCustomer = 8;
 /** Counts a body of a customer that has become large. @returns a function that undoes it @throws if there are too many */
 export type TakeLargeBodySlot = (customerId: string) => () => void;
 
-export function createLargeBodySlots(createCounter: CreateCounter): TakeLargeBodySlot {
-  const all = createCounter('large bodies', maxLargeBodies);
-  const perCustomer = createCounter('large bodies of a customer', maxLargeBodiesOfCustomer);
+export function createLargeBodySlots(): TakeLargeBodySlot {
+  let taken = 0;
+  const perCustomer = createInUseCounter();
   return function takeSlot(customerId) {
-    if (all.count('') >= maxLargeBodies || perCustomer.count(customerId) >= maxLargeBodiesOfCustomer) {
+    if (taken >= maxLargeBodies || perCustomer.count(customerId) >= maxLargeBodiesOfCustomer) {
       throw tooManyLargeBodies();
     }
-    all.add('');
+    taken += 1;
     perCustomer.add(customerId);
     return () => {
-      all.remove('');
+      taken -= 1;
       perCustomer.remove(customerId);
     };
   };

@@ -2,7 +2,6 @@ import type { InstanceConfig } from '../config/instance-config.ts';
 import type { GatewayIdentity, ProcessStatus } from '../observability/process-status.ts';
 import type { Health } from '../service.ts';
 import type { MetricsSnapshot } from './merge-metrics.ts';
-import type { CounterEntry } from './shared-counters.ts';
 
 /** Messages of the primary to a worker. */
 export type ToWorker =
@@ -12,8 +11,7 @@ export type ToWorker =
   | { type: 'drain'; delayMs: number }
   /** Stop waiting for what is in flight. */
   | { type: 'force_close' }
-  | { type: 'send_metrics' }
-  | { type: 'counters'; elsewhere: CounterEntry[] };
+  | { type: 'send_metrics' };
 
 /** Messages of a worker to the primary. */
 export type FromWorker =
@@ -22,5 +20,4 @@ export type FromWorker =
   | { type: 'failed'; reason: string }
   /** Sent every second: a worker without it hangs. */
   | { type: 'alive'; health: Health; statuses: ProcessStatus[] }
-  | { type: 'metrics'; metrics: MetricsSnapshot }
-  | { type: 'counters'; own: CounterEntry[] };
+  | { type: 'metrics'; metrics: MetricsSnapshot };

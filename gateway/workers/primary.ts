@@ -13,7 +13,6 @@ import { watchHandover } from './handover.ts';
 import { mergeHealth } from './merge-health.ts';
 import { addCounts, renderMetrics, type MetricsSnapshot } from './merge-metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { createCounterExchange } from './shared-counters.ts';
 
 const tickMs = 1000;
 /** Ticks without a message after which a worker hangs. */
@@ -55,7 +54,7 @@ interface WorkerState {
 }
 
 /** What workers serve with, and what files hold. */
-export type WorkerFiles = Pick<InstanceConfig, 'services' | 'api' | 'maxOwnConnections' | 'limits'> & {
+export type WorkerFiles = Pick<InstanceConfig, 'services' | 'api' | 'limits'> & {
   privateKey: KeyObject;
 };
 
@@ -87,10 +86,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
   const workers = new Map<number, WorkerState>();
   const started = Promise.withResolvers<void>();
   const allExited = Promise.withResolvers<void>();
-  const counters = createCounterExchange((id, elsewhere) => {
-    const state = workers.get(id);
-    if (state !== undefined) send(state, { type: 'counters', elsewhere });
-  });
   /** Counts of workers that have exited. */
   let pastMetrics: MetricsSnapshot = [];
   let { port } = config;
@@ -155,7 +150,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
     });
     const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' });
     send(state, { type: 'start', config: { ...config, port }, gateway, privateKeyPem });
-    counters.workerJoined(worker.id);
     return state;
   }
 
@@ -179,16 +173,12 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
         state.metrics = message.metrics;
         for (const resolve of state.onMetrics.splice(0)) resolve();
         break;
-      case 'counters':
-        counters.countsReported(state.worker.id, message.own);
-        break;
     }
   }
 
   /** @param end signal or exit code */
   function removeWorker(state: WorkerState, end: string): void {
     if (!workers.delete(state.worker.id)) return;
-    counters.workerLeft(state.worker.id);
     pastMetrics = addCounts(pastMetrics, state.metrics);
     for (const resolve of state.onMetrics) resolve();
     state.ready.resolve(false);

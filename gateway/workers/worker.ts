@@ -11,7 +11,6 @@ import { printedLines } from '../observability/printed-lines.ts';
 import { createRequestLog } from '../observability/request-log.ts';
 import type { EndCause, Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { createSharedCounters, type SharedCounters } from './shared-counters.ts';
 
 /*
  * A worker: one of the processes that serve the requests of a gateway. It follows the primary's messages and exits with it.
@@ -29,7 +28,6 @@ let logging: Log | undefined;
 const metrics = createMetrics({ droppedLogLines: () => logging?.writer?.droppedLines ?? 0 });
 const started = Promise.withResolvers<Service>();
 const forced = new AbortController();
-let counters: SharedCounters | undefined;
 let shutdownTimeoutMs = 0;
 let draining = false;
 
@@ -43,7 +41,6 @@ function send(message: FromWorker): Promise<void> {
 async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<Service> {
   setKeyPrefix(config.api.keyPrefix);
   ({ shutdownTimeoutMs } = config);
-  counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
   logging = createLog('gateway', config.logLevel);
   const log = logging.log.child({ worker: worker?.id });
   logConsoleLines(log, printedLines);
@@ -52,7 +49,6 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
     privateKey: createPrivateKey(privateKeyPem),
     gateway,
     worker: worker?.id ?? null,
-    createCounter: counters.createCounter,
     log,
     logRequest: createRequestLog(log, logging.writer),
     metrics,
@@ -108,9 +104,6 @@ function onMessage(message: ToWorker): void {
       break;
     case 'send_metrics':
       void sendMetrics();
-      break;
-    case 'counters':
-      counters?.update(message.elsewhere);
       break;
   }
 }
