@@ -97,9 +97,9 @@ export function loadApiDescription(
 function summarize(operations: ApiDescription['operations']): ApiDescription['access'] {
   const scopes = new Set(operations.flatMap(({ access }) => access?.scopes ?? []));
   const costs = operations.flatMap(({ route, method, access }) =>
-    access === undefined || access.cost.units === 1
+    access === undefined || access.cost === 1
       ? []
-      : [{ operation: `${method} ${route}`, units: access.cost.units, scopes: [...access.scopes] }],
+      : [{ operation: `${method} ${route}`, units: access.cost, scopes: [...access.scopes] }],
   );
   return { scopes: [...scopes], costs };
 }

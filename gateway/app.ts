@@ -171,7 +171,6 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
   const { decide, giveBack } = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
-    onTrialRefusal: (plan, window) => metrics.trialRefusals.inc({ plan, window }),
   });
   const quota: Quota = {
     decide: spans === undefined ? decide : (...args) => spans.traceDecision(() => decide(...args)),

@@ -49,7 +49,7 @@ function showKnownPlan(metrics: Metrics, plan: string, limits: SomeLimits = {}):
   for (const { name: window, required } of windows) {
     // Other windows have series only where they have a limit.
     if (!required && limits[window] === undefined) continue;
-    for (const counter of [metrics.quotaRefusals, metrics.trialRefusals, metrics.nearLimit]) {
+    for (const counter of [metrics.quotaRefusals, metrics.nearLimit]) {
       counter.inc({ plan, window }, 0);
     }
   }

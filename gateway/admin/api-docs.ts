@@ -1,7 +1,6 @@
 import { Router } from 'express';
 import { loadReference, type DocsFile } from '../docs/docs.ts';
 import { acceptedEncoding, createEncodeText } from '../http/encoded-text.ts';
-import { costOfOne } from '../limits/access.ts';
 import { apiRoutes } from './api/api.ts';
 import { describeApi } from './api/document.ts';
 
@@ -36,7 +35,7 @@ function loadFiles() {
   const operations = apiRoutes.map(({ method, path, scope }) => ({
     method: method.toUpperCase(),
     route: `/api${path.replaceAll(/:(\w+)/g, '{$1}')}`,
-    access: { scopes: scope === undefined ? [] : [scope], cost: costOfOne },
+    access: { scopes: scope === undefined ? [] : [scope], cost: 1 },
   }));
   const docs = loadReference(text, operations, {
     base,

@@ -43,7 +43,7 @@ const recordSchema = z.object({
 /** What a key has of its own: the fields of the hash gw:key:{<customer id>}:<key hash>. Times are ISO 8601 in UTC. */
 export type OwnFields = z.infer<typeof recordSchema>;
 
-/** An API key with what it has of its customer: plan, limits and trial. */
+/** An API key with what it has of its customer: plan and limits. */
 export interface ApiKeyRecord extends CustomerLimits, OwnFields {
   customerId: CustomerId;
   /** Since when the customer is suspended. */
@@ -57,7 +57,7 @@ export type ParsedRecord =
       outcome: 'record';
       record: ApiKeyRecord;
       customer: CustomerRecord;
-      /** What is wrong with the customer's trial or temporary limits, which are then off. It is valid all the same. */
+      /** What is wrong with the customer's temporary limits, which are then off. It is valid all the same. */
       issues?: string[];
     }
   | { outcome: 'absent' }

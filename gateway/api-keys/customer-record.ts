@@ -5,14 +5,11 @@ import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
 import { formatThresholds, parseThresholds, thresholdsIssue, type Thresholds } from '../limits/thresholds.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
-import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
 export interface CustomerLimits extends OwnLimits {
   plan: string;
-  /** Own limits on trial, in the fields of formatTrial. Goes before the plan's trial. */
-  trial?: Trial | undefined;
   /** Own thresholds, in the field `thresholds` as in `80,100`. Goes before the plan's. */
   thresholds?: Thresholds | undefined;
 }
@@ -57,7 +54,7 @@ export type ParsedCustomer =
   | {
       outcome: 'record';
       record: CustomerRecord;
-      /** What is wrong with its trial, temporary limits or thresholds, which are then off. The record is valid all the same. */
+      /** What is wrong with its temporary limits or thresholds, which are then off. The record is valid all the same. */
       issues: string[];
     }
   | { outcome: 'absent' }
@@ -72,8 +69,7 @@ export function parseCustomerRecord(
   if (Object.keys(fields).length === 0) return { outcome: 'absent' };
   const parsed = recordSchema.safeParse(fields);
   if (!parsed.success) return { outcome: 'invalid', issues: describeIssues(parsed.error) };
-  const { trial, issues } = parseTrial(fields);
-  const { temporary, issues: ofTemporary } = parseTemporary(fields);
+  const { temporary, issues } = parseTemporary(fields);
   const text = fields['thresholds'];
   const thresholds = text === undefined ? undefined : parseThresholds(text);
   const ofThresholds =
@@ -81,11 +77,10 @@ export function parseCustomerRecord(
   const record = {
     id,
     ...parsed.data,
-    ...(trial && { trial }),
     ...(temporary && { temporary }),
     ...(thresholds && { thresholds }),
   };
-  return { outcome: 'record', record, issues: [...issues, ...ofTemporary, ...ofThresholds] };
+  return { outcome: 'record', record, issues: [...issues, ...ofThresholds] };
 }
 
 /** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */
@@ -93,7 +88,6 @@ export function formatCustomerLimits(limits: CustomerLimits): Record<string, str
   return {
     plan: limits.plan,
     ...Object.fromEntries(windowNames.map((window) => [window, String(limits[window] ?? '')])),
-    ...formatTrial(limits.trial),
     ...formatTemporary(limits.temporary),
     thresholds: formatThresholds(limits.thresholds),
   };

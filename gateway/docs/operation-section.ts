@@ -1,4 +1,4 @@
-import { costOfOne, type OperationAccess } from '../limits/access.ts';
+import type { OperationAccess } from '../limits/access.ts';
 import type { Operation, Parameter } from '../services/api-document.ts';
 import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
@@ -44,11 +44,11 @@ export function operationSection(
 
 /** What the operation asks of a key, or a token. */
 function accessOf(access: OperationAccess | undefined, scopeHolder: string): Html | undefined {
-  const { scopes = [], cost = costOfOne } = access ?? {};
-  if (scopes.length === 0 && cost.units === 1) return undefined;
+  const { scopes = [], cost = 1 } = access ?? {};
+  if (scopes.length === 0 && cost === 1) return undefined;
   const names = scopes.map((scope, index) => html`${index === 0 ? '' : ' '}<code>${scope}</code>`);
   return html`<p class="note">
-    ${cost.units === 1 ? '' : html`Costs ${cost.units} of the limits’ requests. `}${
+    ${cost === 1 ? '' : html`Costs ${cost} of the limits’ requests. `}${
       scopes.length === 0 ? '' : html`${scopeHolder} needs ${names}.`
     }
   </p>`;

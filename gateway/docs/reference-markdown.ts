@@ -1,4 +1,4 @@
-import { costOfOne, type OperationAccess } from '../limits/access.ts';
+import type { OperationAccess } from '../limits/access.ts';
 import type { ApiDocument, Operation, Schema } from '../services/api-document.ts';
 import { plainText } from './html.ts';
 import type { OperationSettings } from './operation-section.ts';
@@ -42,14 +42,14 @@ function operationMarkdown(
   { keyVariable, scopeHolder }: OperationSettings,
 ): string {
   const { summary, method, path, deprecated, description, parameters, requestBody, responses } = operation;
-  const { scopes = [], cost = costOfOne } = access ?? {};
+  const { scopes = [], cost = 1 } = access ?? {};
   const [sample] = createSamples(operation, keyVariable);
   const body = requestBody?.['application/json']?.schema;
   const parts = [
     `## ${summary}`,
     `\`${method} ${path}\`${deprecated ? ' (deprecated)' : ''}`,
     description.trim(),
-    cost.units === 1 ? '' : `Costs ${cost.units} of the limits’ requests.`,
+    cost === 1 ? '' : `Costs ${cost} of the limits’ requests.`,
     scopes.length === 0 ? '' : `${scopeHolder} needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
     parameters.length === 0
       ? ''

@@ -19,7 +19,7 @@ const maxEvents = 100_000;
 /** Further events are dropped, which the sweep finds again if they are about thresholds. */
 const maxPending = 20_000;
 const batchSize = 200;
-/** A name that is no day is a month or the start of a trial. */
+/** A name that is no day is a month. */
 const repeatMs = (period: string) => (period.length === 8 ? 3 : 40) * dayMs;
 
 /** @returns whether it was not published before @throws Error if Redis does not confirm it */

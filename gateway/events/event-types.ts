@@ -66,16 +66,6 @@ export const eventTypes = {
     summary: 'All keys of a customer are refused',
     data: z.object({ customerId, suspendedAt: time }),
   },
-  'trial.over_share': {
-    summary: 'Limits on trial would have refused more than 5 % of 100 requests or more of a customer',
-    data: z.object({
-      customerId,
-      plan: z.string(),
-      since: time.describe('Start of the trial'),
-      requests: z.int(),
-      refused: z.int().describe('Requests of these that the limits on trial would have refused'),
-    }),
-  },
   'plan.changed': {
     summary: 'A customer is on another plan',
     data: z.object({ customerId, from: z.string(), to: z.string() }),

@@ -1,9 +1,7 @@
 import { anyRev } from '../api-keys/api-key-cache.ts';
-import { parseCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
-import type { Limits } from '../limits/limits.ts';
+import { parseCustomerRecord } from '../api-keys/customer-record.ts';
 import { thresholdWindows } from '../limits/thresholds.ts';
 import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
-import { fieldOf, windowNames } from '../limits/windows.ts';
 import type { Plans } from '../plans/plans.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -23,20 +21,17 @@ const pageSize = 100;
 const expiringMs = 7 * dayMs;
 /** Age of a key whose creation is an event: less than ids of events are kept. */
 const newMs = dayMs;
-/** Fewer requests of a trial say little. */
-const minTrialRequests = 100;
-const trialShare = 0.05;
 
 interface SweepDependencies {
   redis: RedisClient;
-  plans: Pick<Plans, 'ensureLoaded' | 'limitsOf' | 'trialOf'>;
+  plans: Pick<Plans, 'ensureLoaded' | 'limitsOf'>;
   thresholds: Pick<PlanThresholds, 'of'>;
   now: () => number;
 }
 
 /**
- * Finds what no request has told: thresholds whose event was lost with a process, or that were crossed during an outage, trials
- * over the share, and keys that expire. To be called each minute. What was found before is found again, under the same id.
+ * Finds what no request has told: thresholds whose event was lost with a process, or that were crossed during an outage,
+ * and keys that expire. To be called each minute. What was found before is found again, under the same id.
  * @param isFast whether events may have been lost
  */
 export async function* sweep(dependencies: SweepDependencies, isFast: boolean): AsyncGenerator<FoundEvent[]> {
@@ -84,7 +79,7 @@ async function findInUse(dependencies: SweepDependencies, id: CustomerId): Promi
     limits,
     banPolicy: { windowSeconds: 1, maxBanSeconds: 1 },
   });
-  const found = thresholdWindows.flatMap((window) => {
+  return thresholdWindows.flatMap((window) => {
     const use = usage?.windows[window];
     if (usage === undefined || use === undefined) return [];
     const { nowMs } = usage;
@@ -95,34 +90,6 @@ async function findInUse(dependencies: SweepDependencies, id: CustomerId): Promi
       nowMs,
     });
   });
-  return found.concat(await findTrial(dependencies, record, limits));
-}
-
-async function findTrial(
-  { redis, plans, now }: SweepDependencies,
-  record: CustomerRecord,
-  enforced: Limits,
-): Promise<FoundEvent[]> {
-  const trial = plans.trialOf(record, enforced);
-  if (trial === undefined) return [];
-  const { id: customerId, plan } = record;
-  const fields = windowNames.map((name) => fieldOf('refused', name));
-  const [since, ...counts] = await redis.hmget(redisKeys.trial(customerId), 'since', 'requests', ...fields);
-  if (since !== String(trial.since)) return [];
-  const [requests = 0, ...refusals] = counts.map((text) => Number(text ?? 0) || 0);
-  const refused = refusals.reduce((sum, count) => sum + count, 0);
-  if (requests < minTrialRequests || refused <= requests * trialShare) return [];
-  const data = { customerId, plan, since: new Date(trial.since).toISOString(), requests, refused };
-  return [
-    foundEvent({
-      type: 'trial.over_share',
-      customerId,
-      atMs: now(),
-      data,
-      identity: [since],
-      period: `trial-${utcDate(dayNumberOf(trial.since)).slice(0, 6)}`,
-    }),
-  ];
 }
 
 /** Keys that expire, and new ones of a file. */

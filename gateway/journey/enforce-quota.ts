@@ -4,7 +4,7 @@ import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
-import { costOfOne, missingScopes, type OperationAccess, type QuotaCost } from '../limits/access.ts';
+import { missingScopes, type OperationAccess } from '../limits/access.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -45,7 +45,7 @@ const bannedByOperator = new LRUCache<string, GatewayError>({
 });
 
 /** What a request asks of its key if there is no such operation, or it is the gateway's own. */
-const noAccess: OperationAccess = { scopes: [], cost: costOfOne };
+const noAccess: OperationAccess = { scopes: [], cost: 1 };
 
 /**
  * Counts what the request costs against the caller's quotas, and sets the rate limit headers. Refuses it if a quota has less
@@ -75,13 +75,12 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       res.locals.caller = caller;
       cost = costFor(caller, res);
     }
-    const { units } = cost;
-    const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, units) : undefined;
+    const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
     if (decision.outcome === 'limited' && tooSmall !== undefined) {
       setDecision(res, 'limited');
       // Without Retry-After: no retry can succeed.
       res.locals.headers.setAll(rateLimitHeaders({ ...decision, outcome: 'allowed' }));
-      return next(costExceedsLimit(units, limitInWords(decision.windows, tooSmall)));
+      return next(costExceedsLimit(cost, limitInWords(decision.windows, tooSmall)));
     }
     observeDecision(metrics, caller.plan, decision);
     const isRefused = decision.outcome !== 'allowed';
@@ -92,7 +91,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       refused: isRefused,
     });
     const service = res.locals.route?.service;
-    if (service !== undefined && !isRefused) serviceUse?.count(caller.customerId, service.name, units);
+    if (service !== undefined && !isRefused) serviceUse?.count(caller.customerId, service.name, cost);
     if (decision.outcome !== 'allowed') {
       usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }
@@ -103,7 +102,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
         if (current === undefined) return;
         res.locals.headers.setAll(rateLimitHeaders(current));
         keyUse.takeBackServed(caller);
-        if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -units, -1);
+        if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -cost, -1);
       };
     }
     setDecision(res, decision.outcome);
@@ -113,7 +112,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       case 'allowed':
         return next(whyForbidden(caller, res));
       case 'limited':
-        return next(refused(decision, units));
+        return next(refused(decision, cost));
       case 'banned':
         return next(decision.reason === undefined ? keyBanned : bannedByOperator.memo(decision.reason));
     }
@@ -125,11 +124,11 @@ function accessOf({ req, locals }: Response): OperationAccess {
 }
 
 /** A request that is forbidden costs one unit, like any other that its service does not get. */
-function costFor(caller: Caller, res: Response): QuotaCost {
+function costFor(caller: Caller, res: Response): number {
   const { scopes, cost } = accessOf(res);
   const isForbidden =
     missingScopes(scopes, caller.scopes).length > 0 || isUnrestrictedInPage(res.locals, caller);
-  return isForbidden ? costOfOne : cost;
+  return isForbidden ? 1 : cost;
 }
 
 function whyForbidden(caller: Caller, res: Response): GatewayError | undefined {

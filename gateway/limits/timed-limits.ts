@@ -4,7 +4,7 @@ import { byWindow, fieldOf, windowNames } from './windows.ts';
 /** Fields of a hash, as read from Redis. */
 export type FieldTexts = Readonly<Partial<Record<string, string | null>>>;
 
-/** Limits that hold from or until a time, in fields of a hash: `trialMinute`, `trialDay` and so on, and `trialSince`. */
+/** Limits that hold from or until a time, in fields of a hash: `temporaryMinute`, `temporaryDay` and so on, and `temporaryUntil`. */
 export interface TimedLimitsFields<Prefix extends string, Time> {
   /** Begins the name of each field. */
   prefix: Prefix;

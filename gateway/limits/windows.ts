@@ -6,7 +6,7 @@ interface WindowDefinition {
   calendar?: 'day' | 'month';
   /** A plan has a limit for each required window, and may have one for the others. */
   required: boolean;
-  /** Name at the end of a field, such as `trialMinute`. */
+  /** Name at the end of a field, such as `temporaryMinute`. */
   title: string;
   /** As in "60 requests a minute". */
   each: string;
@@ -59,12 +59,6 @@ export type ByWindow<Value> = { [Name in WindowName]?: Value | undefined };
 /** A value for each required window, and for some of the others. */
 export type ByRequiredWindow<Value> = Record<RequiredWindow, Value> & Partial<Record<WindowName, Value>>;
 
-/** A count for each required window, and for some of the others, in fields such as `overMinute`. */
-export type CountsByWindow<Prefix extends string> = Record<
-  `${Prefix}${Capitalize<RequiredWindow>}`,
-  number
-> & { [Name in WindowName as `${Prefix}${Capitalize<Name>}`]?: number };
-
 /** Such as "This minute" and "Today (UTC)". */
 export function currentTitle(name: WindowName): string {
   const { current, calendar } = byName[name];
@@ -92,7 +86,7 @@ export function doubtfulWindows(
   });
 }
 
-/** Name of a field about a window, such as `trialMinute`. */
+/** Name of a field about a window, such as `temporaryMinute`. */
 export function fieldOf<Prefix extends string>(prefix: Prefix, name: WindowName) {
   return `${prefix}${definitions[name].title}` as const;
 }

@@ -32,8 +32,6 @@ export interface Metrics {
   closedIdleConnections: Counter;
   /** Requests refused because a window was used up. */
   quotaRefusals: Counter<'plan' | 'window'>;
-  /** Requests that limits on trial would have refused. */
-  trialRefusals: Counter<'plan' | 'window'>;
   /** Requests served with a tenth of the window or less remaining. */
   nearLimit: Counter<'plan' | 'window'>;
   /** Limits in force. */
@@ -158,12 +156,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     quotaRefusals: new Counter({
       name: 'gateway_quota_refusals_total',
       help: 'Requests refused because a window was used up',
-      labelNames: ['plan', 'window'],
-      registers,
-    }),
-    trialRefusals: new Counter({
-      name: 'gateway_trial_refusals_total',
-      help: 'Requests that limits on trial would have refused',
       labelNames: ['plan', 'window'],
       registers,
     }),

@@ -11,11 +11,10 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, placesOf } from './api-key-index.ts';
-import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
-import { describeTrial, keyDetailSchema } from './key-detail.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { keyDetailSchema } from './key-detail.ts';
 import { assertPermitted, changed, changedLimited, listPlan, type LimitedChange } from './key-limits.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
-import { showTrial } from './key-trial.ts';
 import { keyView, keyViewSchema, limitsView, temporaryView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
@@ -71,7 +70,6 @@ export const customerDetailSchema = customerViewSchema
     own: keyDetailSchema.shape.own,
     limits: limitsInForceSchema,
     windows: windowViewsSchema,
-    trial: keyDetailSchema.shape.trial,
     next: nextRequestSchema,
     items: z.array(keyRowSchema).describe('Its keys, newest first'),
     now: z.iso.datetime().describe('When this was read'),
@@ -328,10 +326,9 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
   const record = await showCustomer(session.redis, id);
   const { keys } = await readKeys(session, record.id);
   const rowOf = createKeyRows(session);
-  const [items, limits, trial] = await Promise.all([
+  const [items, limits] = await Promise.all([
     Promise.all(keys.map(({ key, place }) => rowOf(key, place))),
     createLimitsReader(session)(record),
-    ignoreInvalid(showTrial(session, id)),
   ]);
   const place = { customerId: record.id, keyHash: '' };
   const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
@@ -340,7 +337,6 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
     own: limitsView(record),
     limits,
     windows,
-    trial: await describeTrial(session, trial),
     next:
       record.suspendedAt === undefined
         ? nextRequest({ ban: null, windows })

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { withLimits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
@@ -10,7 +9,6 @@ import { isListed, placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid, UnknownKey } from './invalid-operation.ts';
-import { showTrial, type KeyOnTrial } from './key-trial.ts';
 import { keyStates, keyView, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
@@ -18,7 +16,6 @@ import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from
 import type { Session } from './session.ts';
 import { showSetting } from './settings.ts';
 import { readStoredKey } from './stored-keys.ts';
-import { readTrialCounts, trialCounts } from './trial-report.ts';
 
 /** All that operators see of one key. */
 export const keyDetailSchema = keyViewSchema
@@ -29,7 +26,7 @@ export const keyDetailSchema = keyViewSchema
       .describe('`gone`: there is no record. `lost`: the index has no hash for the id'),
     issues: z
       .array(z.string())
-      .describe('What is wrong with its record, or with the fields of a trial or of temporary limits'),
+      .describe('What is wrong with its record, or with the fields of temporary limits'),
     own: z
       .object(windowFields(() => z.int().nullable()))
       .describe('Limits of its own; null for those of its plan'),
@@ -42,14 +39,6 @@ export const keyDetailSchema = keyViewSchema
         reason: z.string(),
         until: z.string().describe('Empty for a ban without an end, which was set by hand'),
         ...banOriginSchema.shape,
-      })
-      .nullable(),
-    trial: z
-      .object({
-        from: z.enum(['key', 'plan']),
-        ...windowFields(() => z.int()),
-        since: z.iso.datetime(),
-        ...trialCounts,
       })
       .nullable(),
     use: keyUseSchema.nullable().describe('Null if it was not used, as far as that is kept'),
@@ -106,7 +95,6 @@ function withoutRecord(
     strikes: null,
     strikesToBan: null,
     ban: null,
-    trial: null,
     use: null,
     refusedUse: [],
     next: refusedForGood(state, { issues }),
@@ -119,10 +107,9 @@ async function describeRecord(
   { place, record, issues }: { place: KeyPlace; record: ApiKeyRecord; issues: string[] },
 ): Promise<KeyDetail> {
   const { redis } = session;
-  const [limits, policy, trial] = await Promise.all([
+  const [limits, policy] = await Promise.all([
     createLimitsReader(session)(record),
     ignoreInvalid(showSetting(session, banPolicySetting)),
-    ignoreInvalid(showTrial(session, record.id)),
   ]);
   const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
   const [ban, keyUse, refusedUse] = await Promise.all([
@@ -134,14 +121,13 @@ async function describeRecord(
   return {
     ...withoutWindows(view),
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
-    issues: [...new Set([...issues, ...(trial?.issues ?? [])])],
+    issues,
     own: limitsView(record),
     limits,
     windows: use.windows,
     strikes: use.strikes,
     strikesToBan: strikesBeforeBan(policy, limits.minute.limit),
     ban,
-    trial: await describeTrial(session, trial),
     use: keyUse,
     refusedUse,
     next: nextOf(view.state, { record, use, ban }),
@@ -168,14 +154,4 @@ async function readBan(
   const { reason, endsAt } = found;
   const origin = await readBanOrigin(session.redis, { id: record.id, place, endsAt });
   return { reason, until: endsAt, ...origin };
-}
-
-export async function describeTrial(
-  { redis }: Session,
-  key: KeyOnTrial | undefined,
-): Promise<KeyDetail['trial']> {
-  if (key?.trial === undefined) return null;
-  const { from, limits } = key.trial;
-  const counts = await readTrialCounts(redis, key.record.customerId, limits.since);
-  return { from, ...withLimits(limits), since: new Date(limits.since).toISOString(), ...counts };
 }

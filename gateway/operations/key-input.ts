@@ -218,11 +218,3 @@ export const blockInput = z.strictObject({
 });
 
 export const unblockInput = z.strictObject({ network: networkInput });
-
-/** Limits on trial. A window that is not named stays as enforced. */
-export const trialInput = z
-  .strictObject(forAll(() => limitInput.optional()))
-  .refine(hasLimit, {
-    message: `a trial needs a limit: give ${names} or ${lastName}`,
-  })
-  .describe('One limit at least. The other windows stay as enforced.');

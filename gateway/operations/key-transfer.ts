@@ -178,8 +178,8 @@ export async function importKeys(
 }
 
 function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
-  const { plan, temporary, trial, thresholds, suspendedAt, rev } = record;
-  const limited = { plan, ...limitsIn(record), temporary, trial, thresholds };
+  const { plan, temporary, thresholds, suspendedAt, rev } = record;
+  const limited = { plan, ...limitsIn(record), temporary, thresholds };
   return { id: customerId, ...customer, ...limited, suspendedAt, rev };
 }
 

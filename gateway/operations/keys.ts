@@ -117,7 +117,7 @@ function newRecord(
   { id, key }: Pick<ApiKeyRecord, 'id'> & Pick<IssuedApiKey, 'key'>,
   nowMs: number,
 ): ApiKeyRecord {
-  const { plan, trial, temporary, suspendedAt, id: customerId, rev } = customer;
+  const { plan, temporary, suspendedAt, id: customerId, rev } = customer;
   const { name = customer.name, expiresAt, ...own } = wanted;
   return {
     ...own,
@@ -130,7 +130,6 @@ function newRecord(
     expiresAt: expiresAt?.toISOString(),
     ...limitsIn(customer),
     temporary,
-    trial,
     suspendedAt,
     rev,
   };

@@ -1,7 +1,6 @@
 import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { windowOf, type WindowName } from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan, windowsOf } from '../plans/plan-settings.ts';
-import { parseTrial, type Trial } from '../plans/trial.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlans, type ListedPlan } from './plans.ts';
@@ -16,10 +15,9 @@ export const planKinds = ['plan', 'own_limits', 'address'] as const;
 
 export type PlanKind = (typeof planKinds)[number];
 
-/** A plan with its trial, and with what is wrong in Redis. */
+/** A plan with what is wrong in Redis. */
 export type PlanOverview = ListedPlan & {
   kind: PlanKind;
-  trial: Trial | undefined;
   /** Which values of the plan were edited into something invalid. Gateways then keep the last valid ones. */
   issues: string[];
 };
@@ -34,19 +32,17 @@ export async function readPlanOverviews(
 
 async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOverview> {
   const kind = kindOf(plan.name);
-  if (kind === 'own_limits') return { ...plan, kind, trial: undefined, issues: [] };
+  if (kind === 'own_limits') return { ...plan, kind, issues: [] };
   try {
     const fields = await readSettings(redis, redisKeys.plan(plan.name));
-    const { trial, issues } = parseTrial(fields);
     return {
       ...plan,
       kind,
-      trial,
-      issues: [...windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])), ...issues],
+      issues: windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])),
     };
   } catch (error) {
     if (!(error instanceof InvalidOperation)) throw error;
-    return { ...plan, kind, trial: undefined, issues: [error.message] };
+    return { ...plan, kind, issues: [error.message] };
   }
 }
 

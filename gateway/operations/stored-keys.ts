@@ -130,9 +130,9 @@ export async function findStoredKey(
 export async function showStoredKey(
   redis: RedisClient,
   id: string,
-): Promise<{ place: KeyPlace; record: ApiKeyRecord }> {
+): Promise<{ place: KeyPlace; record: ApiKeyRecord; issues: string[] }> {
   const { place, key } = await findStoredKey(redis, id);
-  if (key.outcome === 'record') return { place, record: key.record };
+  if (key.outcome === 'record') return { place, record: key.record, issues: key.issues ?? [] };
   throw new IssueForOperators(`the record ${key.where} is invalid: ${key.issues.join('; ')}`);
 }
 

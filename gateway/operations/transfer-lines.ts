@@ -38,14 +38,13 @@ export function exportLine({
 
 /** The same for a customer without a key in the file. */
 export function customerLine(record: CustomerRecord): string {
-  const { id: customerId, plan, temporary, trial, thresholds, suspendedAt, rev } = record;
+  const { id: customerId, plan, temporary, thresholds, suspendedAt, rev } = record;
   return JSON.stringify({
     customerId,
     customer: describe(record),
     plan,
     ...limitsIn(record),
     temporary,
-    trial,
     thresholds,
     suspendedAt,
     rev,
@@ -59,11 +58,6 @@ const describe = ({ name, createdAt, ...record }: CustomerRecord) => ({
 });
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
-const timedLimits = <Time extends z.ZodRawShape>(time: Time) =>
-  z
-    .strictObject({ ...forAll(() => limit), ...time })
-    .refine((limits) => windowNames.some((name) => Reflect.get(limits, name) !== undefined), 'has no limit')
-    .optional();
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
@@ -80,8 +74,13 @@ const customerSchema = z.strictObject({
   customer,
   plan: z.string().min(1),
   ...forAll(() => limit),
-  temporary: timedLimits({ until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }) }),
-  trial: timedLimits({ since: z.number().int().min(1).max(999_999_999_999_999) }),
+  temporary: z
+    .strictObject({
+      ...forAll(() => limit),
+      until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }),
+    })
+    .refine((limits) => windowNames.some((name) => limits[name] !== undefined), 'has no limit')
+    .optional(),
   thresholds: thresholdsInput.optional(),
   suspendedAt: z.string().min(1).optional(),
   rev: z.number().int().min(0).max(maxRev),

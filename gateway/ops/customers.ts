@@ -135,16 +135,7 @@ function showCommand(): Command {
     .action(async (id: string, { json }: JsonOption) => {
       const detail = await withRedis((session) => readCustomerDetail(session, id));
       if (json) return printJson(detail);
-      const {
-        items,
-        own: _own,
-        limits: _limits,
-        windows: _windows,
-        trial: _trial,
-        now: _now,
-        next,
-        ...view
-      } = detail;
+      const { items, own: _own, limits: _limits, windows: _windows, now: _now, next, ...view } = detail;
       printCustomer(view, { next: next.message });
       if (items.length === 0) return;
       await print('');

@@ -36,7 +36,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     `keys set ${id} --day 5000 --until today --reason "import of their stock"`,
     `keys set ${id} --minute plan`,
   ],
-  'keys trial': [`keys trial ${id} --minute 30`, `keys trial ${id}`, `keys trial ${id} --stop`],
   'keys rotate': [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0`],
   'keys revoke': [
     `keys revoke ${id} --reason "leaked, ticket 812"`,
@@ -61,7 +60,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'plans list': ['plans list'],
   'plans set': ['plans set pro --minute 600', 'plans set gold --create --minute 500 --day 20000'],
   'plans remove': ['plans remove gold'],
-  'plans trial': ['plans trial pro --minute 200', 'plans trial pro', 'plans trial pro --apply'],
   'plans export': ['plans export plans.yaml'],
   'plans diff': ['plans diff plans.yaml'],
   'plans apply': ['plans apply plans.yaml'],

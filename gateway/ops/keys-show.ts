@@ -1,7 +1,5 @@
 import { Command } from 'commander';
-import { describeLimits } from '../limits/limits.ts';
-import { showTrial, type KeyOnTrial } from '../operations/key-trial.ts';
-import { limitsView, recordView } from '../operations/key-view.ts';
+import { recordView } from '../operations/key-view.ts';
 import { showStoredKey } from '../operations/stored-keys.ts';
 import { readKeyUse, readRefusedUse, type KeyUse, type RefusedUse } from '../quota/key-use.ts';
 import { keyFields } from './key-output.ts';
@@ -9,30 +7,28 @@ import { fieldLayout, printList } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';
 import { redisNow, withRedis } from './redis-session.ts';
-import { isoTime, trialOwner } from './trial-options.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
-    .description('one key, with the trial that it is on, and its use after its end')
+    .description('one key, and its use after its end')
     .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const { key, record, use, refusedUse } = await withRedis(async (session) => {
-        const { place, record } = await showStoredKey(session.redis, id);
-        const key = await showTrial(session, id);
+      const { record, issues, use, refusedUse } = await withRedis(async (session) => {
+        const { place, record, issues } = await showStoredKey(session.redis, id);
         const [use, refusedUse] = await Promise.all([
           readKeyUse(session.redis, place),
           readRefusedUse(session.redis, place),
         ]);
-        return { key, record, use, refusedUse };
+        return { record, issues, use, refusedUse };
       });
       const view = recordView(record, redisNow());
-      for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
+      for (const issue of issues) printError(`warning: ${id}: ${issue}`);
       if (json) {
         const afterEnd = refusedUse.length === 0 ? {} : { refusedUse };
-        return printJson({ ...view, trial: trialView(key), use, ...afterEnd });
+        return printJson({ ...view, use, ...afterEnd });
       }
-      printFields({ ...keyFields(view), trial: describeTrial(key), lastUsed: use?.addresses[0]?.to });
+      printFields({ ...keyFields(view), lastUsed: use?.addresses[0]?.to });
       if (use !== null) {
         await print('');
         await printList('table', useLayout, use.addresses);
@@ -51,15 +47,3 @@ const useLayout = fieldLayout<KeyUse['addresses'][number]>({
   GATEWAY: 'gateway',
 });
 const refusedUseLayout = fieldLayout<RefusedUse>({ 'USED AFTER ITS END FROM': 'address', ...times });
-
-function trialView({ trial }: KeyOnTrial) {
-  return trial === undefined
-    ? null
-    : { ...limitsView(trial.limits), of: trial.from, since: isoTime(trial.limits.since) };
-}
-
-/** What it counts is shown by `keys trial`. */
-function describeTrial({ trial }: KeyOnTrial): string | undefined {
-  if (trial === undefined) return undefined;
-  return `${describeLimits(trial.limits)}, since ${isoTime(trial.limits.since)} (trial of the ${trialOwner(trial.from)})`;
-}

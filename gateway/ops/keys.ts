@@ -14,7 +14,6 @@ import { keysListCommand } from './keys-list.ts';
 import { keysRevokeCommand } from './keys-revoke.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
-import { keysTrialCommand } from './keys-trial.ts';
 import { addLimitOptions, givenLimits, limitOr, temporaryLimits, type NoLimit } from './limit-options.ts';
 import {
   graceArgument,
@@ -35,7 +34,6 @@ export function keysCommand(): Command {
     .addCommand(keysShowCommand())
     .addCommand(keysFindCommand())
     .addCommand(setCommand())
-    .addCommand(keysTrialCommand())
     .addCommand(rotateCommand())
     .addCommand(keysRevokeCommand())
     .addCommand(keysExportCommand())

@@ -77,7 +77,7 @@ async function printNamed({ impact, hardestHit, past }: ChangeEffect): Promise<v
     await printList('table', pastLayout, effect.most);
     await printMore(effect.keys - effect.most.length);
   }
-  await print('\nThe record of use has days: about limits of a minute or an hour, ops plans trial tells.\n');
+  await print('\nThe record of use has days: about limits of a minute or an hour, shadow limits tell.\n');
 }
 
 const printMore = async (more: number) => (more > 0 ? print(`and ${more} more\n`) : undefined);

@@ -11,7 +11,6 @@ import { print, printJson, printWarning } from './output.ts';
 import { effectOf, printPlanChange } from './plan-change.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { plansListCommand } from './plans-list.ts';
-import { plansTrialCommand } from './plans-trial.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
 
@@ -21,7 +20,6 @@ export function plansCommand(): Command {
     .addCommand(plansListCommand())
     .addCommand(setCommand())
     .addCommand(plansRemoveCommand())
-    .addCommand(plansTrialCommand())
     .addCommand(plansExportCommand())
     .addCommand(plansDiffCommand())
     .addCommand(plansApplyCommand());

@@ -11,7 +11,6 @@ import {
   planOfKey,
   planSetting,
 } from './plan-settings.ts';
-import { parseTrial, trialLimitsOf, type OnTrial, type Trial, type TrialLimits } from './trial.ts';
 
 export interface Plans {
   /**
@@ -19,12 +18,6 @@ export interface Plans {
    * @returns undefined if neither is known, for example because the plan does not exist
    */
   limitsOf(key: OwnLimits & { plan: string }): Limits | undefined;
-  /**
-   * Limits on trial for a key: its customer's, or else its plan's.
-   * @param enforced limits of the key
-   * @returns undefined if the key is not on trial
-   */
-  trialOf(key: OnTrial & { plan: string }, enforced: Limits): TrialLimits | undefined;
   /** Requests a minute that one address may make without a valid key. */
   anonymousMinute(): number;
   /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
@@ -48,8 +41,6 @@ interface PlansDependencies extends LiveSettingDependencies {
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
 export function createPlans({ now, onLimits, ...dependencies }: PlansDependencies): Plans {
   const plans = new Map<string, LiveSetting<SomeLimits>>();
-  /** Valid trials, by plan. */
-  const trials = new Map<string, Trial>();
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
   for (const name of builtInPlans.keys()) add(name);
@@ -63,21 +54,11 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
         if (!equalLimits(limits, known)) onLimits?.(name, limits);
         known = limits;
       },
-      // Only a limit of API keys can be on trial.
-      readMore: (fields) => (name === anonymousPlan ? [] : readTrial(name, fields)),
       // An operator's own plan is reported only while keys on it are in use.
       isInUse: () => builtInPlans.has(name) || now() - (usedAtMs.get(name) ?? -Infinity) < inUseMs,
     });
     plans.set(name, plan);
     return plan;
-  }
-
-  /** @returns what is wrong with the trial of the plan */
-  function readTrial(name: string, fields: Record<string, string>): string[] {
-    const { trial, issues } = parseTrial(fields);
-    if (trial === undefined) trials.delete(name);
-    else trials.set(name, trial);
-    return issues;
   }
 
   return {
@@ -87,7 +68,6 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
       const limits = byWindow((window) => own[window] ?? planLimits?.[window]);
       return hasRequired(limits) ? limits : undefined;
     },
-    trialOf: (key, enforced) => trialLimitsOf(limitedAt(key, now()), trials.get(key.plan), enforced),
     anonymousMinute: () => plans.get(anonymousPlan)?.current().minute ?? anonymousSetting.defaults.minute,
     async ensureLoaded(name) {
       if (name === enterprisePlan) return;

@@ -23,8 +23,6 @@ export interface Allowed {
   nowMs: number;
   /** Set if it was made without Redis. */
   isLocal?: true;
-  /** Set if limits on trial would have refused the request. */
-  refusedOnTrial?: true;
 }
 
 /** A decision that was made with the caller's record as it is in Redis. */

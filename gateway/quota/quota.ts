@@ -1,9 +1,6 @@
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import type { QuotaCost } from '../limits/access.ts';
-import type { Limits } from '../limits/limits.ts';
-import type { WindowName } from '../limits/windows.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { Plans } from '../plans/plans.ts';
@@ -20,7 +17,7 @@ import type { LocalQuota } from './local-quota.ts';
 import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
 import type { Allowed, Ban, QuotaDecision } from './quota-decision.ts';
-import { consumeQuota, giveBackQuota, type CountedTrial } from './redis-quota.ts';
+import { consumeQuota, giveBackQuota } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import type { UsageReports } from './usage-reports.ts';
 
@@ -29,12 +26,12 @@ export interface Quota {
    * Decides on one request of a caller, and counts what it costs if it is allowed.
    * @throws GatewayError service_unavailable if no limit is known for the caller's plan
    */
-  decide(caller: Caller, cost: QuotaCost): Promise<QuotaDecision>;
+  decide(caller: Caller, cost: number): Promise<QuotaDecision>;
   /**
    * Gives back what a request has cost that failed through no fault of the caller. What was counted without Redis stays counted.
    * @returns the decision as it is without it; undefined if the request stays charged. Never rejects.
    */
-  giveBack(caller: Caller, cost: QuotaCost, decision: Allowed): Promise<Allowed | undefined>;
+  giveBack(caller: Caller, cost: number, decision: Allowed): Promise<Allowed | undefined>;
 }
 
 interface QuotaDependencies {
@@ -52,8 +49,6 @@ interface QuotaDependencies {
   log: Logger;
   /** Called for each decision that was made without Redis. */
   onLocalDecision: (plan: string) => void;
-  /** Called for each request that limits on trial would have refused. */
-  onTrialRefusal: (plan: string, window: WindowName) => void;
   /** Finds events in what Redis has decided. */
   useObserver: {
     allowed(caller: Caller, decision: Allowed, units: number): void;
@@ -80,11 +75,11 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
 
   const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
-  async function decideLocally(caller: Caller, { units }: QuotaCost): Promise<QuotaDecision> {
+  async function decideLocally(caller: Caller, cost: number): Promise<QuotaDecision> {
     dependencies.onLocalDecision(caller.plan);
-    const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), units);
+    const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), cost);
     if (decision.outcome !== 'allowed') return decision;
-    usageReports.addServed(caller.customerId, units);
+    usageReports.addServed(caller.customerId, cost);
     return { ...decision, isLocal: true };
   }
 
@@ -100,20 +95,12 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     void local.giveBack(customerId, units);
   }
 
-  function trialOf(caller: Caller, limits: Limits): CountedTrial | undefined {
-    const trial = plans.trialOf(caller, limits);
-    if (trial === undefined) return undefined;
-    return { limits: trial, onRefusal: (window) => dependencies.onTrialRefusal(caller.plan, window) };
-  }
-
-  async function decideInRedis(caller: Caller, cost: QuotaCost): Promise<QuotaDecision> {
+  async function decideInRedis(caller: Caller, cost: number): Promise<QuotaDecision> {
     // The script repairs its counters, so an error is about the record.
     const [key] = caller.quotaKeys;
     try {
-      const limits = limitsOf(caller);
-      const trial = trialOf(caller, limits);
-      const decision = await consumeQuota(batch, { caller, limits, cost, trial });
-      if (decision.outcome === 'allowed') useObserver.allowed(caller, decision, cost.units);
+      const decision = await consumeQuota(batch, { caller, limits: limitsOf(caller), cost });
+      if (decision.outcome === 'allowed') useObserver.allowed(caller, decision, cost);
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.customerId)) invalidValues.report(key, []);
       return decision;
@@ -127,11 +114,10 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     }
   }
 
-  async function giveBack(caller: Caller, cost: QuotaCost, decision: Allowed): Promise<Allowed | undefined> {
+  async function giveBack(caller: Caller, cost: number, decision: Allowed): Promise<Allowed | undefined> {
     if (decision.isLocal) return undefined;
-    const limits = limitsOf(caller);
     const { retentionDays } = dependencies.usagePolicy.current();
-    const charged = { caller, limits, cost, trial: trialOf(caller, limits), decision, retentionDays };
+    const charged = { caller, limits: limitsOf(caller), cost, decision, retentionDays };
     return gate.send(() => giveBackQuota(redis, charged));
   }
 

@@ -1,8 +1,6 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
-import { costOfOne, type QuotaCost } from '../limits/access.ts';
 import type { Limits } from '../limits/limits.ts';
-import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../limits/windows.ts';
-import type { TrialLimits } from '../plans/trial.ts';
+import { mapWindows, windows, type ByRequiredWindow } from '../limits/windows.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { operatorsReason } from './ban-reason.ts';
@@ -15,18 +13,11 @@ import {
   type WindowUse,
 } from './quota-decision.ts';
 
-/** Limits on trial for one request. */
-export interface CountedTrial {
-  limits: TrialLimits;
-  /** Called if they would have refused the request, with the window that decides. */
-  onRefusal: (window: WindowName) => void;
-}
-
 interface QuotaRequest {
   caller: Caller;
   limits: Limits;
-  cost?: QuotaCost;
-  trial?: CountedTrial | undefined;
+  /** Units; 1 by default. */
+  cost?: number;
 }
 
 /**
@@ -34,21 +25,14 @@ interface QuotaRequest {
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
 export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<QuotaDecision> {
-  const { caller, limits, cost = costOfOne, trial } = request;
-  const args = [String(caller.rev), optionsArgument(cost, trial?.limits)];
+  const { caller, limits, cost = 1 } = request;
+  const args = [String(caller.rev), cost === 1 ? '' : String(cost)];
   for (const { name } of windows) args.push(String(limits[name] ?? ''));
-  const parse = (reply: readonly number[]): QuotaDecision => {
-    const decision = parseReply(reply, limits, cost.units);
-    const refusedBy = trial === undefined ? undefined : trialWindow(reply, limits);
-    if (refusedBy === undefined) return decision;
-    trial?.onRefusal(refusedBy);
-    return decision.outcome === 'allowed' ? { ...decision, refusedOnTrial: true } : decision;
-  };
-  return batch.run(caller.quotaKeys, args, parse, cost.units);
+  return batch.run(caller.quotaKeys, args, (reply) => parseReply(reply, limits, cost), cost);
 }
 
 interface ChargedRequest extends QuotaRequest {
-  cost: QuotaCost;
+  cost: number;
   decision: Allowed;
   retentionDays: number;
 }
@@ -59,36 +43,17 @@ interface ChargedRequest extends QuotaRequest {
  */
 export async function giveBackQuota(
   redis: RedisClient,
-  { caller, limits, cost, trial, decision, retentionDays }: ChargedRequest,
+  { caller, limits, cost, decision, retentionDays }: ChargedRequest,
 ): Promise<Allowed | undefined> {
-  const counted = decision.refusedOnTrial ? undefined : trial?.limits;
   const [given, nowMs = 0, ...uses] = await redis.giveBack(
     ...caller.quotaKeys,
     decision.nowMs,
-    optionsArgument(cost, counted),
+    cost,
     retentionDays,
     ...windows.map(({ name }) => limits[name] ?? ''),
   );
   if (given !== 1) return undefined;
   return { outcome: 'allowed', windows: windowStates(limits, parseUses(uses, 0, limits)), nowMs };
-}
-
-/** As consume.lua and trial.lua expect it: `cost=5 since=1795000000000 minute=60 day=1000`. */
-function optionsArgument({ units, trialUnits }: QuotaCost, trial: TrialLimits | undefined): string {
-  const options = units === 1 ? [] : [`cost=${units}`];
-  if (trial !== undefined) {
-    options.push(`since=${trial.since}`);
-    for (const { name } of windows) if (trial[name] !== undefined) options.push(`${name}=${trial[name]}`);
-    if (trialUnits !== undefined) options.push(`trialCost=${trialUnits}`);
-  }
-  return options.join(' ');
-}
-
-/** The window by which a trial would have refused the request: the last element of the reply has its place in the list. */
-function trialWindow(reply: readonly number[], limits: Limits): WindowName | undefined {
-  const counted = windows.filter(({ name }) => limits[name] !== undefined).length;
-  const place = reply[reply[0] === scriptOutcome.banned ? 6 : 3 + 2 * counted] ?? 0;
-  return windows[place - 1]?.name;
 }
 
 function parseReply(reply: readonly number[], limits: Limits, units: number): QuotaDecision {

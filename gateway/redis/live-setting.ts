@@ -32,8 +32,6 @@ interface LiveSettingOptions<Value extends object> extends LiveSettingDependenci
   setting: Setting<Value>;
   /** Called with the value in force at the start and at each change. */
   onChange?: ((value: Value) => void) | undefined;
-  /** Reads what else the hash has; none if it is not a hash. @returns what is wrong with it */
-  readMore?: (fields: Fields) => string[];
   /** Whether what is wrong is reported. Always by default. */
   isInUse?: () => boolean;
 }
@@ -41,15 +39,7 @@ interface LiveSettingOptions<Value extends object> extends LiveSettingDependenci
 export function createLiveSetting<Value extends object>(
   options: LiveSettingOptions<Value>,
 ): LiveSetting<Value> {
-  const {
-    hashes,
-    invalidValues,
-    readOthers,
-    setting,
-    onChange,
-    readMore = () => [],
-    isInUse = () => true,
-  } = options;
+  const { hashes, invalidValues, readOthers, setting, onChange, isInUse = () => true } = options;
   const { key, defaults, required } = setting;
   /** Last valid values, from Redis or from another gateway. */
   let known: Partial<Value> = {};
@@ -84,13 +74,13 @@ export function createLiveSetting<Value extends object>(
     try {
       fields = await hashes.read(key);
     } catch (error) {
-      if (isWrongType(error)) report(['is not a hash', ...readMore({})]);
+      if (isWrongType(error)) report(['is not a hash']);
       return;
     }
     const { found, issues } = setting.read(fields);
     use(found);
     wasRead = true;
-    report([...issues, ...readMore(fields)]);
+    report(issues);
   }
 
   return {

@@ -66,8 +66,6 @@ export const redisKeys = {
   ban: ({ customerId, keyHash }: KeyPlace) => `gw:ban:{${customerId}}:${keyHash}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
   strikes: ({ customerId, keyHash }: KeyPlace) => `gw:strikes:{${customerId}}:${keyHash}`,
-  /** Hash with expiry: what the trial limits of the customer would have refused (trial.lua). */
-  trial: (customerId: CustomerId) => `gw:trial:{${customerId}}`,
   /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
   dayReport: (customerId: CustomerId, processId: string) => `gw:day-report:{${customerId}}:${processId}`,
   /** String with expiry: runs of refused requests of a customer, newest first (refusals.lua). */

@@ -1,5 +1,5 @@
 import type { YamlIssue } from '../config/yaml-file.ts';
-import { accessIssues, costField, trialCostField } from './operation-access.ts';
+import { accessIssues, costField } from './operation-access.ts';
 import { isReservedInRequest, isReservedInResponse } from './reserved-headers.ts';
 import { parameterNames, whyUnmatchable } from './routes.ts';
 import {
@@ -88,7 +88,7 @@ export function checkDescription({ fields }: Description, known: Fields): YamlIs
     if (!isFields(item[method])) return void report(place, `${name} is not a mapping`);
     const operation = item[method];
     for (const field of Object.keys(operation)) {
-      if (!operationFields.has(field) && !isExtension(field, [costField, trialCostField]))
+      if (!operationFields.has(field) && !isExtension(field, [costField]))
         report([...place, field], `${field} of ${name} is not known`);
     }
     for (const [field, reason] of accessIssues(operation))

@@ -9,7 +9,7 @@ import { readApiDocument, type ApiDocument } from './api-document.ts';
 import { basePathOf, withPrefix } from './base-paths.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
-import { accessOf, trialCostField } from './operation-access.ts';
+import { accessOf } from './operation-access.ts';
 import type { ApiRoute, RoutedOperation } from './routes.ts';
 import {
   fieldsOf,
@@ -170,10 +170,9 @@ function headerParameters(document: Fields, parameters: readonly unknown[]): Rea
   return new Set(headers.map(({ name }) => textOf(name).toLowerCase()));
 }
 
-/** JSON text, in which integers of any size are exact. Costs on trial are the operators' own. */
+/** JSON text, in which integers of any size are exact. */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value, (key, part: unknown) => {
-    if (key === trialCostField) return undefined;
-    return typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part;
-  });
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part,
+  );
 }

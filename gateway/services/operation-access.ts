@@ -1,23 +1,17 @@
-import { costOfOne, scopePattern, type OperationAccess } from '../limits/access.ts';
+import { scopePattern, type OperationAccess } from '../limits/access.ts';
 import { maxLimit } from '../limits/limits.ts';
 import { isFields, type Fields } from './service-description.ts';
 
 export const costField = 'x-quota-cost';
-export const trialCostField = 'x-quota-trial-cost';
 
 const securityIssue =
   'has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]';
 
 /** What an operation of a valid description asks of a key: its scopes, or by default one of its service. */
 export function accessOf(service: string, method: string, operation: Fields): OperationAccess {
-  const cost = unitsOf(operation[costField]);
-  const trialUnits = unitsOf(operation[trialCostField]);
   return {
     scopes: scopesOf(operation['security']) ?? [`${service}:${method === 'get' ? 'read' : 'write'}`],
-    cost:
-      cost === undefined && trialUnits === undefined
-        ? costOfOne
-        : { units: cost ?? costOfOne.units, trialUnits },
+    cost: unitsOf(operation[costField]) ?? 1,
   };
 }
 
@@ -26,10 +20,8 @@ export function accessIssues(operation: Fields): [field: string, reason: string]
   const issues: [string, string][] = [];
   if (operation['security'] !== undefined && scopesOf(operation['security']) === undefined)
     issues.push(['security', securityIssue]);
-  for (const field of [costField, trialCostField]) {
-    if (operation[field] !== undefined && unitsOf(operation[field]) === undefined)
-      issues.push([field, `is no whole number from 1 to ${maxLimit}, the most that a plan can allow`]);
-  }
+  if (operation[costField] !== undefined && unitsOf(operation[costField]) === undefined)
+    issues.push([costField, `is no whole number from 1 to ${maxLimit}, the most that a plan can allow`]);
   return issues;
 }
 

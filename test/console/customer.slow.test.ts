@@ -227,20 +227,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expect(await minute.inputValue()).toBe('90');
   });
 
-  test('limits are tried first: counted, and not enforced until they are', async () => {
-    const key = await kit.kit.issue({ name: 'On Trial' });
-    const { page } = await open(key);
-    await page.locator('limits-form [name=minute]').fill('1');
-    await page.getByRole('button', { name: 'Only try these limits' }).click();
-    await page.getByRole('heading', { name: 'Limits on trial' }).waitFor();
-    await useUp(key, 3);
-    await page.getByText('They would have refused 2 of 3 requests').waitFor();
-    await page.getByRole('button', { name: 'Enforce them' }).click();
-    await status(page).getByText('Over its minute limit').waitFor();
-    expect(await pets(key)).toBe(429);
-    expect(await lastChange(key)).toEqual({ who, action: 'keys.trial-apply' });
-  });
-
   test('use by day, last refusals and changes are shown', async () => {
     const key = await kit.kit.issue({ name: 'With History', minute: 1 });
     await useUp(key, 3);

@@ -471,22 +471,6 @@ describe('the API of keys', () => {
     ]);
   });
 
-  test('limits on trial of a key are started, applied and stopped', async () => {
-    const key = await kit.issue();
-    const started = await api('PUT', `/keys/${key.id}/trial`, { minute: 1 });
-    expect(started.body.trial).toMatchObject({ from: 'key', minute: 1, day: 1000, requests: 0 });
-    await use(key, 3);
-    const { body } = await api('GET', `/keys/${key.id}`);
-    expect(body.trial).toMatchObject({ requests: 3, refusedMinute: 2 });
-    expect((await api('POST', `/keys/${key.id}/trial/apply`)).body).toMatchObject({
-      own: { minute: 1 },
-      trial: null,
-    });
-    expect((await pets(key.key)).status).toBe(429);
-    expect((await api('DELETE', `/keys/${key.id}/trial`)).status).toBe(422);
-    expect((await api('PUT', `/keys/${key.id}/trial`, {})).status).toBe(400);
-  });
-
   test('a long response is compressed, a short one is not', async () => {
     const encodingOf = async (path: string, accepted: string) => {
       const { headers, body } = await operator.send('GET', path, undefined, { 'Accept-Encoding': accepted });
@@ -531,9 +515,6 @@ describe('the API of keys', () => {
       ['POST', `/keys/${id}/revoke`, {}],
       ['PUT', `/keys/${id}/ban`, { seconds: 60, reason: 'x' }],
       ['DELETE', `/keys/${id}/ban`, {}],
-      ['PUT', `/keys/${id}/trial`, { minute: 1 }],
-      ['DELETE', `/keys/${id}/trial`, {}],
-      ['POST', `/keys/${id}/trial/apply`, {}],
     ] as const) {
       const refused = await api(method, path, body, viewer);
       expect([refused.status, refused.body.code], path).toEqual([403, 'operator_required']);

@@ -46,7 +46,7 @@ describe('the API of plans', () => {
     expect(status).toBe(201);
   }
 
-  test('shows limits stored and enforced, keys on each plan, traffic and trial', async () => {
+  test('shows limits stored and enforced, keys on each plan, and traffic', async () => {
     await create('shown');
     await started.kit.issue({ plan: 'shown' });
     await expect
@@ -171,15 +171,6 @@ describe('the API of plans', () => {
     ['a name that is none', 'PUT', 'Gold', { minute: 5, day: 9 }, 400, 'lower-case'],
     ['a plan that exists', 'PUT', 'free', { minute: 5, day: 9 }, 409, 'exists already'],
     ['a built-in plan', 'DELETE', 'pro', undefined, 422, "can't be removed"],
-    ['a trial without limits', 'PUT', 'free/trial', { expected: { since: null } }, 400, 'minute limit'],
-    [
-      'the end of no trial',
-      'DELETE',
-      'free/trial',
-      { expected: { since: null } },
-      422,
-      'no limits are on trial',
-    ],
     ['a missing plan', 'GET', 'fre', undefined, 404, 'no plan'],
   ])('refuses %s, says why, and changes nothing', async (_what, method, path, body, status, message) => {
     const before = await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored));
@@ -326,7 +317,6 @@ describe('the API of plans', () => {
         asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
         counting: null,
       },
-      trial: null,
     });
     const other = await ada.send('POST', '/api/plans/tried/effect', { minute: 4, day: 2 });
     expect(other.body).toMatchObject({
@@ -336,61 +326,6 @@ describe('the API of plans', () => {
     expect(await stored('tried')).toEqual({ minute: '50', day: '500' });
   });
 
-  test('limits on trial count what they would refuse, and can be applied', async () => {
-    await create('on-trial', 50, 500);
-    const { key, customerId } = await started.kit.issue({ plan: 'on-trial', name: 'Acme' });
-    const begun = await grace.send('PUT', '/api/plans/on-trial/trial', {
-      minute: 2,
-      expected: { since: null },
-    });
-    expect(begun.body).toMatchObject({ name: 'on-trial', minute: 50, trial: { minute: 2, day: null } });
-    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.trial' });
-    const { since } = (begun.body as { trial: { since: string } }).trial;
-    // Gateways read it within a second.
-    await expect
-      .poll(
-        async () => {
-          await limitOf(key);
-          return started.kit.redis.hget(redisKeys.trial(customerId), 'refusedMinute');
-        },
-        { timeout: 10_000, interval: 100 },
-      )
-      .toBe('1');
-    const { trial } = (await get('/api/plans/on-trial/trial')) as { trial: Fields };
-    expect(trial).toMatchObject({
-      minute: 2,
-      day: null,
-      since,
-      report: {
-        keys: 1,
-        activeKeys: 1,
-        refusedKeys: 1,
-        requests: 3,
-        refused: 1,
-        hardestHit: [{ id: customerId, name: 'Acme' }],
-      },
-    });
-    const effect = await ada.send('POST', '/api/plans/on-trial/effect', { minute: 2, day: 500 });
-    expect(effect.body).toMatchObject({ trial: { report: { requests: 3, refused: 1 } } });
-    const stale = await ada.send('POST', '/api/plans/on-trial/trial/apply', { expected: { since: null } });
-    expect(stale.body).toEqual(conflict);
-    const applied = await ada.send('POST', '/api/plans/on-trial/trial/apply', { expected: { since } });
-    expect(applied.body).toMatchObject({ minute: 2, day: 500, trial: null });
-    expect(await stored('on-trial')).toEqual({ minute: '2', day: '500' });
-    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('2');
-  });
-
-  test('a trial is replaced and stopped by who has seen it', async () => {
-    await create('trial-ended');
-    const trial = async (method: string, person: ConsoleApi, body: object) =>
-      person.send(method, '/api/plans/trial-ended/trial', body);
-    const first = await trial('PUT', ada, { minute: 2, expected: { since: null } });
-    expect((await trial('PUT', grace, { minute: 3, expected: { since: null } })).body).toEqual(conflict);
-    const { since } = (first.body as { trial: { since: string } }).trial;
-    expect((await trial('DELETE', grace, { expected: { since } })).body).toMatchObject({ trial: null });
-    expect(await stored('trial-ended')).toEqual({ minute: '10', day: '100' });
-  });
-
   test('values edited by hand into nonsense are named, and can be set right', async () => {
     await create('nonsense', 11, 111);
     await started.kit.issue({ plan: 'nonsense' });
@@ -398,15 +333,12 @@ describe('the API of plans', () => {
     await redis.hset(redisKeys.plan('nonsense'), {
       minute: 'many',
       day: '0',
-      trialMinute: '-1',
-      trialSince: '5',
     });
     const plan = await get('/api/plans/nonsense');
-    expect(plan).toMatchObject({ minute: null, day: null, trial: null });
+    expect(plan).toMatchObject({ minute: null, day: null });
     expect(plan['issues']).toEqual([
       'the minute limit is "many", which is not a whole number from 1 to 1000000000',
       'the day limit is "0", which is not a whole number from 1 to 1000000000',
-      expect.stringContaining('trialMinute'),
     ]);
     const change = { minute: 12, day: 120, expected: { minute: null, day: null } };
     expect((await ada.send('PATCH', '/api/plans/nonsense', change)).status).toBe(200);

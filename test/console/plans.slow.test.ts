@@ -106,7 +106,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await page.getByText('On 1 of the last 4 recorded days, 1 key would have gone over 500 a day.').waitFor();
     const over = page.getByRole('region', { name: 'Customers that would have gone over the day limit' });
     expect(await over.getByRole('row').nth(1).innerText()).toMatch(/^Acme\s+cus_\w+\s+1 of 4\s+600$/);
-    await page.getByText('a trial answers that').waitFor();
+    await page.getByText('shadow limits do').waitFor();
     await expectAccessible(page, 'plan-effect');
     expect(await stored('edited')).toEqual({ minute: '50', day: '500' });
     await minuteOf(page).fill('40');
@@ -167,50 +167,6 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await minuteOf(second.page).inputValue()).toBe('70');
   });
 
-  test('a trial is begun, shows what it would refuse, and is applied', async () => {
-    await create('tried');
-    const { key, customerId } = await started.kit.issue({ plan: 'tried', name: 'Acme' });
-    const { page } = await started.open('/console/plans/tried', { name: 'Grace' });
-    await minuteOf(page).fill('2');
-    await page.getByRole('button', { name: 'Try without refusing' }).click();
-    await page.getByText('2 a minute on trial since').waitFor();
-    expect(await stored('tried')).toMatchObject({ minute: '50', trialMinute: '2' });
-    await expect
-      .poll(
-        async () => {
-          await limitOf(key);
-          return started.kit.redis.hget(redisKeys.trial(customerId), 'refusedMinute');
-        },
-        { timeout: 10_000, interval: 100 },
-      )
-      .toBe('1');
-    await page.getByText('1 of 3 requests').waitFor({ timeout: 30_000 });
-    await page.getByRole('link', { name: 'Acme' }).waitFor();
-    await expectAccessible(page, 'plan-trial');
-    await page.getByRole('button', { name: 'Make these the limits' }).click();
-    const asked = dialog(page, 'Make these the limits of tried?');
-    await asked.getByText('50 a minute, 500 a day → 2 a minute, 500 a day').waitFor();
-    await asked
-      .getByText('The only key on this plan would be refused at once: 1 by the minute limit')
-      .waitFor();
-    await asked.getByRole('link', { name: 'Acme' }).waitFor();
-    await expectAccessible(page, 'plan-trial-apply');
-    await asked.getByRole('button', { name: 'Set the limits' }).click();
-    await expect.poll(() => stored('tried')).toEqual({ minute: '2', day: '500' });
-    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.trial-apply' });
-    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('2');
-  }, 90_000);
-
-  test('a trial is ended', async () => {
-    await create('trial-ended');
-    await ada.send('PUT', '/api/plans/trial-ended/trial', { minute: 2, expected: { since: null } });
-    const { page } = await started.open('/console/plans/trial-ended');
-    await page.getByRole('button', { name: 'End the trial' }).click();
-    await dialog(page, 'End the trial?').getByRole('button', { name: 'End the trial' }).click();
-    await expect.poll(() => stored('trial-ended')).toEqual({ minute: '50', day: '500' });
-    await page.getByText('on trial since').waitFor({ state: 'detached' });
-  });
-
   test('a plan is removed by typing its name', async () => {
     await create('goner');
     const { page } = await started.open('/console/plans/goner');
@@ -227,10 +183,8 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('a viewer sees everything and is offered no change', async () => {
     await create('viewed');
-    await ada.send('PUT', '/api/plans/viewed/trial', { minute: 2, expected: { since: null } });
     const { page } = await started.open('/console/plans/viewed', { role: 'viewer' });
     await page.getByText("You have a viewer's link").waitFor();
-    await page.getByText('2 a minute on trial since').waitFor();
     expect(await minuteOf(page).isDisabled()).toBe(true);
     expect(await page.locator('main').getByRole('button').count()).toBe(0);
     await expectAccessible(page, 'plan-viewer');

@@ -279,7 +279,6 @@ describe('the life cycle of keys', () => {
       const texts = ['--contact', 'a@example.com', '--notes', 'VIP', '--reference', 'R-1'];
       const { id: full } = await create('--name', 'Full', '--day', '9', ...texts);
       await from.json('customers', 'set', full, '--minute', '7', '--until', '2099-01-01');
-      await from.json('keys', 'trial', full, '--minute', '3');
       await from.json('customers', 'suspend', full);
       const withKey = ['--plan', 'free', '--name', 'With a key'];
       const { customerId } = await from.json<{ customerId: string }>('keys', 'issue', ...withKey);
@@ -395,7 +394,7 @@ describe('the life cycle of keys', () => {
         [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],
         [{ ...ofCustomer, customerId: undefined }, /line 2: customerId /],
         [{ ...ofCustomer, day: 0 }, /line 2: day /],
-        [{ ...ofCustomer, trial: { since: 1 } }, /line 2: trial has no limit/],
+        [{ ...ofCustomer, temporary: { until: '2099-01-01T00:00:00Z' } }, /line 2: temporary has no limit/],
         [{ ...ofCustomer, revokedAt: 'x' }, /line 2: .*"revokedAt"/],
         [{ ...ofCustomer, hint: 'pets_ab12' }, /line 2: .*sha256 /],
       ];

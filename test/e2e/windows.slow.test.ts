@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { currentTitle, fieldOf, windowNames, windowOf, windows } from '../../gateway/limits/windows.ts';
+import { currentTitle, windowNames, windowOf, windows } from '../../gateway/limits/windows.ts';
 import type { Traffic } from '../../gateway/operations/traffic.ts';
-import type { PlanTrialReport } from '../../gateway/operations/trial-report.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -95,19 +94,8 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     await run('keys', 'import', file);
     expect(await redis.hget(record, name)).toBe('4');
 
-    // Back to the plan, whose trial counts what it would refuse of a customer that has not used it up.
+    // Back to the plan.
     expect(await json('keys', 'set', rotated.id, `--${name}`, 'plan')).not.toMatchObject({ [name]: 4 });
-    const unused = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
-    await run('plans', 'trial', plan, `--${name}`, '1');
-    await expect
-      .poll(
-        async () => {
-          await pets(unused.key);
-          return (await json<PlanTrialReport>('plans', 'trial', plan))[fieldOf('refused', name)];
-        },
-        { timeout: 20_000, interval: 500 },
-      )
-      .toBeGreaterThan(0);
 
     // The file of the plans.
     expect((await run('plans', 'export')).stdout).toMatch(

@@ -218,7 +218,7 @@ describe(
 
       test('GatewayEventsGivenUp', async () => {
         const session = eventSession(redis);
-        const wanted = { url: 'https://receiver.example/hook', types: ['trial.over_share'] };
+        const wanted = { url: 'https://receiver.example/hook', types: ['customer.suspended'] };
         const { id } = await addWebhook(session, 'operators', wanted, localRules);
         // An event that is not kept any more. The leader reads the queue after a change of the webhook.
         await redis.zadd(redisKeys.eventQueue(id), 0, '1-1');

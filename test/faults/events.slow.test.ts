@@ -7,7 +7,6 @@ import { createPlanThresholds } from '../../gateway/events/plan-thresholds.ts';
 import { createWebhookSender } from '../../gateway/events/send-webhook.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
-import { startTrial } from '../../gateway/operations/key-trial.ts';
 import { addWebhook, changeWebhook, listWebhooks, replayEvents } from '../../gateway/operations/webhooks.ts';
 import { createPlans } from '../../gateway/plans/plans.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
@@ -55,7 +54,7 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
     return items.map(([, list]) => list[list.indexOf('id') + 1] ?? '');
   };
 
-  test('a lost threshold, a trial over the share and a key that expires are found once, also by the next leader', async () => {
+  test('a lost threshold and a key that expires are found once, also by the next leader', async () => {
     const keys = keyIssuer(redis);
     const { customerId } = await keys.issue({ plan: 'free', name: 'Ada' });
     await add(customerId, '/found');
@@ -63,10 +62,6 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
     await keys.store.issueFor(customerId, { expiresAt: new Date(Date.now() + 8 * 86_400_000) });
     const replaced = await keys.store.issueFor(customerId, { expiresAt: new Date(Date.now() + 86_400_000) });
     await keys.store.rotate(replaced.record.id, 3_600_000);
-    const trial = await startTrial(eventSession(redis), customerId, { day: 10 });
-    expect(trial).toBeDefined();
-    const since = await redis.hget(redisKeys.customer(customerId), 'trialSince');
-    await redis.hset(redisKeys.trial(customerId), { since: since ?? '', requests: 200, refusedDay: 20 });
     await redis.set(redisKeys.day(customerId, utcDate(dayNumberOf(Date.now()))), 850);
     const first = await start();
     const swept = () =>
@@ -80,7 +75,7 @@ describe('events, when something fails', { tags: ['redis-server'] }, () => {
           .map(({ type }) => type)
           .toSorted(),
       )
-      .toEqual(['key.expiring', 'key.expiring', 'quota.threshold', 'trial.over_share']);
+      .toEqual(['key.expiring', 'key.expiring', 'quota.threshold']);
     for (const { type, data } of swept()) {
       expect(isEventType(type) && eventTypes[type].data.strict().safeParse(data).error).toBe(undefined);
     }

@@ -12,11 +12,9 @@ import {
 } from '../../gateway/operations/customers.ts';
 import { createKeySelection } from '../../gateway/operations/key-filter.ts';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
-import { startTrial } from '../../gateway/operations/key-trial.ts';
 import { reindexKeys } from '../../gateway/operations/reindex-keys.ts';
 import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
-import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { readKeyUse } from '../../gateway/quota/key-use.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -80,16 +78,12 @@ describe('the keys of a customer', () => {
     expect(await statusOf(added.key)).toBe(401);
   });
 
-  test('keep counters, trial, strikes of the others and use over a rotation', async () => {
+  test('keep counters, strikes of the others and use over a rotation', async () => {
     const { id, customerId, key } = await fleet.issue({ day: 5 });
-    const { after } = await startTrial(session(), customerId, { day: 1 });
     for (let request = 0; request < 3; request += 1) expect(await statusOf(key)).toBe(200);
-    const read = () => readTrialCounts(fleet.redis, customerId, after.trial?.since ?? 0);
-    expect(await read()).toEqual({ requests: 3, refusedMinute: 0, refusedDay: 2 });
     const minute = await fleet.redis.get(redisKeys.openWindow(customerId, 'minute'));
     const replacement = await store().rotate(id, 0);
     expect(await fleet.redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe(minute);
-    expect(await read()).toEqual({ requests: 3, refusedMinute: 0, refusedDay: 2 });
     const response = await fleet.pets(replacement.key);
     expect(response.status).toBe(200);
     expect(response.header('RateLimit')).toMatch(/"day";r=1;/);

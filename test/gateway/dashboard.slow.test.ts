@@ -109,7 +109,6 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     for (const plan of ['free', 'pro', 'business', 'enterprise']) {
       for (const window of ['minute', 'day']) {
         zero(`gateway_quota_refusals_total{plan="${plan}",window="${window}"}`);
-        zero(`gateway_trial_refusals_total{plan="${plan}",window="${window}"}`);
         zero(`gateway_near_limit_total{plan="${plan}",window="${window}"}`);
       }
       for (const name of ['bans', 'banned_requests', 'local_decisions']) {

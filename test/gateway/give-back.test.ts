@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { TrialLimits } from '../../gateway/plans/trial.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
@@ -31,11 +30,10 @@ describe('a request that is given back', () => {
   test('is as if it had not been made, in each window and in the record of use', async () => {
     const key = await start();
     await key.decide(limits);
-    const five = { units: 5 };
-    const decision = await key.decide(limits, undefined, five);
+    const decision = await key.decide(limits, 5);
     expect(remaining(decision)).toEqual({ minute: 4, hour: 14, day: 24, month: 34 });
     expect(await key.days(...day())).toMatchObject([{ served: 2, units: 6 }]);
-    const current = await key.giveBack(decision, limits, undefined, five);
+    const current = await key.giveBack(decision, limits, 5);
     expect(remaining(current)).toEqual({ minute: 9, hour: 19, day: 29, month: 39 });
     expect(await key.days(...day())).toMatchObject([{ served: 1 }]);
     expect(remaining(await key.decide(limits))).toEqual({ minute: 8, hour: 18, day: 28, month: 38 });
@@ -98,24 +96,6 @@ describe('a request that is given back', () => {
     await key.at(noon + 15_000);
     // The day has as many requests as at the first refusal.
     expect(await key.decide(one)).toMatchObject({ outcome: 'limited', strikesLeft: 0 });
-  });
-
-  test('is given back to limits on trial as well, unless they would have refused it', async () => {
-    const key = await start();
-    const refusedBy: string[] = [];
-    const onTrial: TrialLimits = { since: noon, minute: 2, day: 100 };
-    const trial = { limits: onTrial, onRefusal: (window: string) => void refusedBy.push(window) };
-    const first = await key.decide(limits, trial);
-    const second = await key.decide(limits, trial);
-    await key.giveBack(first, limits, trial);
-    await key.giveBack(second, limits, trial);
-    expect(await redis.hget(redisKeys.trial(key.customerId), 'minuteUsed')).toBe('0');
-    await key.decide(limits, trial);
-    await key.decide(limits, trial);
-    const refused = await key.decide(limits, trial);
-    expect(refusedBy).toEqual(['minute']);
-    await key.giveBack(refused, limits, trial);
-    expect(await redis.hget(redisKeys.trial(key.customerId), 'minuteUsed')).toBe('2');
   });
 
   test('repairs nothing that was edited into another type, and does not fail', async () => {

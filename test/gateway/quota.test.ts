@@ -127,7 +127,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
     monitor.close();
     expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
-    // The script's hash, the number of keys, four keys, the policies, the rev, no trial, and a limit or none for each window.
+    // The script's hash, the number of keys, four keys, the policies, the rev, no cost, and a limit or none for each window.
     expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([10 + windowNames.length]));
     // All other commands come from timers: settings, heartbeats, reports, events, the address of the console and the key served
     // last, at any load. The first use of a script sends its text.

@@ -101,8 +101,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       ['PUT', '/api/plans/gold', limits],
       ['GET', '/api/plans/gold'],
       ['POST', '/api/plans/gold/effect', limits],
-      ['PUT', '/api/plans/gold/trial', { ...limits, expected: { since: null } }],
-      ['GET', '/api/plans/gold/trial'],
       ['DELETE', '/api/plans/gold'],
       ['GET', '/api/audit?who=Ada'],
       ['GET', '/api/audit?newerThan=0-0'],
@@ -129,7 +127,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     // The gateway seeds what else it needs. The policy bans at once.
     await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
     const keys = await Promise.all([issue({ minute: 2 }), issue({ minute: 2 }), issue()]);
-    const [banned, trial, old] = keys;
+    const [banned, , old] = keys;
     await redis.hset(redisKeys.banPolicy, {
       enabled: 'true',
       graceSeconds: '0',
@@ -139,11 +137,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       banSeconds: '1',
       maxBanSeconds: '60',
       resetSeconds: '3600',
-    });
-    await redis.hset(redisKeys.customer(trial.customerId), {
-      trialMinute: '1',
-      trialDay: '5',
-      trialSince: String(Date.now()),
     });
     // A record of traffic with as many fields as it may have.
     const manyFields = Object.fromEntries(Array.from({ length: maxFields }, (_, index) => [`s${index}`, 1]));
@@ -242,10 +235,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       ['bans', 'lift', id],
       ['plans', 'list'],
       ['plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50'],
-      ['plans', 'trial', 'gold', '--minute', '4'],
-      ['plans', 'trial', 'gold'],
-      ['plans', 'trial', 'gold', '--apply'],
-      ['keys', 'trial', id],
       ['plans', 'export', plans],
       ['plans', 'diff', plans],
       ['plans', 'remove', 'gold', '--yes'],
@@ -289,7 +278,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       await redis.flushdb();
       await server.redis.script('FLUSH');
       await ops('plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50');
-      await ops('plans', 'trial', 'gold', '--minute', '4');
       const issued = await issue({ plan: 'gold' });
       ({ id, customerId } = issued);
       await ops('bans', 'add', id, '--for', '1h', '--reason', 'flood');
@@ -308,7 +296,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['customers', 'show', customerId],
         ['keys', 'show', id],
         ['keys', 'find', 'key_'],
-        ['keys', 'trial', id],
         ['keys', 'export'],
         ['usage', id],
         ['usage', id, '--days', '30'],
@@ -321,7 +308,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['addresses', 'blocked'],
         ['plans', 'list'],
         ['plans', 'set', 'gold', '--minute', '4', '--dry-run'],
-        ['plans', 'trial', 'gold'],
         ['plans', 'export', plans],
         ['plans', 'diff', plans],
         ['policy', 'show'],
@@ -370,7 +356,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['keys', 'rotate', id],
         ['keys', 'revoke', id, '--yes'],
         ['keys', 'revoke', '--plan', 'gold', '--yes'],
-        ['keys', 'trial', id, '--minute', '5'],
         ['keys', 'import', file],
         ['keys', 'reindex'],
         ['keys', 'accept-loss', '--yes'],
@@ -378,7 +363,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['bans', 'lift', id],
         ['addresses', 'block', '203.0.113.7', '--for', '1h', '--reason', 'flood'],
         ['plans', 'set', 'gold', '--minute', '6'],
-        ['plans', 'trial', 'gold', '--apply'],
         ['plans', 'remove', 'gold', '--yes'],
         ['plans', 'apply', plans, '--yes'],
         ['policy', 'set', '--ban-seconds', '30'],

@@ -2,10 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
-import { startPlanTrial } from '../../gateway/operations/plan-trial.ts';
 import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
-import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { readLastDays } from '../../gateway/operations/usage-record.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
@@ -33,8 +31,6 @@ paths:
       security: [{ apiKey: [boxes:archive] }]
       x-quota-cost: 500
       ${responses}
-  /prices:
-    get: { operationId: prices, summary: Prices, x-quota-trial-cost: 3, ${responses} }
 `;
 
 describe('scopes and costs', { tags: ['redis-server'] }, () => {
@@ -197,24 +193,6 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     );
     const { id } = await keys.issue({ minute: 499, scopes });
     await expect(keys.store.change(id, { scopes: null })).rejects.toThrow('GET /v1/archive costs 500');
-  });
-
-  test('a cost on trial counts for limits on trial, and takes nothing of the enforced ones', async () => {
-    await redis.hset(redisKeys.plan('trial-of-costs'), { minute: 60, day: 1000 });
-    await startPlanTrial(session(), 'trial-of-costs', { minute: 60 });
-    const since = Number(await redis.hget(redisKeys.plan('trial-of-costs'), 'trialSince'));
-    const { key, customerId } = await keys.issue({ plan: 'trial-of-costs' });
-    await expect
-      .poll(async () => {
-        await get('/prices', key);
-        return (await readTrialCounts(redis, customerId, since)).requests;
-      })
-      .toBeGreaterThan(0);
-    for (let request = 0; request < 24; request += 1) expect((await get('/prices', key)).status).toBe(200);
-    const counts = await readTrialCounts(redis, customerId, since);
-    // 20 requests at a cost of 3 use up 60.
-    expect(counts.refusedMinute).toBe(counts.requests - 20);
-    expect(await redis.hget(redisKeys.trial(customerId), 'minuteUsed')).toBe('60');
   });
 
   test('without Redis costs count locally, and are added to the record when it is back', async () => {

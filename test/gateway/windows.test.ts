@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { windowNames, type WindowName } from '../../gateway/limits/windows.ts';
-import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -89,35 +87,6 @@ describe('windows', () => {
     // Six of the days until today, and this one.
     expect(await ask()).toBe('allowed');
     expect(await ask()).toEqual(['month', 561_600_000]);
-  });
-
-  test('with a limit on trial end when they would have if the clock is set back', async () => {
-    const key = await createSimulatedKey(redis);
-    let refused = 0;
-    const limits = { minute: 1, day: 1000, since: 5 };
-    const ask = () => key.decide({}, { limits, onRefusal: () => (refused += 1) });
-    await key.at('2026-11-20T12:00:00.000Z');
-    await ask();
-    await key.at('2026-11-20T11:00:00.000Z');
-    await ask();
-    expect(refused).toBe(1);
-    await key.at('2026-11-20T11:01:00.000Z');
-    await ask();
-    expect(refused).toBe(1);
-  });
-
-  test.each(windowNames)('with a limit on trial of a %s count what it would have refused', async (name) => {
-    const key = await createSimulatedKey(redis);
-    const refused: WindowName[] = [];
-    const limits = { minute: 100, day: 1000, [name]: 2, since: 5 };
-    const trial = { limits, onRefusal: (window: WindowName) => void refused.push(window) };
-    await key.at('2026-11-20T12:00:00.000Z');
-    for (let request = 0; request < 4; request += 1) {
-      expect((await key.decide({}, trial)).outcome).toBe('allowed');
-    }
-    expect(refused).toEqual([name, name]);
-    const { requests } = await readTrialCounts(redis, key.customerId, 5);
-    expect(requests).toBe(4);
   });
 
   test('that a plan is given by hand are enforced within a second, named in headers, and removed again', async () => {

@@ -33,7 +33,6 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'reset-day-1.lua': [record, 'gateway/windows.test.ts'],
   'set-ban-2.lua': [model, record],
   'set-fields-1.lua': [direct],
-  'trial.lua': ['gateway/windows.test.ts', giveBack, model],
   'usage.lua': [record, model],
   'windows.lua': ['gateway/windows.test.ts', model],
   'write-settings.lua': [direct],

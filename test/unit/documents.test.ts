@@ -148,7 +148,7 @@ test('gateway/ops/REDIS.md names every field of a plan, a customer and a key, an
       keys.includes(`\`${key}\``) ? Array.from(content.matchAll(/`(\w+)`/g), ([, name]) => name) : [],
     );
   const own = (record: Record<string, string>) =>
-    Object.keys(record).filter((name) => !isWindowName(name) && !/^(?:trial|temporary)[A-Z]/.test(name));
+    Object.keys(record).filter((name) => !isWindowName(name) && !/^temporary[A-Z]/.test(name));
   const place = { customerId: 'cus_1', keyHash: '0' } as const;
   const customer = { id: place.customerId, name: '', plan: 'free', createdAt: '', rev: 1 };
   const key = { ...customer, ...place, id: 'key_1', hint: '' };

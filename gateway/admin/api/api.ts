@@ -16,7 +16,6 @@ import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
 import { liveRoutes } from './live.ts';
 import { createPlanCounts } from './plan-counts.ts';
-import { planTrialRoutes } from './plan-trials.ts';
 import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import type { Api, Route } from './route.ts';
@@ -53,7 +52,6 @@ export const apiRoutes: readonly Route[] = [
   ...keyRoutes,
   ...liveRoutes,
   ...plansRoutes,
-  ...planTrialRoutes,
   ...sessionsRoutes,
   ...settingsRoutes,
   ...thresholdsRoutes,

@@ -142,9 +142,6 @@ export const customersRoutes = [
     owner: 'a customer',
     operationIds: {
       effect: 'previewCustomerChange',
-      startTrial: 'startCustomerTrial',
-      endTrial: 'endCustomerTrial',
-      applyTrial: 'applyCustomerTrial',
       resetDay: 'resetCustomerDay',
       usage: 'getCustomerUsage',
       refusals: 'listCustomerRefusals',

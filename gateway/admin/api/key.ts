@@ -99,9 +99,6 @@ export const keyRoutes = [
     owner: 'the customer of a key',
     operationIds: {
       effect: 'previewKeyChange',
-      startTrial: 'startKeyTrial',
-      endTrial: 'endKeyTrial',
-      applyTrial: 'applyKeyTrial',
       resetDay: 'resetDay',
       usage: 'getKeyUsage',
       refusals: 'listRefusals',

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
-import { limitsChangeInput, trialInput } from '../../operations/key-input.ts';
-import { applyTrial, startTrial, stopTrial } from '../../operations/key-trial.ts';
+import { limitsChangeInput } from '../../operations/key-input.ts';
 import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession, Session } from '../../operations/session.ts';
 import { findCustomerId } from '../../operations/stored-customers.ts';
@@ -16,12 +15,9 @@ interface LimitedRoutesOptions<Result> {
   path: string;
   /** What the path names, as in "the next request of a key". */
   one: string;
-  /** Whose limits and trial they are, as in "the trial of a customer". */
+  /** Whose limits they are, as in "use of a customer". */
   owner: string;
-  operationIds: Record<
-    'effect' | 'startTrial' | 'endTrial' | 'applyTrial' | 'resetDay' | 'usage' | 'refusals',
-    string
-  >;
+  operationIds: Record<'effect' | 'resetDay' | 'usage' | 'refusals', string>;
   changed: Pick<Operation<never, Result>, 'responds' | 'result'>;
   change: (
     call: Call<unknown>,
@@ -56,25 +52,6 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
       responds: 'Before and after the change',
       result: keyEffectSchema,
       handle: ({ target, input }, { read }) => read((session) => readKeyEffect(session, target, input)),
-    }),
-    route.put(`${path}/trial`, {
-      operationId: ids.startTrial,
-      summary: `Put limits of ${owner} on trial, counted and not enforced, in place of any other trial of it`,
-      input: trialInput,
-      ...changed,
-      handle: (call, api) => change(call, api, (session) => startTrial(session, call.target, call.input)),
-    }),
-    route.delete(`${path}/trial`, {
-      operationId: ids.endTrial,
-      summary: `End the trial of ${owner}`,
-      ...changed,
-      handle: (call, api) => change(call, api, (session) => stopTrial(session, call.target)),
-    }),
-    route.post(`${path}/trial/apply`, {
-      operationId: ids.applyTrial,
-      summary: `Make the limits on trial own limits of ${owner}, and end the trial`,
-      ...changed,
-      handle: (call, api) => change(call, api, (session) => applyTrial(session, call.target)),
     }),
     route.delete(`${path}/day`, {
       operationId: ids.resetDay,

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits/limits.ts';
 import { isWindowName, windowNames } from '../../limits/windows.ts';
 import { indexSizes } from '../../operations/api-key-index.ts';
-import { listKeys } from '../../operations/keys.ts';
 import { isRecorded, pastUse, type PastUse } from '../../operations/past-impact.ts';
 import {
   planImpacts,
@@ -12,11 +11,9 @@ import {
   type PlanReading,
   type PlanUse,
 } from '../../operations/plan-impact.ts';
-import type { PlanOnTrial } from '../../operations/plan-trial.ts';
 import type { Session } from '../../operations/session.ts';
 import type { PlanTraffic } from '../../operations/traffic-summary.ts';
 import { readTraffic } from '../../operations/traffic.ts';
-import { reportPlanTrial, type PlanTrialReport } from '../../operations/trial-report.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import {
   createBackgroundRead,
@@ -32,7 +29,6 @@ export interface PlanCounts {
   use(plan: string): Promise<Counted<PlanUse>>;
   /** Recorded use of the keys on a plan, in the windows of these limits. */
   pastUse(plan: string, limits: Limits): Promise<Counted<PastUse>>;
-  trialReport(plan: PlanOnTrial): Promise<Counted<PlanTrialReport>>;
   /** Traffic of the last hour by plan. */
   lastHour(): Promise<Record<string, PlanTraffic>>;
 }
@@ -83,19 +79,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
     const [plan = '', ...windows] = name.split(' ');
     return ofPlan(plan, pastUseMaxAgeMs, (session) => pastUse(session, windows.filter(isWindowName)));
   });
-  const reports = new LRUCache<string, ReturnType<typeof trialReportOf>>({ max: maxPlans });
   let traffic: { byPlan: Promise<Record<string, PlanTraffic>>; atMs: number } | undefined;
-
-  const trialReportOf = ({ name: plan, limits, trial }: PlanOnTrial) =>
-    createBackgroundRead<PlanTrialReport>({
-      read,
-      maxAgeMs: useMaxAgeMs,
-      run: (session, onPage) => {
-        if (trial === undefined) throw new Error(`no limits are on trial for ${plan}`);
-        const keys = counted(listKeys(session, undefined, pageSize), onPage);
-        return reportPlanTrial({ redis: session.redis, keys, plan, limits, trial, count: 10 });
-      },
-    });
 
   const describe = <T>(state: BackgroundState<T>) => describeCount(read, state);
 
@@ -105,13 +89,6 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
     async pastUse(plan, limits) {
       const windows = windowNames.filter((window) => limits[window] !== undefined && isRecorded(window));
       return describe(await pastUses([plan, ...windows].join(' ')).state());
-    },
-    async trialReport(plan) {
-      // Another trial, or the same one beside other limits, is another report.
-      const name = JSON.stringify([plan.name, plan.trial, plan.limits]);
-      const report = reports.get(name) ?? trialReportOf(plan);
-      reports.set(name, report);
-      return describe(await report.state());
     },
     lastHour() {
       const nowMs = performance.now();
@@ -154,16 +131,4 @@ function perName<T extends object>(create: (name: string) => T): (name: string) 
     cache.set(name, found);
     return found;
   };
-}
-
-async function* counted<T>(
-  pages: AsyncIterable<T[]>,
-  onPage: (read: number) => Promise<void>,
-): AsyncGenerator<T[]> {
-  let read = 0;
-  for await (const page of pages) {
-    yield page;
-    read += page.length;
-    await onPage(read);
-  }
 }

@@ -1,18 +1,10 @@
 import { z } from 'zod';
-import {
-  completeLimits,
-  doubtInWords,
-  equalLimits,
-  knownIn,
-  withLimits,
-  type Limits,
-} from '../../limits/limits.ts';
+import { doubtInWords, type Limits } from '../../limits/limits.ts';
 import { findPastImpacts, pastImpactSchema } from '../../operations/past-impact.ts';
 import { findHitKeys, hitKeySchema, impactOn, planImpactSchema } from '../../operations/plan-impact.ts';
 import type { PlanOverview } from '../../operations/plan-overview.ts';
 import type { Session } from '../../operations/session.ts';
 import type { PlanCounts } from './plan-counts.ts';
-import { reportedTrialSchema, viewTrialReport } from './plan-trials.ts';
 import { countingSchema } from './plan-view.ts';
 
 export const planEffectSchema = z.object({
@@ -36,19 +28,16 @@ export const planEffectSchema = z.object({
       counting: countingSchema,
     })
     .describe('What the limits would have done on the recorded days'),
-  trial: reportedTrialSchema.nullable().describe('Of a trial of the same limits that runs'),
 });
 
 /** The effect that limits would have if they were set now, before anybody sets them. */
 export async function planEffect(
   session: Session,
-  plan: PlanOverview,
+  { name }: PlanOverview,
   limits: Limits,
   counts: PlanCounts,
 ): Promise<z.infer<typeof planEffectSchema>> {
-  const { name, trial } = plan;
-  const [use, onTrial] = await Promise.all([counts.use(name), reportOfTrial(plan, limits, counts)]);
-  const { value, asOf, counting } = use;
+  const { value, asOf, counting } = await counts.use(name);
   // Both read all keys: the one after the other, or with many keys the first answer would come late.
   const past = asOf === null ? notBegun : await counts.pastUse(name, limits);
   return {
@@ -62,16 +51,7 @@ export async function planEffect(
       asOf: past.asOf,
       counting: past.counting,
     },
-    trial: trial === undefined || onTrial === undefined ? null : onTrial,
   };
 }
 
 const notBegun = { value: undefined, asOf: null, counting: null };
-
-async function reportOfTrial({ name, trial, ...plan }: PlanOverview, limits: Limits, counts: PlanCounts) {
-  const enforced = completeLimits(knownIn(plan));
-  if (trial === undefined || enforced === undefined) return undefined;
-  if (!equalLimits(withLimits(enforced, trial), limits)) return undefined;
-  const report = await counts.trialReport({ name, limits: enforced, trial, issues: [] });
-  return viewTrialReport(trial, report);
-}

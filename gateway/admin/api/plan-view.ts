@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { windowFields } from '../../limits/window-fields.ts';
-import { limitsView } from '../../operations/key-view.ts';
 import type { PlanImpact } from '../../operations/plan-impact.ts';
 import { planKinds, readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import { storedLimitsSchema } from '../../operations/plans.ts';
 import type { Session } from '../../operations/session.ts';
 import { allRefusals, noRefusals, type PlanTraffic } from '../../operations/traffic-summary.ts';
-import type { Trial } from '../../plans/trial.ts';
 import { ApiError } from './api-error.ts';
 import type { PlanCounts } from './plan-counts.ts';
 import { listOf } from './results.ts';
@@ -18,13 +15,6 @@ export const countingSchema = z
   .object({ read: z.int(), total: z.int() })
   .nullable()
   .meta({ id: 'Counting', description: 'A count of keys that is under way; null without one' });
-
-export const trialSchema = z
-  .object({
-    ...windowFields(() => z.int().nullable().describe('Null is a window that is not on trial')),
-    since: z.iso.datetime(),
-  })
-  .meta({ id: 'Trial' });
 
 export const planSchema = z
   .object({
@@ -38,7 +28,6 @@ export const planSchema = z
       .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
       .describe('What other gateways enforce'),
     issues: z.array(z.string()).describe('What is wrong with what is stored'),
-    trial: trialSchema.nullable(),
     keys: z.int().nullable().describe('Valid keys on it; null until they are counted'),
     lastHour: z.object({
       requests: z.int(),
@@ -88,7 +77,7 @@ export async function viewPlanDetail(
 }
 
 function viewPlan(
-  { name, kind, gateways, enforced = [], issues, trial, ...limits }: PlanOverview,
+  { name, kind, gateways, enforced = [], issues, ...limits }: PlanOverview,
   impacts: ReadonlyMap<string, Readonly<PlanImpact>> | undefined,
   traffic: Record<string, PlanTraffic>,
 ) {
@@ -100,7 +89,6 @@ function viewPlan(
     gateways,
     enforced,
     issues,
-    trial: trial === undefined ? null : viewTrial(trial),
     keys: isForKeys && impacts !== undefined ? (impacts.get(name)?.keys ?? 0) : null,
     lastHour: viewTraffic({
       ...traffic[name],
@@ -113,10 +101,6 @@ function viewPlan(
 function viewTraffic({ requests = 0, refusals = noRefusals(), bannedRequests = 0 }: Partial<PlanTraffic>) {
   const refused = allRefusals(refusals) + bannedRequests;
   return { requests, refused, refusedShare: requests === 0 ? 0 : refused / requests };
-}
-
-export function viewTrial({ since, ...limits }: Trial) {
-  return { ...limitsView(limits), since: new Date(since).toISOString() };
 }
 
 /**

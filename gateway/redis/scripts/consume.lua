@@ -1,4 +1,5 @@
--- include: trial.lua
+-- include: windows.lua
+-- include: bans.lua
 --[[
 Decides on a batch of requests, one after another, and counts what each costs: in every window of its customer that has a limit,
 or in none.
@@ -6,7 +7,7 @@ or in none.
 Four KEYS for each request:
   1  record of the customer (hash, field rev)
   2  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
-     other counters (windows.lua, usage.lua, trial.lua) are derived from its hash tag, {<customer id>}, and so have its slot.
+     other counters (windows.lua, usage.lua) are derived from its hash tag, {<customer id>}, and so have its slot.
      While a slot of a Redis Cluster moves to another node, a command of which a key is missing is told to try again: no key
      has this name, so none is decided where only some of them are
   3  ban of the API key (string, expires when the ban ends)
@@ -24,8 +25,7 @@ ARGV[1], for the batch, because most requests do not need them: the policies as 
   retention    days for which use is kept
 Then for each request:
   1  rev of the record that the caller knows, or -1 for any
-  2  for a request that costs more than 1 or is on trial, name=value separated by spaces: cost, and those of trial.lua; or an
-     empty argument
+  2  units that the request costs, or an empty argument for 1
   3  a limit for each window, in the order of the list, or an empty argument
 
 Returns an array for each request, in their order. Outcomes are those of define-scripts.ts:
@@ -33,8 +33,6 @@ Returns an array for each request, in their order. Outcomes are those of define-
   window with a limit: units used, ms to its end}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban, end of the last ban by a gateway}
   {stale}, or {invalidRecord, message}
-For a customer on trial an element is added to the reply of a request that was not made during a ban: the place of the window whose
-trial limit would have refused it, or 0.
 ]]
 
 local now = nowMs()
@@ -192,18 +190,9 @@ local keysOfRequest, argumentsOfRequest = 4, 2 + #windows
 local replies = {}
 for request = 1, #KEYS / keysOfRequest do
   local key, arg = keysOfRequest * (request - 1), 1 + argumentsOfRequest * (request - 1)
-  local options = ARGV[arg + 2]
-  local cost = options ~= '' and tonumber(string.match(options, '^cost=(%d+)')) or 1
-  local reply = consume(
+  replies[request] = consume(
     KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
-    ARGV[arg + 1], cost, limitsFrom(ARGV, arg + 3), ARGV[1]
+    ARGV[arg + 1], tonumber(ARGV[arg + 2]) or 1, limitsFrom(ARGV, arg + 3), ARGV[1]
   )
-  -- The request that leads to a ban is not made during it.
-  local isDecided = reply[1] == outcome.allowed or reply[1] == outcome.limited
-  local isOnTrial = string.find(options, 'since=', 1, true)
-  if isOnTrial and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
-    reply[#reply + 1] = countTrial(customerTagOf(KEYS[key + 2]), options, cost, now)
-  end
-  replies[request] = reply
 end
 return replies

@@ -1,11 +1,11 @@
--- include: trial.lua
+-- include: windows.lua
 --[[
 Gives back what a request has cost that the gateway fails to serve: in each window that it was counted in, unless that has ended
 since, and in the record of use. If the day has ended, nothing is given back: what was charged is in the record of that day.
 
 KEYS     those of a request in consume.lua
 ARGV[1]  time of the decision in Unix ms, as consume.lua has returned it
-ARGV[2]  what the request costs, and its trial, as in consume.lua; without a trial if that would have refused the request
+ARGV[2]  units that the request costs
 ARGV[3]  days for which use is kept
 ARGV[4…] a limit for each window, in the order of the list, or an empty argument
 
@@ -16,8 +16,7 @@ Returns {1 if something was given back or 0, now in Unix ms, and for each window
 local sameMs = 20
 
 local now, customerTag = nowMs(), customerTagOf(KEYS[2])
-local decidedAt, options = tonumber(ARGV[1]), ARGV[2]
-local cost = tonumber(string.match(options, '^cost=(%d+)') or 1)
+local decidedAt, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
 local limits = limitsFrom(ARGV, 4)
 
 local function take(counter, used)
@@ -51,9 +50,6 @@ local function giveBack()
   end
   -- It was an allowed request, but its number on that day is that of another one from now on (consume.lua).
   redis.pcall('HDEL', KEYS[4], 'lastAllowed')
-  if string.find(options, 'since=', 1, true) then
-    giveBackTrial(customerTag, options, cost, decidedAt + sameMs, now)
-  end
   return 1
 end
 

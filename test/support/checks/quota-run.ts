@@ -2,12 +2,9 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
-import { costOfOne, type QuotaCost } from '../../../gateway/limits/access.ts';
 import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
-import type { WindowName } from '../../../gateway/limits/windows.ts';
 import { recordChangeCall } from '../../../gateway/operations/record-change-call.ts';
-import { readTrialCounts } from '../../../gateway/operations/trial-report.ts';
 import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
@@ -19,12 +16,11 @@ import { redisKeys, type CustomerId } from '../../../gateway/redis/redis-keys.ts
 import { createOpenBatch } from '../kits/quota-batch.ts';
 import { listContent, QuotaModel, type Expected } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
-import { TrialModel } from './trial-model.ts';
 
 /** A step of a scenario for a customer with two API keys. */
 type Step =
-  | { does: 'request'; rev: 'current' | 'stale' | 'any'; cost: QuotaCost }
-  | { does: 'burst'; requests: number; cost: QuotaCost }
+  | { does: 'request'; rev: 'current' | 'stale' | 'any'; cost: number }
+  | { does: 'burst'; requests: number; cost: number }
   /** Requests slightly less or more than a second apart. */
   | { does: 'send repeatedly'; times: number; everyMs: number }
   /** From now on the other key sends the requests. */
@@ -43,11 +39,7 @@ type Step =
   | { does: 'report day usage'; requests: number; daysAgo: 0 | 1 }
   | { does: 'edit counter'; window: 'minute' | 'day'; text: string; keepExpiry: boolean }
   | { does: 'edit violations'; field: ViolationsField; text: string }
-  | { does: 'replace violations' }
-  /** Starts a trial, or changes its limits; `restart` gives it another start. */
-  | { does: 'set trial'; limits: Limits; restart: boolean }
-  | { does: 'stop trial' }
-  | { does: 'break trial counts'; how: 'delete' | 'string' };
+  | { does: 'replace violations' };
 
 type ViolationsField =
   'refusedSince' | 'lastAllowed' | 'strikes' | 'strikesSince' | 'bans' | 'bannedUntil' | 'wentOn';
@@ -80,11 +72,7 @@ const counterText = fc.oneof(
   fc.constantFrom('1'.repeat(15), '1'.repeat(16), '9'.repeat(18), listContent),
 );
 
-const units = fc.constantFrom(1, 1, 1, 1, 2, 3, 9);
-const cost: fc.Arbitrary<QuotaCost> = fc.record({
-  units,
-  trialUnits: fc.option(units, { nil: undefined, freq: 1 }),
-});
+const cost = fc.constantFrom(1, 1, 1, 1, 2, 3, 9);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -183,18 +171,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('replace violations' as const) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ does: fc.constant('set trial' as const), limits, restart: fc.boolean() }),
-  },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('stop trial' as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('break trial counts' as const),
-      how: fc.constantFrom('delete' as const, 'string' as const),
-    }),
-  },
 );
 
 const policy: fc.Arbitrary<BanPolicy> = fc
@@ -235,14 +211,6 @@ const stallMs = 150;
 /** The machine was too busy to run the scenario, which is then discarded. */
 class Stalled extends Error {}
 
-/** A decision, and the windows that limits on trial would have refused the request by: one or none. */
-interface Consumed {
-  decision: QuotaDecision;
-  refused: WindowName[];
-}
-
-const noTrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
-
 /** Runs a scenario on Redis and on the model, and fails if they disagree. For use in a property. */
 export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenario): Promise<void> {
   const { policy, steps } = scenario;
@@ -257,9 +225,6 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   /** Redis keys that may lack an expiry, because the scenario edited them. */
   const edited = new Set([recordKey]);
   const model = new QuotaModel(policy);
-  const trialModel = new TrialModel();
-  const trialKey = redisKeys.trial(customerId);
-  let trialSince = 1;
   let limits = scenario.limits;
   /** That of the first key moves what is the customer's, too. */
   const simulated = [
@@ -291,9 +256,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function avoidTransitions(): Promise<void> {
     const isClose = (nowMs: number) =>
-      [...model.transitionTimes(), ...trialModel.transitionTimes()].some(
-        (atMs) => Math.abs(atMs - nowMs) < clearanceMs,
-      );
+      model.transitionTimes().some((atMs) => Math.abs(atMs - nowMs) < clearanceMs);
     checkedAtMs = await serverMs();
     while (isClose(checkedAtMs + aheadMs)) {
       await advance(clearanceMs);
@@ -307,47 +270,34 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   const batch = createOpenBatch(redis, policy);
 
-  const consume = async (rev: number, cost: QuotaCost): Promise<Consumed> => {
+  const consume = (rev: number, cost: number): Promise<QuotaDecision> => {
     const record = { id: 'k', customerId, name: '', plan: 'p', hint: '', createdAt: '', rev };
-    const refused: WindowName[] = [];
-    const trial = trialModel.trial && {
-      limits: trialModel.trial,
-      onRefusal: (window: WindowName) => void refused.push(window),
-    };
-    const caller = createCaller(record, place.keyHash);
-    const decision = await consumeQuota(batch, { caller, limits, cost, trial });
-    return { decision, refused };
+    return consumeQuota(batch, { caller: createCaller(record, place.keyHash), limits, cost });
   };
 
-  function compare({ decision, refused }: Consumed, rev: number, { units, trialUnits }: QuotaCost): void {
+  function compare(decision: QuotaDecision, rev: number, cost: number): void {
     const nowMs = decision.outcome === 'stale' ? 0 : decision.nowMs;
     assertNoStall(nowMs);
     const known = rev === anyRev ? undefined : rev;
     const day = { day: modelDay(nowMs), msToMidnight: dayMs - (nowMs % dayMs) };
-    const expected = model.request(nowMs + aheadMs, day, limits, known, units);
-    const isOnTrial =
-      expected.outcome === 'allowed' ||
-      expected.outcome === 'limited' ||
-      (expected.outcome === 'banned' && expected.isNew);
-    const refusedBy = isOnTrial ? trialModel.request(nowMs + aheadMs, day, trialUnits ?? units) : undefined;
-    expect(refused).toEqual(refusedBy === undefined ? [] : [refusedBy]);
-    expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs, units));
+    const expected = model.request(nowMs + aheadMs, day, limits, known, cost);
+    expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs, cost));
     for (const [actual, wanted] of timePairs(decision, expected, nowMs)) {
       expect(Math.abs(actual - wanted), `${actual} ms instead of ${wanted}`).toBeLessThan(toleranceMs);
     }
   }
 
-  async function request(rev = model.rev, cost = costOfOne): Promise<QuotaDecision> {
+  async function request(rev = model.rev, cost = 1): Promise<QuotaDecision> {
     await avoidTransitions();
-    const consumed = await consume(rev, cost);
-    compare(consumed, rev, cost);
-    return consumed.decision;
+    const decision = await consume(rev, cost);
+    compare(decision, rev, cost);
+    return decision;
   }
 
-  async function burst(requests: number, cost: QuotaCost): Promise<void> {
+  async function burst(requests: number, cost: number): Promise<void> {
     await avoidTransitions();
     const all = await Promise.all(Array.from({ length: requests }, () => consume(model.rev, cost)));
-    for (const consumed of all) compare(consumed, model.rev, cost);
+    for (const decision of all) compare(decision, model.rev, cost);
   }
 
   async function heedRetryAfter(): Promise<void> {
@@ -361,9 +311,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     await advance(decision.violated === 'minute' ? seconds * 1000 : midnightMs);
     // No avoidTransitions(): a request at the exact end of the window has to be allowed.
     checkedAtMs = await serverMs();
-    const again = await consume(model.rev, costOfOne);
-    compare(again, model.rev, costOfOne);
-    expect(again.decision.outcome).toBe('allowed');
+    const again = await consume(model.rev, 1);
+    compare(again, model.rev, 1);
+    expect(again.outcome).toBe('allowed');
   }
 
   async function changeRecord(base: number): Promise<void> {
@@ -506,7 +456,6 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         for (const time of simulated) await time.moveTimes(-step.ms);
         assertNoStall(await serverMs());
         model.setClockBack(checkedAtMs + aheadMs, step.ms);
-        trialModel.setClockBack(step.ms);
         return;
       case 'lift ban':
         await redis.del(banKey, ...(step.clearViolations ? [strikesKey] : []));
@@ -523,19 +472,6 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         edited.add(strikesKey);
         await redis.set(strikesKey, 'not a hash');
         model.violations = undefined;
-        return;
-      case 'set trial':
-        if (step.restart) trialSince += 1;
-        trialModel.trial = { ...step.limits, since: trialSince };
-        return;
-      case 'stop trial':
-        trialModel.trial = undefined;
-        return;
-      case 'break trial counts':
-        edited.add(trialKey);
-        if (step.how === 'delete') await redis.del(trialKey);
-        else await redis.set(trialKey, 'not a hash');
-        trialModel.clear();
     }
   }
 
@@ -568,19 +504,11 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     expect(Math.abs(usage.banMs - expected.banMs)).toBeLessThan(toleranceMs);
   }
 
-  async function compareTrial(): Promise<void> {
-    const { since, ...counts } = trialModel.counts() ?? { since: trialSince, ...noTrialCounts };
-    expect(await readTrialCounts(redis, customerId, since)).toEqual(counts);
-    // Counts of another trial are none of it.
-    expect(await readTrialCounts(redis, customerId, since + 1)).toEqual(noTrialCounts);
-  }
-
   await redis.hset(recordKey, { id: 'k', plan: 'p', rev: String(model.rev) });
   for (const [index, step] of steps.entries()) {
     try {
       await runStep(step);
       await compareUsage();
-      await compareTrial();
     } catch (error) {
       if (error instanceof Stalled) fc.pre(false);
       throw new Error(`step ${index} (${JSON.stringify(step)}): ${String(error)}`, { cause: error });

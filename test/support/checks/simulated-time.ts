@@ -34,10 +34,6 @@ if redis.call('TYPE', KEYS[3]).ok == 'hash' then
     end
   end
 end
-if redis.call('TYPE', KEYS[4]).ok == 'hash' then
-  local endsAt = redis.call('HGET', KEYS[4], 'minuteEndsAt')
-  redis.call('HSET', KEYS[4], 'minuteEndsAt', string.format('%.0f', math.max(0, tonumber(endsAt) - passed)))
-end
 `;
 
 /** Older counters than yesterday's would have expired. */
@@ -69,9 +65,6 @@ if redis.call('TYPE', KEYS[1]).ok == 'hash' then
     redis.call('HSET', KEYS[1], 'lastAllowed', moved)
   end
 end
-if redis.call('TYPE', KEYS[6]).ok == 'hash' then
-  redis.call('HDEL', KEYS[6], 'dayUsed', 'dayEndsAt')
-end
 `;
 
 /** @param customerId whose counters time passes for as well: another one than the key's for a further key */
@@ -81,7 +74,6 @@ export function createSimulatedTime(
   customerId = place.customerId,
 ): SimulatedTime {
   const strikesKey = redisKeys.strikes(place);
-  const trialKey = redisKeys.trial(customerId);
 
   async function serverMs(): Promise<number> {
     const [seconds, micros] = await redis.time();
@@ -91,7 +83,7 @@ export function createSimulatedTime(
   return {
     serverMs,
     async moveTimes(passedMs) {
-      const keys = [redisKeys.openWindow(customerId, 'minute'), redisKeys.ban(place), strikesKey, trialKey];
+      const keys = [redisKeys.openWindow(customerId, 'minute'), redisKeys.ban(place), strikesKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
     async passMidnights(count) {
@@ -103,7 +95,6 @@ export function createSimulatedTime(
         strikesKey,
         ...dates.map((date) => redisKeys.day(customerId, date)),
         ...dates.map((date) => redisKeys.usageMonth(customerId, date.slice(0, 6))),
-        trialKey,
       ];
       await redis.eval(midnightScript, keys.length, ...keys, count, today, yesterday);
     },

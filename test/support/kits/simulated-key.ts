@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
-import { costOfOne, type QuotaCost } from '../../../gateway/limits/access.ts';
 import { withLimits, type SomeLimits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/limits/utc-day.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
-import { consumeQuota, giveBackQuota, type CountedTrial } from '../../../gateway/quota/redis-quota.ts';
+import { consumeQuota, giveBackQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../../gateway/redis/redis-keys.ts';
@@ -18,14 +17,9 @@ export interface SimulatedKey extends KeyPlace {
   /** Sends requests one after another. @returns their outcomes */
   serve(requests: number): Promise<string[]>;
   /** Sends one request that these limits hold for. */
-  decide(limits: SomeLimits, trial?: CountedTrial, cost?: QuotaCost): Promise<QuotaDecision>;
+  decide(limits: SomeLimits, cost?: number): Promise<QuotaDecision>;
   /** Gives back what such a request has cost, which was allowed. */
-  giveBack(
-    decision: QuotaDecision,
-    limits: SomeLimits,
-    trial?: CountedTrial,
-    cost?: QuotaCost,
-  ): Promise<QuotaDecision | undefined>;
+  giveBack(decision: QuotaDecision, limits: SomeLimits, cost?: number): Promise<QuotaDecision | undefined>;
   /** Adds a report of a process. @param daysAgo days before the present one */
   report(counts: { served?: number; refused?: number; daysAgo?: number }): Promise<void>;
   /** Sets the day back. @returns the units that it had */
@@ -73,12 +67,12 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       }
       return outcomes;
     },
-    decide: (limits, trial, cost = costOfOne) =>
-      consumeQuota(batch, { caller, limits: withLimits(unlimited, limits), trial, cost }),
-    giveBack(decision, some, trial, cost = costOfOne) {
+    decide: (limits, cost = 1) =>
+      consumeQuota(batch, { caller, limits: withLimits(unlimited, limits), cost }),
+    giveBack(decision, some, cost = 1) {
       if (decision.outcome !== 'allowed') throw new Error('the request was not allowed');
       const limits = withLimits(unlimited, some);
-      return giveBackQuota(redis, { caller, limits, trial, cost, decision, retentionDays: 400 });
+      return giveBackQuota(redis, { caller, limits, cost, decision, retentionDays: 400 });
     },
     async report({ served = 0, refused = 0, daysAgo = 0 }) {
       reports += 1;

@@ -56,19 +56,6 @@ describe('a record read from Redis', () => {
     });
   });
 
-  test('is valid without its trial if that is not', () => {
-    const trial = { trialMinute: '20', trialSince: '1795000000000' };
-    expect(parse({ ...fields, ...trial })).toEqual({
-      outcome: 'record',
-      record: { ...record, trial: { minute: 20, since: 1_795_000_000_000 } },
-    });
-    expect(parse({ ...fields, ...trial, trialMinute: 'few' })).toEqual({
-      outcome: 'record',
-      record,
-      issues: ['trialMinute is not a whole number from 1 to 1000000000, so the trial is off'],
-    });
-  });
-
   test('is valid without its temporary limits if they are not', () => {
     const temporary = { temporaryDay: '5000', temporaryUntil: '2026-11-26T00:00:00.000Z' };
     expect(parse({ ...fields, ...temporary })).toEqual({

@@ -127,7 +127,6 @@ describe('the record of a key', () => {
     expiresAt: optional(time),
     scopes: optional(fc.array(fc.constantFrom('orders:read', 'orders:write'), { minLength: 1 })),
     ...windowLimits,
-    trial: optional(fc.record({ ...windowLimits, since: fc.integer({ min: 1 }) }).filter(hasLimit)),
     temporary: optional(fc.record({ ...windowLimits, until: time }).filter(hasLimit)),
     thresholds: optional(fc.subarray([5, 20, 50, 80, 100])),
     revokedAt: optional(time),

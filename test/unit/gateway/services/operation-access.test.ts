@@ -20,7 +20,6 @@ paths:
       summary: Report
       security: [{ apiKey: [boxes:report, boxes:read] }]
       x-quota-cost: 5
-      x-quota-trial-cost: 50
       ${responses}
   /free:
     get: { operationId: free, summary: Free, security: [{ apiKey: [] }], ${responses} }
@@ -31,7 +30,7 @@ const api = loadApiDescription(undefined, [boxes]);
 const operation = (path: string, method = 'GET') => api.match(`/v1${path}`)?.service?.operations[method];
 
 test('by default an operation needs the scope of its service for reading or writing, and costs 1', () => {
-  expect(operation('/boxes')).toMatchObject({ scopes: ['boxes:read'], cost: { units: 1 } });
+  expect(operation('/boxes')).toMatchObject({ scopes: ['boxes:read'], cost: 1 });
   expect(operation('/boxes', 'HEAD')).toMatchObject({ scopes: ['boxes:read'], cost: { units: 1 } });
   expect(operation('/boxes', 'POST')).toMatchObject({ scopes: ['boxes:write'], cost: { units: 1 } });
 });
@@ -39,7 +38,7 @@ test('by default an operation needs the scope of its service for reading or writ
 test('scopes and costs are those of the description', () => {
   expect(operation('/reports')).toMatchObject({
     scopes: ['boxes:report', 'boxes:read'],
-    cost: { units: 5, trialUnits: 50 },
+    cost: 5,
   });
   expect(operation('/free')).toMatchObject({ scopes: [] });
   expect(api.access).toEqual({
@@ -53,7 +52,7 @@ test('a key without a list has all scopes', () => {
   expect(missingScopes(['a', 'b'], ['b'])).toEqual(['a']);
 });
 
-test('clients read of scopes and costs, and not of costs on trial', () => {
+test('clients read of scopes and costs', () => {
   const { paths } = JSON.parse(api.json) as {
     paths: Record<string, { get: Record<string, unknown> & { responses: object } }>;
   };
@@ -62,7 +61,6 @@ test('clients read of scopes and costs, and not of costs on trial', () => {
     'x-quota-cost': 5,
   });
   expect(paths['/reports']?.get.responses).toHaveProperty('403');
-  expect(api.json).not.toContain('x-quota-trial-cost');
 });
 
 test('the reference says what an operation costs, and which scopes it needs', () => {

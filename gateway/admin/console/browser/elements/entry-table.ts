@@ -83,10 +83,7 @@ function valueText(value: unknown, absent = 'none'): unknown {
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
-  // The start of a trial is in Unix milliseconds.
   return Object.entries(value).map(
-    ([field, part], index) =>
-      html`${index === 0 ? '' : ', '}${field}
-      ${field === 'since' && typeof part === 'number' ? formatTime(new Date(part).toISOString()) : valueText(part)}`,
+    ([field, part], index) => html`${index === 0 ? '' : ', '}${field} ${valueText(part)}`,
   );
 }

@@ -1,7 +1,6 @@
 import { html, nothing } from 'lit';
 import { choice, field } from '../../../../browser/elements/fields.ts';
 import { formatNumber } from '../../../../browser/format.ts';
-import { knownIn } from '../../../../limits/limits.ts';
 import { byWindow, windows, type WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { apiPath, describeNext } from '../key.ts';
@@ -22,7 +21,6 @@ type Values = LimitTexts & {
 /** Plan and own limits of a customer, or of a key of one. Dispatches `changed` with it as it is then. */
 export class KeyLimitsForm extends LimitsForm<Subject, Values, KeyEffect> {
   override readonly saveLabel = 'Save limits';
-  override readonly tryLabel = 'Only try these limits';
   plans: string[] = [];
 
   valuesOf({ plan, own }: Subject) {
@@ -37,16 +35,6 @@ export class KeyLimitsForm extends LimitsForm<Subject, Values, KeyEffect> {
     const body = { rev: base.rev, ...bodyOf(base, typed) };
     const key = await api.patch<ChangedKey>(apiPath(base.id), body);
     return ['Limits changed, from the next request on', key] as const;
-  }
-
-  async try({ id }: Subject, typed: Values) {
-    const limits = knownIn(typedLimits(typed));
-    const key = await api.put<ChangedKey>(`${apiPath(id)}/trial`, limits);
-    return ['The trial runs: requests are counted, and none is refused for it', key] as const;
-  }
-
-  get canTry() {
-    return this.typed !== undefined && Object.keys(knownIn(typedLimits(this.typed))).length > 0;
   }
 
   limitFields(key: Subject, values: Values) {

@@ -1,6 +1,5 @@
 import { html, nothing } from 'lit';
 import { inlineFailure } from '../../../../browser/elements/page-state.ts';
-import type { Changed } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
 
 /** Time without a key press after which the effect is asked for. */
@@ -8,7 +7,7 @@ const typingMs = 250;
 /** While keys are counted. */
 const askAgainMs = 1000;
 
-/** Limits of a key or of a plan, with the effect of other ones before they are saved or tried. */
+/** Limits of a key or of a plan, with the effect of other ones before they are saved. */
 export abstract class LimitsForm<
   Subject,
   Values extends Record<string, string>,
@@ -25,9 +24,6 @@ export abstract class LimitsForm<
   abstract effectView(): unknown;
   /** Says whether somebody else has changed the subject since the fields were. */
   abstract overtakenView(base: Subject, subject: Subject): unknown;
-  abstract try(base: Subject, typed: Values): Promise<readonly [done: string, changed: Changed]>;
-  abstract get canTry(): boolean;
-  abstract readonly tryLabel: string;
 
   /** Whether the effect is not complete yet, and has to be asked for again. */
   isCounting(_effect: Effect): boolean {
@@ -74,16 +70,5 @@ export abstract class LimitsForm<
     return html`<div class="fields">${this.limitFields(subject, values)}</div>
       <div class="effect" aria-live="polite">${this.effectView()} ${inlineFailure(this.effectFailure)}</div>
       ${this.questionView()} ${base === undefined ? nothing : this.overtakenView(base, subject)}`;
-  }
-
-  override moreActions() {
-    return html`<button
-      type="button"
-      ?disabled=${!this.canTry || this.busy}
-      title="Counts what these limits would refuse, and refuses nothing"
-      @click=${() => this.apply(this.try)}
-    >
-      ${this.tryLabel}
-    </button>`;
   }
 }

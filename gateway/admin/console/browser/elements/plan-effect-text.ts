@@ -1,19 +1,16 @@
 import { html, nothing } from 'lit';
 import { count, listTable } from '../../../../browser/elements/table.ts';
-import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../../../../browser/format.ts';
+import { formatNumber, formatTime, plural } from '../../../../browser/format.ts';
 import { fieldOf, windowNames, windowOf } from '../../../../limits/windows.ts';
 import { keyLink } from '../key.ts';
-import type { PastImpact, PlanEffect, PlanTrial } from '../responses.ts';
-
-type Report = NonNullable<PlanTrial['report']>;
+import type { PastImpact, PlanEffect } from '../responses.ts';
 
 /** What limits would do if they were saved now. */
-export const effectText = ({ now, hardestHit, asOf, counting, past, trial }: PlanEffect) =>
+export const effectText = ({ now, hardestHit, asOf, counting, past }: PlanEffect) =>
   html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
   ${now === null || hardestHit.length === 0 ? nothing : hitTable(hardestHit)}
   ${countingText(now === null, counting)}
-  ${now === null || now.keys === 0 ? nothing : html`${pastText(past.impacts ?? [])} ${countingText(past.impacts === null, past.counting)}`}
-  ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
+  ${now === null || now.keys === 0 ? nothing : html`${pastText(past.impacts ?? [])} ${countingText(past.impacts === null, past.counting)}`}`;
 
 const countingText = (isFirst: boolean, counting: PlanEffect['counting']) =>
   counting === null
@@ -58,7 +55,7 @@ const pastText = (impacts: readonly PastImpact[]) =>
 
 /** What the record cannot answer. */
 export const shorterWindows =
-  'The record of use has days. It cannot tell about limits of a minute or an hour: a trial answers that.';
+  'The record of use has days. It cannot tell about limits of a minute or an hour: shadow limits do.';
 
 function pastImpactText({ window, limit, periods, overPeriods, keys }: PastImpact) {
   const { limitText, last } = pastWords(window, limit, periods);
@@ -123,15 +120,3 @@ function nowText(now: NonNullable<PlanEffect['now']>) {
 
 const asOfText = (asOf: string | null) =>
   asOf === null ? nothing : html`<span class="quiet">(at ${formatTime(asOf, { dateStyle: 'time' })})</span>`;
-
-/** What a trial of the same limits has found. */
-function trialText({ since, report }: PlanTrial) {
-  if (report === null) return 'These limits are on trial; its requests are being counted.';
-  return html`These limits have been on trial since ${formatRelative(since)}: ${refusedText(report)}`;
-}
-
-export function refusedText({ requests, refused, refusedShare, refusedKeys }: Report) {
-  if (requests === 0) return 'no requests yet.';
-  if (refused === 0) return `none of ${plural(requests, 'request')} would have been refused.`;
-  return `${formatNumber(refused)} of ${plural(requests, 'request')} (${formatShare(refusedShare)}) of ${plural(refusedKeys, 'key')} would have been refused.`;
-}

@@ -2,7 +2,7 @@ import { html, nothing } from 'lit';
 import { meantBox } from '../../../../browser/elements/fields.ts';
 import { url } from '../../../../browser/url.ts';
 import { knownIn, type Limits } from '../../../../limits/limits.ts';
-import { byWindow, type ByWindow } from '../../../../limits/windows.ts';
+import type { ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import {
   doubtText,
@@ -21,7 +21,6 @@ import { effectText } from './plan-effect-text.ts';
 
 /** The limits of a plan. */
 class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
-  override readonly tryLabel = 'Try without refusing';
   /** Whether unusual limits are meant. */
   confirmed = false;
 
@@ -76,27 +75,8 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     ] as const;
   }
 
-  async try(plan: Plan) {
-    const stored = this.subject ?? plan;
-    const { name, trial } = stored;
-    const wanted = knownIn(this.wanted ?? stored);
-    const body = {
-      ...byWindow((window) => (wanted[window] === stored[window] ? undefined : wanted[window])),
-      expected: { since: trial?.since ?? null },
-    };
-    const changed = await api.put<Changed>(url`/api/plans/${name}/trial`, body);
-    return [`The trial of ${limitsText(wanted)} has begun. Nothing is refused for it.`, changed] as const;
-  }
-
   override get canSave() {
     return this.wanted !== undefined && (this.doubts === '' || this.confirmed);
-  }
-
-  get canTry() {
-    const { wanted, subject } = this;
-    if (wanted === undefined || subject === undefined || !isComplete(subject)) return false;
-    // A trial cannot take a limit away.
-    return !isSameLimits({ ...subject, ...knownIn(wanted) }, subject);
   }
 
   get doubts() {

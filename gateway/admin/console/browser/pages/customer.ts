@@ -1,6 +1,5 @@
 import '../elements/facts-form.ts';
 import '../elements/key-limits-form.ts';
-import '../elements/key-trial.ts';
 import '../elements/portal-link.ts';
 import { html, nothing } from 'lit';
 import { ask } from '../../../../browser/elements/confirm-dialog.ts';
@@ -101,7 +100,6 @@ class PageCustomer extends DetailPage<CustomerDetail> {
           ? html`${this.renderActions(customer)}<portal-link item=${id}></portal-link>`
           : nothing
       }
-      <key-trial .key=${customer} @changed=${this.onChanged}></key-trial>
       ${
         session.isOperator
           ? html`<h2>Plan and limits</h2>

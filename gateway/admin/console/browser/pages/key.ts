@@ -1,4 +1,3 @@
-import '../elements/key-trial.ts';
 import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../api-keys/api-key-record.ts';
 import { ask } from '../../../../browser/elements/confirm-dialog.ts';
@@ -82,7 +81,6 @@ class PageKey extends DetailPage<KeyDetail> {
               ${limitMeters({ ...key, windows, limits })}`
       }
       ${renderUse(key)}
-      <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
       ${
         canChange
           ? html`<h2>Plan and limits</h2>
@@ -104,8 +102,7 @@ class PageKey extends DetailPage<KeyDetail> {
                 <button type="button" class="wa-danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
               </div>`
           : nothing
-      }
-      <key-history item=${key.id}></key-history>`;
+      } <key-history item=${key.id}></key-history>`;
   }
 
   renderActions(key: KeyDetail) {

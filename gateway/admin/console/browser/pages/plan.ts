@@ -1,7 +1,5 @@
 import '../elements/plan-limits-form.ts';
-import '../elements/plan-trial.ts';
 import { html, nothing } from 'lit';
-import { keyed } from 'lit/directives/keyed.js';
 import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { notify } from '../../../../browser/elements/notice.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
@@ -24,7 +22,7 @@ interface ShownPlan {
   entries: AuditEntry[];
 }
 
-/** One plan: its limits, the effect of other ones, its trial, and its last changes. */
+/** One plan: its limits, the effect of other ones, and its last changes. */
 class PagePlan extends PolledElement<ShownPlan> {
   static override properties = { item: {} };
 
@@ -65,7 +63,7 @@ class PagePlan extends PolledElement<ShownPlan> {
   }
 
   view({ plan, entries }: ShownPlan) {
-    const { issues, name, keys, kind, trial } = plan;
+    const { issues, name, keys, kind } = plan;
     return html`${viewerNote()} ${issueList(issues)}
       ${factList([
         ['Limits', limitsText(plan)],
@@ -87,19 +85,13 @@ class PagePlan extends PolledElement<ShownPlan> {
                 @changed=${this.reload}
                 @conflict=${this.reload}
               ></plan-limits-form>
-              ${trial === null ? nothing : this.trial(plan, trial)} ${this.lastChanges(entries)}
+              ${this.lastChanges(entries)}
               ${builtIn.has(name) || !session.isOperator ? nothing : this.removal(plan)}`
           : html`<p>
               The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages
               of <a href="/console/customers">customers</a>.
             </p>`
       }`;
-  }
-
-  /** Shows each trial in an element of its own, or the next one would begin with the limits of the one before. */
-  trial(plan: PlanDetail, { since }: NonNullable<PlanDetail['trial']>) {
-    return html`<h2>On trial</h2>
-      ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
   }
 
   lastChanges(entries: readonly AuditEntry[]) {

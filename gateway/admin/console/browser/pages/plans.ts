@@ -13,7 +13,7 @@ import { api } from '../api.ts';
 import { pageHead } from '../elements/viewer-note.ts';
 import { planLink } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
-import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
+import { countedText, enforcedText, issueList, refusedText } from '../plan-text.ts';
 import type { Changed, Plan, Plans } from '../responses.ts';
 import { router } from '../router.ts';
 
@@ -42,7 +42,6 @@ class PagePlans extends PolledElement<Plans> {
       'In force',
       numeric('Keys'),
       numeric('Refused, last hour'),
-      'On trial',
     ];
     const rows = items.map((plan) => row(plan, shown, gateways));
     return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}
@@ -56,7 +55,6 @@ function row(plan: Plan, shown: typeof windows, gateways: number) {
     ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each customer has its own limits</td>` : limitCells(plan, shown, gateways)}
     <td class="number">${keysCell(plan)}</td>
     <td class="number">${refusedText(plan.lastHour)}</td>
-    <td>${plan.trial === null ? '–' : html`<span class="tag caution">${limitsText(plan.trial)}</span>`}</td>
   </tr>`;
 }
 
