@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /** Longer bodies are not copied to be joined with the headers. */
@@ -28,6 +28,7 @@ export function beginJson(
   const body = Buffer.from(json);
   headers.set('Content-Type', 'application/json; charset=utf-8');
   headers.set('Content-Length', String(body.length));
-  res.writeHead(status, headers.toRaw());
+  // With its own reason phrase: a writeHead that failed may have left another one.
+  res.writeHead(status, STATUS_CODES[status] ?? '', headers.toRaw());
   return body;
 }

@@ -49,7 +49,7 @@ export function whyUnmatchable(path: string): string | undefined {
   for (const segment of segments) {
     if (segment === '' || dotSegment.test(segment)) return 'has an empty segment or one of dots';
     if (!template.test(segment) && !segmentText.test(segment))
-      return `has the segment ${segment}: it is one {parameter}, or letters, digits and ._~:@-`;
+      return `has the segment ${segment}: only letters, digits and ._~:@-, or one {parameter}, are matched`;
   }
   return undefined;
 }

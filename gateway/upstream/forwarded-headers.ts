@@ -123,8 +123,11 @@ export function addClientHeaders(
     if (value === undefined || named.has(name)) continue;
     // The gateway's own responses differ by what it names there.
     if (name === 'vary') response.append(name, String(value));
-    else if (!isReservedInResponse(name)) response.set(name, value);
+    else if (name !== 'content-length' && !isReservedInResponse(name)) response.set(name, value);
   }
+  // Last: Node reads a Content-Disposition that follows it as UTF-8, and refuses characters of more than a byte.
+  const length = headers['content-length'];
+  if (length !== undefined && !named.has('content-length')) response.set('content-length', length);
 }
 
 /** Names in Connection, without Content-Length: if that were dropped, both ends would disagree about the body. */

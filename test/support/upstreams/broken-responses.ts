@@ -95,8 +95,13 @@ export const brokenResponses: BrokenResponse[] = [
   ),
   bytes('a body longer than its Content-Length', 200, `${complete}, and more`),
   bytes('an unsolicited second response', 200, `${complete}${complete.replace('[]', '{}')}`),
-  bytes('a page of HTML', 200, complete.replace('application/json', 'text/html')),
-  bytes('no Content-Type', 200, complete.replace(json, '')),
+  // Written by Node, because the connection is reused.
+  {
+    name: 'a page of HTML',
+    status: 200,
+    response: (_req, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end('[]'),
+  },
+  { name: 'no Content-Type', status: 200, response: (_req, res) => void res.writeHead(200).end('[]') },
   bytes('two Content-Types', 502, complete.replace(json, `${json}Content-Type: text/html\r\n`)),
   bytes('407', 502, complete.replace('200 OK', '407 Proxy Authentication Required')),
   bytes(

@@ -40,10 +40,13 @@ describe('the route of a path', () => {
 });
 
 test.each([
-  ['/boxes/{id}:empty', 'has the segment {id}:empty: it is one {parameter}, or letters, digits and ._~:@-'],
+  [
+    '/boxes/{id}:empty',
+    'has the segment {id}:empty: only letters, digits and ._~:@-, or one {parameter}, are matched',
+  ],
   [
     '/days/{year}-{month}',
-    'has the segment {year}-{month}: it is one {parameter}, or letters, digits and ._~:@-',
+    'has the segment {year}-{month}: only letters, digits and ._~:@-, or one {parameter}, are matched',
   ],
   ['/boxes/{id}/{id}', 'has the parameter {id} twice'],
   ['/boxes/', 'ends in a slash, with which no request is matched'],
