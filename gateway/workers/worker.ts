@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
+import { once } from 'node:events';
 import { logConsoleLines } from '#runtime/console-lines.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { createLog, type Log } from '#runtime/log.ts';
@@ -81,7 +82,16 @@ async function drain(delayMs: number, cause: EndCause): Promise<void> {
   await service.drain({ delayMs, force: AbortSignal.any([forced.signal, timeout]) });
   await service.close(cause);
   await sendMetrics();
+  await leave();
   process.exit(0);
+}
+
+/** Returns connections that the primary was handing over, for other workers. Exiting would reset them. */
+async function leave(): Promise<void> {
+  if (worker === undefined || !worker.isConnected()) return;
+  const disconnected = once(worker, 'disconnect');
+  worker.disconnect();
+  await disconnected;
 }
 
 /** During the start, node:cluster exits at once: without a primary, nobody would ever give the worker its port. */
