@@ -30,7 +30,7 @@ import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
 import { describeServices } from './services/describe-services.ts';
-import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
+import { loadPrivateKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 import { createReload } from './workers/reload.ts';
 
@@ -44,7 +44,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   await choosePort(publicEndpoint(config));
   await choosePort(adminEndpoint(config));
   const privateKey = loadPrivateKey(config.privateKeyFile, config.dataDirectory);
-  if (config.publicKeyOutput !== undefined) writePublicKey(privateKey, config.publicKeyOutput);
 
   let { redisUrl } = config;
   if (redisUrl === undefined) {
@@ -92,7 +91,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     metrics: renderMetrics,
     metricsType: metrics.registry.contentType,
     hostNames: adminHostNames(config),
-    apiHosts: config.adminApiHosts,
     adminUrl: config.adminUrl,
   });
   const adminServer = createAdminServer(adminApp, config.trustProxy);

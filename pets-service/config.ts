@@ -2,10 +2,12 @@ import { resolve } from 'node:path';
 import {
   boolean,
   host,
+  keepAliveTimeout,
   logLevel,
   milliseconds,
   parseEnvironment,
   port,
+  requestTimeout,
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
@@ -45,11 +47,8 @@ export const settings = z.object({
     .refine((files) => !files.includes(''), 'holds an empty file name')
     .default([]),
   PETS_SERVICE_CALLER_KEYS: callerKeyFiles,
-  PETS_SERVICE_HEADERS_TIMEOUT_MS: milliseconds().default(10_000),
-  // Longer than the gateway allows its clients, so that the gateway sends the 408.
-  PETS_SERVICE_REQUEST_TIMEOUT_MS: milliseconds().default(300_000),
-  // Longer than any caller keeps an idle connection, so that no request is sent on one that is being closed.
-  PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: milliseconds().default(65_000),
+  REQUEST_TIMEOUT_MS: requestTimeout,
+  KEEP_ALIVE_TIMEOUT_MS: keepAliveTimeout,
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   DEMO: boolean.default(false),
@@ -72,9 +71,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** Public keys of internal services that sign their own tokens. */
     callerKeyFiles: values.PETS_SERVICE_CALLER_KEYS,
     timeouts: {
-      headersTimeoutMs: values.PETS_SERVICE_HEADERS_TIMEOUT_MS,
-      requestTimeoutMs: values.PETS_SERVICE_REQUEST_TIMEOUT_MS,
-      keepAliveTimeoutMs: values.PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS,
+      // Longer than the gateway allows its clients, so that the gateway sends the 408.
+      requestTimeoutMs: 2 * values.REQUEST_TIMEOUT_MS,
+      keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
     },
     /** Time between SIGTERM and the first connection that is refused. */
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,

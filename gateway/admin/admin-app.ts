@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { securityHeaders } from '../http/security-headers.ts';
 import type { Health } from '../service.ts';
 import { isHttpsOnly } from './access/request-origin.ts';
-import { hostName, rejectUnknownHost } from './reject-unknown-host.ts';
+import { rejectUnknownHost } from './reject-unknown-host.ts';
 import { shareRenderings } from './share-renderings.ts';
 
 interface AdminDependencies {
@@ -14,8 +14,6 @@ interface AdminDependencies {
   metricsType: string;
   /** Host names of the admin port other than localhost, in lower case. */
   hostNames: readonly string[];
-  /** The setting ADMIN_API_HOSTS. */
-  apiHosts: readonly string[];
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
   /** The operators' API. */
@@ -31,24 +29,20 @@ interface AdminDependencies {
  * the API checks who asks.
  */
 export function createAdminApp(dependencies: AdminDependencies): Express {
-  const { health, metrics, metricsType, hostNames, apiHosts, adminUrl, api, pages, logUnexpected } =
-    dependencies;
+  const { health, metrics, metricsType, hostNames, adminUrl, api, pages, logUnexpected } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.use((_req, res, next) => {
     res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
     next();
   });
-  app.use(rejectUnknownHost([...hostNames, ...apiHosts]));
+  app.use(rejectUnknownHost(hostNames));
   if (isHttpsOnly(adminUrl)) {
     app.use((_req, res, next) => {
       res.set('Strict-Transport-Security', 'max-age=31536000');
       next();
     });
   }
-  // Nothing else is published with it, whatever is added below.
-  const apiAlone = express.Router().use('/api', api).use(notFound);
-  app.use((req, res, next) => (apiHosts.includes(hostName(req)) ? apiAlone(req, res, next) : next()));
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
 
 const hostPattern = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/;
@@ -16,16 +16,10 @@ export function rejectUnknownHost(names: readonly string[]): RequestHandler {
     const error = new GatewayError('bad_request', {
       status: 421,
       message:
-        'The admin port does not respond to this Host. Use localhost, an IP address or a name in ADMIN_HOSTS, ADMIN_API_HOSTS or ADMIN_URL.',
+        'The admin port does not respond to this Host. Use localhost, an IP address or a name in ADMIN_HOSTS or ADMIN_URL.',
     });
     res.status(error.status).json(error.body);
   };
-}
-
-/** Name in the Host of a request, in lower case; '' for an address. */
-export function hostName({ headers }: Pick<Request, 'headers'>): string {
-  const [, , name = ''] = hostPattern.exec(headers.host ?? '') ?? [];
-  return name.toLowerCase();
 }
 
 function isKnown(host: string, names: ReadonlySet<string>): boolean {

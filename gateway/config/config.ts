@@ -1,14 +1,15 @@
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import {
   boolean,
   ConfigError,
   host,
+  keepAliveTimeout,
   logLevel,
   milliseconds,
   parseEnvironment,
   port,
+  requestTimeout,
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
@@ -42,8 +43,6 @@ export interface Config {
   corsOrigins: readonly string[] | '*';
   /** Host names of the admin port other than localhost, in lower case. */
   adminHosts: string[];
-  /** Host names under which the admin port has the API for programs, and nothing else. */
-  adminApiHosts: string[];
   /** Origin under which a proxy that ends TLS passes on the admin port. */
   adminUrl: string | undefined;
   /** Processes that serve requests. */
@@ -58,8 +57,6 @@ export interface Config {
   logLevel: string;
   trustProxy: string[];
   privateKeyFile: string | undefined;
-  /** File that the public key is written to at each start, for the pets service to read. */
-  publicKeyOutput: string | undefined;
   upstreamTimeoutMs: number;
   upstreamConnections: number;
   limits: HttpLimits;
@@ -102,7 +99,6 @@ export const settings = z.object({
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port.default(9090),
   ADMIN_HOSTS: hostNameList,
-  ADMIN_API_HOSTS: hostNameList,
   ADMIN_URL: adminUrl.optional(),
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
   SERVICES_FILE: text.optional(),
@@ -114,17 +110,9 @@ export const settings = z.object({
   LOG_LEVEL: logLevel.default('info'),
   TRUST_PROXY: proxyList,
   INTERNAL_TOKEN_PRIVATE_KEY_FILE: text.optional(),
-  INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: text.optional(),
   UPSTREAM_TIMEOUT_MS: milliseconds().default(10_000),
-  HEADERS_TIMEOUT_MS: milliseconds().default(10_000),
-  // Less than the pets service allows for the same request.
-  REQUEST_TIMEOUT_MS: milliseconds(1, 240_000).default(30_000),
-  // Longer than the idle timeout of common load balancers, 60 s, so that they do not use a connection being closed.
-  KEEP_ALIVE_TIMEOUT_MS: milliseconds().default(65_000),
-  RESPONSE_TIMEOUT_MS: milliseconds().default(60_000),
-  // The pets service accepts 80 KiB, for these and the headers that the gateway adds.
-  MAX_HEADER_BYTES: wholeNumber(2048, 65_536, 'bytes').default(16_384),
-  MAX_REQUESTS_PER_CONNECTION: count.default(10_000),
+  REQUEST_TIMEOUT_MS: requestTimeout,
+  KEEP_ALIVE_TIMEOUT_MS: keepAliveTimeout,
   MAX_CONNECTIONS: count.default(10_000),
   MAX_CONNECTIONS_PER_ADDRESS: count.default(2000),
   UPSTREAM_CONNECTIONS: count.default(256),
@@ -153,7 +141,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
   }
-  assertApiHosts(values);
   return Object.freeze({
     host: values.GATEWAY_HOST,
     port: values.GATEWAY_PORT,
@@ -163,7 +150,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     supportUrl: values.SUPPORT_URL,
     corsOrigins: values.CORS_ORIGINS,
     adminHosts: values.ADMIN_HOSTS,
-    adminApiHosts: values.ADMIN_API_HOSTS,
     adminUrl: values.ADMIN_URL,
     workers: values.GATEWAY_WORKERS,
     servicesFile: servicesFile === undefined ? undefined : resolve(servicesFile),
@@ -173,16 +159,17 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     logLevel: values.LOG_LEVEL,
     trustProxy: values.TRUST_PROXY,
     privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
-    publicKeyOutput: values.INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT,
     upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
     upstreamConnections: values.UPSTREAM_CONNECTIONS,
     limits: {
-      maxHeaderBytes: values.MAX_HEADER_BYTES,
-      headersTimeoutMs: values.HEADERS_TIMEOUT_MS,
+      // Node's own default. A longer token or cookie is a mistake.
+      maxHeaderBytes: 16_384,
       requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-      responseTimeoutMs: values.RESPONSE_TIMEOUT_MS,
+      // A response may be larger than a request.
+      responseTimeoutMs: 2 * values.REQUEST_TIMEOUT_MS,
       keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
-      maxRequestsPerConnection: values.MAX_REQUESTS_PER_CONNECTION,
+      // Clients that never close a connection move to new instances after that many.
+      maxRequestsPerConnection: 10_000,
       maxConnections: values.MAX_CONNECTIONS,
       maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
     },
@@ -197,21 +184,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     demo: values.DEMO,
     tracing: tracingSettings(values),
   });
-}
-
-/** @throws ConfigError if the console, or probes, would be at one of the hosts that have the API alone */
-function assertApiHosts({
-  ADMIN_API_HOSTS: apiHosts,
-  ADMIN_HOSTS: hosts,
-  ADMIN_URL: url,
-}: z.infer<typeof settings>): void {
-  const others = new Set(['localhost', ...hosts, ...(url === undefined ? [] : [new URL(url).hostname])]);
-  const issues = apiHosts
-    .filter((host) => others.has(host) || isIP(host) !== 0)
-    .map(
-      (host) => `ADMIN_API_HOSTS has ${host}, which the console is opened at: give the API a name of its own`,
-    );
-  if (issues.length > 0) throw new ConfigError(issues);
 }
 
 /** @throws ConfigError if the setting ends in a base path, which would be in addresses twice */

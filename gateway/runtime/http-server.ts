@@ -6,18 +6,19 @@ import type { MessageClasses } from './message-classes.ts';
 export interface HttpServerLimits {
   /** Bytes of a request's target and headers together. */
   maxHeaderBytes: number;
-  /** Time for the headers of a request to arrive. */
-  headersTimeoutMs: number;
   /** Time for a request as a whole to arrive. */
   requestTimeoutMs: number;
   /** Time that a connection may stay open between two requests. */
   keepAliveTimeoutMs: number;
 }
 
+/** Time for the headers of a request to arrive: a few packets, on the slowest network. */
+const headersTimeoutMs = 10_000;
+
 /** Creates Node's HTTP server without its own bare responses to requests: the service decides on Host and Expect. */
 export function createNodeServer(
   messageClasses: MessageClasses,
-  { maxHeaderBytes, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: HttpServerLimits,
+  { maxHeaderBytes, requestTimeoutMs, keepAliveTimeoutMs }: HttpServerLimits,
   serve: RequestListener,
 ): Server {
   const server = createServer({
@@ -28,7 +29,7 @@ export function createNodeServer(
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+    connectionsCheckingInterval: Math.min(1000, requestTimeoutMs),
     keepAliveTimeout: keepAliveTimeoutMs,
   });
   // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.

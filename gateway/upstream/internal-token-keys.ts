@@ -1,7 +1,5 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
-import { errorMessage } from '#runtime/error-message.ts';
 import { readKeyFile } from '#runtime/key-file.ts';
 import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 
@@ -17,28 +15,6 @@ export function loadPrivateKey(file: string | undefined, dataDirectory: string):
 /** As loadPrivateKey, for a command, which must not make a key pair that no service knows. */
 export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
   return file === undefined ? readOwn(tokenKeyDirectory(dataDirectory)) : readGiven(file);
-}
-
-/**
- * Writes the public key, for a pets service that shares no directory with this process.
- * @throws Error that names the setting and the file if it can't be written, or holds a private key
- */
-export function writePublicKey(privateKey: KeyObject, path: string): void {
-  try {
-    // The file may be the only copy of the very key that signs tokens.
-    if (holdsPrivateKey(path)) throw new Error('it holds a private key');
-    writeFileSync(path, createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }));
-  } catch (error) {
-    throw new Error(`INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: ${path} can't be written (${errorMessage(error)})`, {
-      cause: error,
-    });
-  }
-}
-
-/** A device such as /dev/stdout is not read, since reading it may never end. */
-function holdsPrivateKey(path: string): boolean {
-  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  return isFile && readFileSync(path, 'utf8').includes('PRIVATE KEY-----');
 }
 
 const readGiven = (path: string) =>

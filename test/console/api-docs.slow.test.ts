@@ -8,7 +8,7 @@ describe('the page of the operators’ API', { tags: ['chromium'], timeout: 120_
   let started: ConsoleKit;
 
   beforeAll(async () => {
-    started = await startConsole({ ADMIN_API_HOSTS: 'ops-api.example.com' });
+    started = await startConsole();
   });
   afterAll(() => started[Symbol.asyncDispose]());
 

@@ -26,9 +26,7 @@ describe('the description of the pets service', () => {
     pets = stack.use(await servePets(new PrismaPGlite(database)));
     removed = stack.use(await servePets(new PrismaPGlite(database), { now: () => Date.UTC(2030, 11, 5) }));
     const directory = stack.use(await temporaryDirectory());
-    process = stack.use(
-      await startPetsService({ DATA_DIR: directory.path, PETS_SERVICE_HEADERS_TIMEOUT_MS: '500' }),
-    );
+    process = stack.use(await startPetsService({ DATA_DIR: directory.path, REQUEST_TIMEOUT_MS: '250' }));
     const { json } = await send(`${pets.url}/openapi.json`);
     document = json as OpenApiDocument;
     contract = createContract(document);

@@ -310,24 +310,6 @@ describe('an invalid key file is reported', () => {
     });
     expect((await send(`${gateway.adminUrl}/livez`)).status).toBe(200);
   });
-
-  test.each([
-    ['.', "EISDIR: illegal operation on a directory, open 'FILE'"],
-    ['text/public.pem', "ENOTDIR: not a directory, open 'FILE'"],
-    ['none/public.pem', "ENOENT: no such file or directory, open 'FILE'"],
-    // An existing private key is not overwritten.
-    ['p256.pem', 'it holds a private key'],
-  ])('the public key output: %s', async (name, message) => {
-    const file = `${directory.path}/${name}`;
-    const line = await failedStart('gateway', {
-      INTERNAL_TOKEN_PRIVATE_KEY_FILE: join(directory.path, 'p256.pem'),
-      INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: file,
-    });
-    expect(line).toBe(
-      `INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: ${file} can't be written (${message.replace('FILE', file)})`,
-    );
-    expect(await readFile(join(directory.path, 'p256.pem'), 'utf8')).toContain('PRIVATE KEY');
-  });
 });
 
 describe('a limit of open files that leaves too few for clients', { tags: ['linux'] }, () => {

@@ -12,7 +12,6 @@ describe('HTTP protocol errors and edge cases', () => {
   beforeAll(async () => {
     kit = await startGatewayKit({
       REQUEST_TIMEOUT_MS: '1500',
-      HEADERS_TIMEOUT_MS: '1000',
       UPSTREAM_TIMEOUT_MS: '3000',
     });
     ({ key } = await kit.issue({ plan: 'business' }));

@@ -6,7 +6,7 @@ import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
-import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { send } from '../support/http/http.ts';
 import {
   sendWithToken,
   startConsoleApi,
@@ -14,7 +14,7 @@ import {
   type ConsoleApiKit,
 } from '../support/kits/console-api-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { startGateway } from '../support/kits/service.ts';
 
 let api: ConsoleApiKit;
 
@@ -184,68 +184,6 @@ test('wrong tokens are limited by address, and leave a trace; a right one works 
   const { text } = await send(`${other.adminUrl}/metrics`);
   expect(text).toContain('gateway_console_refusals_total{code="invalid_token"} 10');
   expect(other.output()).toContain('"code":"invalid_token"');
-});
-
-describe('a host in ADMIN_API_HOSTS', () => {
-  let other: Service;
-
-  beforeAll(async () => {
-    const { server, upstream } = api.kit;
-    other = await startGateway({
-      REDIS_URL: server.url,
-      PETS_SERVICE_URL: upstream.url,
-      ADMIN_API_HOSTS: 'ops-api.example.com',
-    });
-  });
-  afterAll(() => other.stop());
-
-  /** @returns the whole response */
-  const get = (path: string, headers = '', host = 'OPS-API.example.com:443') =>
-    sendRaw(
-      Number(new URL(other.adminUrl).port),
-      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers}Connection: close\r\n\r\n`,
-    );
-  const statusOf = async (...request: Parameters<typeof get>) =>
-    Number((await get(...request)).split(' ', 2)[1]);
-
-  test('has the API for tokens, and its description', async () => {
-    const { token } = await api.issueToken(['plans:read']);
-    expect(await statusOf('/api/key-plans', `Authorization: Bearer ${token}\r\n`)).toBe(200);
-    for (const path of ['/api/docs', '/api/docs.md', '/api/openapi.json'])
-      expect(await statusOf(path)).toBe(200);
-  });
-
-  test.each(['/', '/console', '/console/assets/x/lit/index.js', '/metrics', '/livez', '/readyz'])(
-    'has nothing at %s',
-    async (path) => {
-      expect(await statusOf(path)).toBe(404);
-    },
-  );
-
-  test('has no sessions: a cookie is no token, and a code cannot be exchanged', async () => {
-    const { cookie } = await api.signIn();
-    const session = { port: new URL(other.adminUrl).port, token: cookie.split('=')[1] };
-    const own = `Cookie: console-session-${session.port}=${session.token}; console-session-443=${session.token}\r\n`;
-    expect(await statusOf('/api/session', own, 'localhost')).toBe(401);
-    expect(await statusOf('/api/session', own, `localhost:${session.port}`)).toBe(200);
-    expect(parseRaw(await get('/api/plans', own))).toMatchObject({
-      status: 401,
-      json: { code: 'invalid_token' },
-    });
-    const body = JSON.stringify({ code: await api.makeCode() });
-    const response = await sendRaw(
-      Number(session.port),
-      `POST /api/session HTTP/1.1\r\nHost: ops-api.example.com\r\nOrigin: http://ops-api.example.com\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    expect(parseRaw(response)).toMatchObject({ status: 403, json: { code: 'session_required' } });
-    expect(response).not.toContain('Set-Cookie');
-  });
-
-  test('another unknown host is refused as before, and localhost has the console', async () => {
-    expect(await statusOf('/api/docs', '', 'evil.example')).toBe(421);
-    expect(await statusOf('/console', '', 'localhost')).toBe(200);
-  });
 });
 
 test('no token gets into logs, metrics, responses or Redis', async () => {

@@ -167,9 +167,11 @@ describe('behind the gateway', () => {
     expect(names).toHaveLength(demoPets + created.length);
   });
 
-  test('the pets service accepts headers up to the largest MAX_HEADER_BYTES', async () => {
-    const wide = await both.addGateway({ MAX_HEADER_BYTES: '65536' });
-    const response = await send(`${wide.url}/v1/pets`, { key: both.key, headers: { x: 'a'.repeat(65_000) } });
+  test('the pets service accepts the longest headers that the gateway does', async () => {
+    const response = await send(`${both.gateway.url}/v1/pets`, {
+      key: both.key,
+      headers: { x: 'a'.repeat(16_000) },
+    });
     expect(response.status).toBe(200);
   });
 

@@ -37,7 +37,7 @@ describe.each(Object.entries(groups))('HTTP/1.1, %s', (_group, cases) => {
   let node: Server;
 
   beforeAll(async () => {
-    kit = stack.use(await startGatewayKit({ HEADERS_TIMEOUT_MS: '800', REQUEST_TIMEOUT_MS: '800' }));
+    kit = stack.use(await startGatewayKit({ REQUEST_TIMEOUT_MS: '800' }));
     ({ key } = await kit.issue({ plan: 'business' }));
     node = await startPlainServer();
     stack.defer(() => void node.close());

@@ -4,8 +4,6 @@ import { addressGroup } from '../../http/address-group.ts';
 import { findClientAddress } from '../../http/client-address.ts';
 import { createIsProxy } from '../../http/trusted-proxies.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
-import { ApiError } from '../api/api-error.ts';
-import { hostName } from '../reject-unknown-host.ts';
 import { createMinuteLimit } from './minute-limit.ts';
 import { createRefuseSecret, type RefuseSecret } from './refuse-secret.ts';
 import { requireCsrfToken } from './require-csrf-token.ts';
@@ -38,8 +36,6 @@ export interface ConsoleAccess {
 export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
-  /** The setting ADMIN_API_HOSTS: names at which no session counts. */
-  adminApiHosts: readonly string[];
   /** The setting TRUST_PROXY. */
   trustProxy: readonly string[];
   log: Logger;
@@ -56,7 +52,7 @@ export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'>
 const maxWrongSecrets = 10;
 
 export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
-  const { read, adminUrl, adminApiHosts, trustProxy, log, countRefusal: count, now } = dependencies;
+  const { read, adminUrl, trustProxy, log, countRefusal: count, now } = dependencies;
   const cookie = createSessionCookie(adminUrl);
   const verifier = createSessionVerifier({ read, now });
   const isProxy = createIsProxy(trustProxy);
@@ -65,7 +61,6 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     chargeWrongSecret: createMinuteLimit(maxWrongSecrets),
     clientAddress,
   });
-  const isForPrograms = (req: Request) => adminApiHosts.includes(hostName(req));
   const fromPage = [requireOrigin(adminUrl), requireJsonBody()];
   const findSessions = createSessionFinder({ cookie, verifier });
   const person = Router().use(...fromPage, requireSession({ findSessions, verifier }), requireCsrfToken());
@@ -76,19 +71,13 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     findSessions,
     forget: verifier.forget,
     traceRefusal: createRefusalTrace({ cookie, clientAddress, log, count }),
-    open: [
-      (req, _res, next) => {
-        if (isForPrograms(req)) throw new ApiError('session_required');
-        next();
-      },
-      ...fromPage,
-    ],
+    open: fromPage,
     guard: (routes) =>
       // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
-      Router().use((req, res, next) => {
-        const isProgram = hasToken(req) || isForPrograms(req);
-        return (isProgram ? program : person)(req, res, next);
-      }, requirePermission(routes)),
+      Router().use(
+        (req, res, next) => (hasToken(req) ? program : person)(req, res, next),
+        requirePermission(routes),
+      ),
     close: () => verifier.close(),
   };
 }

@@ -24,12 +24,8 @@ export interface BothServices extends AsyncDisposable {
 
 /** Short timeouts. A server soon closes each connection, so that its responses are known to be complete. */
 export const shortTimeouts = {
-  HEADERS_TIMEOUT_MS: '600',
   REQUEST_TIMEOUT_MS: '900',
   KEEP_ALIVE_TIMEOUT_MS: '200',
-  PETS_SERVICE_HEADERS_TIMEOUT_MS: '600',
-  PETS_SERVICE_REQUEST_TIMEOUT_MS: '900',
-  PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: '200',
 };
 
 /** @param env settings for both services */
