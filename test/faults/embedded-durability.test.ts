@@ -9,7 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -143,20 +143,16 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
     ['a page of zeros', (file) => writeFileSync(file, readFileSync(file).fill(0, 4096, 4200)), 104],
     ['zeros alone', (file) => writeFileSync(file, Buffer.alloc(4096)), 0],
   ])(
-    'starts after a power cut that left %s: the damaged end is cut off and kept',
+    'starts after a power cut that left %s: the damaged end is cut off, and a copy is kept',
     async (_name, damage, left) => {
       const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, incremental)));
-      const file = join(redisDirectory, incremental);
-      const before = readFileSync(file);
+      const before = readFileSync(join(redisDirectory, incremental));
       const { log, result } = await withRedis(DATA_DIR, (redis) => redis.dbsize());
       expect(result).toBe(left);
-      const copy = readdirSync(join(redisDirectory, 'appendonlydir')).find((name) => name.includes('.cut-'));
-      const cut = readFileSync(join(redisDirectory, 'appendonlydir', String(copy)));
-      expect(log.match(/cut (\d+) damaged bytes off the end/g)).toEqual([
-        `cut ${cut.length} damaged bytes off the end`,
-      ]);
-      // What is left is the start of the file, then the copy.
-      expect(Buffer.concat([before.subarray(0, before.length - cut.length), cut]).equals(before)).toBe(true);
+      const copy = readdirSync(redisDirectory).find((name) => name.startsWith('appendonlydir.damaged-'));
+      expect(log.split('\n').filter((line) => line.includes(String(copy)))).toHaveLength(1);
+      const copied = readFileSync(join(redisDirectory, String(copy), basename(incremental)));
+      expect(copied.equals(before)).toBe(true);
       const next = await withRedis(DATA_DIR, (redis) => redis.dbsize());
       expect(next).toMatchObject({ log: '', result: left });
     },
@@ -168,29 +164,11 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
       (path) => appendFileSync(join(path, 'appendonly.aof.1.base.rdb'), 'REDIS'),
       /are damaged \(.+\)/,
     ],
-    [
-      'the base is missing',
-      (path) => rmSync(join(path, 'appendonly.aof.1.base.rdb')),
-      /are damaged \(Cannot open file/,
-    ],
+    ['the base is missing', (path) => rmSync(join(path, 'appendonly.aof.1.base.rdb')), /are damaged \(.+\)/],
     [
       'the manifest is damaged',
       (path) => writeFileSync(join(path, 'appendonly.aof.manifest'), Buffer.alloc(88)),
       /are damaged \(.+\)/,
-    ],
-    [
-      'the manifest is missing',
-      (path) => rmSync(join(path, 'appendonly.aof.manifest')),
-      /manifest is missing beside the files that it lists/,
-    ],
-    [
-      'more is damaged than a power cut damages',
-      (path) => {
-        const file = join(path, 'appendonly.aof.1.incr.aof');
-        writeFileSync(file, readFileSync(file).fill(0, 4096, 4200));
-        appendFileSync(file, setCommand.repeat(420_000));
-      },
-      /are damaged \(AOF appendonly\.aof\.1\.incr\.aof is not valid/,
     ],
   ])('refuses to start when %s, changes nothing and says what to do', async (_name, damage, reason) => {
     const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, 'appendonlydir')));
@@ -206,13 +184,5 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
       `: restore DATA_DIR from a backup, or move ${redisDirectory} away to start without keys`,
     );
     expect(files()).toEqual(before);
-  });
-
-  test('starts if its first start was interrupted before it had any data', async () => {
-    const { DATA_DIR } = await damagedCopy((path) => {
-      rmSync(join(path, 'appendonlydir', 'appendonly.aof.manifest'));
-      writeFileSync(join(path, incremental), '');
-    });
-    expect(await withRedis(DATA_DIR, (redis) => redis.dbsize())).toMatchObject({ result: 0 });
   });
 });

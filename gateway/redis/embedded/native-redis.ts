@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDirectory } from '#runtime/data-directory.ts';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { repairAppendOnlyFile } from './append-only-file.ts';
+import { fixAppendOnlyFile } from './append-only-file.ts';
 import type { EmbeddedRedis } from './in-process-redis.ts';
 
 const startTimeoutMs = 10_000;
@@ -33,7 +33,7 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   // The path as Redis itself reports it, which identifies an orphan.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
-  await repairAppendOnlyFile({ program, directory, log });
+  fixAppendOnlyFile({ program, directory, log });
   const port = await freePort();
   const url = `redis://default:${password}@127.0.0.1:${port}`;
   let closing = false;
