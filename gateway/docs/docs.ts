@@ -5,7 +5,6 @@ import type { ApiDescription } from '../api-description.ts';
 import { readApiDocument, type ApiDocument } from '../services/api-document.ts';
 import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
-import { changelogFeed } from './changelog-feed.ts';
 import { codesOf, guideMarkdown } from './guide.ts';
 import { escapeHtml, html } from './html.ts';
 import type { KeySettings } from './key-form.ts';
@@ -14,7 +13,6 @@ import { renderMarkdown } from './markdown.ts';
 import { referencePage, type ReferenceSettings } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
 import { searchIndex } from './search-index.ts';
-import { usagePage } from './usage-page.ts';
 
 /** A page of the documentation, or a file that pages load. */
 export interface DocsFile {
@@ -58,7 +56,6 @@ const pageHeaders: Readonly<Record<string, string>> = {
 const textHeaders: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' };
 
 const descriptionPath = '/openapi.json';
-const changelogFeedPath = '/docs/changelog.atom';
 
 /** The address of a file contains a hash of all files, so it never changes. */
 const assetHeaders = {
@@ -137,11 +134,8 @@ export function loadDocs(
       scopeHolder: 'A key with a list of scopes',
       scripts: ['reference.ts'],
     }),
-    usagePage(basePath, settings),
     ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients, ['guide.ts'])]),
-    ...(changelog === undefined
-      ? []
-      : [{ ...markdownPage('/docs/changelog', 'Changelog', changelog, []), feed: changelogFeedPath }]),
+    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog, [])]),
   ];
   const site = {
     name,
@@ -164,15 +158,6 @@ export function loadDocs(
     ]),
     served('/docs/search.json', 'application/json', withAddress(JSON.stringify(searchIndex(sources)))),
     served('/llms.txt', 'text/plain', llmsText(document, sources)),
-    ...(changelog === undefined
-      ? []
-      : [
-          served(
-            changelogFeedPath,
-            'application/atom+xml',
-            withAddress(changelogFeed(changelog, name, sampleOrigin)),
-          ),
-        ]),
   ]);
 
   return {

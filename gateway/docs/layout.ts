@@ -10,8 +10,6 @@ export interface Page {
   body: Html;
   /** The same as Markdown, for programs. */
   markdown: string;
-  /** Path of a feed of the page. */
-  feed?: string;
   /** Names of browser modules. */
   scripts: readonly string[];
 }
@@ -54,9 +52,7 @@ export function renderPage(
         <meta name="color-scheme" content="light dark" />
         <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
         <link rel="alternate" href="${page.path}.md" type="text/markdown" />
-        ${page.feed === undefined ? undefined : html`<link rel="alternate" href="${page.feed}" type="application/atom+xml" />`}
         <link rel="stylesheet" href="${asset('docs.css')}" />
-        <link rel="stylesheet" href="${asset('usage-chart.css')}" />
         ${scripts}
       </head>
       <body>

@@ -9,7 +9,7 @@ export interface PortalLook {
   supportUrl: string | undefined;
 }
 
-const chartStyle = 'docs/browser/usage-chart.css';
+const chartStyle = 'portal/browser/usage-chart.css';
 
 /** Serves the page of the portal, with the modules and styles that it loads. */
 export function portalPages(look: PortalLook): Router {

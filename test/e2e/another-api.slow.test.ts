@@ -150,7 +150,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
   });
 
   test('its pages and their scripts say nothing of pets', async () => {
-    const addresses = new Set(['/docs', '/docs/reference', '/docs/usage', '/docs/changelog']);
+    const addresses = new Set(['/docs', '/docs/reference', '/docs/changelog']);
     const texts = new Map<string, string>();
     for (const address of addresses) {
       const { status, text } = await get(address);
@@ -165,7 +165,6 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     expect(texts.get('/docs')).toContain('Your first parcel, from the label to the door.');
     expect(texts.get('/docs')).toContain('<title>Guide – Courier API</title>');
     expect(texts.get('/docs/changelog')).toContain('Parcels may weigh up to 30 kg.');
-    expect(texts.get('/docs/usage')).toContain('/courier/usage');
     const reference = texts.get('/docs/reference') ?? '';
     expect(reference).toContain('/depot/boxes/m&#39;');
     expect(reference).toContain('Bearer $COURIER_KEY');

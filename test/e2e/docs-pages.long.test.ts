@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectClean, seriousBarriers } from '../support/kits/browser.ts';
 import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
 
-const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/clients', '/docs/changelog'];
+const paths = ['/docs', '/docs/reference', '/docs/clients', '/docs/changelog'];
 const appearances = [
   { name: 'light', options: { colorScheme: 'light' } },
   { name: 'dark', options: { colorScheme: 'dark' } },

@@ -1,12 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { dayMs } from '../../gateway/limits/utc-day.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean, seriousBarriers, type TestBrowser } from '../support/kits/browser.ts';
 import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 
 /** The operation with this id in the reference. */
 const operation = (page: Page, id: string) => page.locator(`section[aria-labelledby="${id}"]`);
@@ -70,16 +66,6 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     expectClean(opened, kit.services.gateway.url);
   });
 
-  test('the feed of the changelog is XML', async () => {
-    const { text } = await send(`${kit.services.gateway.url}/docs/changelog.atom`);
-    const { page } = await kit.browser.open('about:blank');
-    const parsed = `new DOMParser().parseFromString(${JSON.stringify(text)}, 'application/xml')`;
-    expect(await page.evaluate(`${parsed}.querySelector('parsererror')`)).toBeNull();
-    expect(
-      await page.evaluate(`${parsed}.querySelectorAll('feed > entry > content').length`),
-    ).toBeGreaterThan(1);
-  });
-
   test('an error leads to its code on the page', async () => {
     const refused = await send(`${kit.services.gateway.url}/v1/pets/4711`, { key: kit.services.key });
     const [, address = ''] = /<([^<>]+)>; rel="help"/.exec(refused.header('Link') ?? '') ?? [];
@@ -120,15 +106,15 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
   });
 
   test('the key stays in the tab: on the next page, but in no other tab, and not after it is forgotten', async () => {
-    const { page } = await open('/docs/usage');
+    const { page } = await open('/docs/reference');
     await enterKey(page, kit.services.key);
-    await page.getByText('Plan: enterprise').waitFor();
+    await page.getByText(`begins with ${kit.services.key.slice(0, 9)}`).waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
-    await page.getByRole('link', { name: 'Reference', exact: true }).click();
+    await page.reload();
     await page.getByText(`begins with ${kit.services.key.slice(0, 9)}`).waitFor();
     expect(await page.content()).not.toContain(kit.services.key);
     const other = await page.context().newPage();
-    await other.goto(`${kit.services.gateway.url}/docs/usage`);
+    await other.goto(`${kit.services.gateway.url}/docs/reference`);
     expect(await other.evaluate('sessionStorage.length + document.cookie.length')).toBe(0);
     await page.getByRole('button', { name: 'Forget key' }).click();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
@@ -144,27 +130,8 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     expect(requests.filter((url) => url.includes('/v1/'))).toEqual([]);
   });
 
-  test('your usage shows both windows', async () => {
-    const opened = await open('/docs/usage');
-    const { page } = opened;
-    await enterKey(page, kit.services.key);
-    await expect.poll(() => page.locator('.figure').allTextContents()).toHaveLength(2);
-    for (const text of await page.locator('.figure').allTextContents()) {
-      expect(text).toMatch(/^\d+ of 10,000,000$/);
-    }
-    expectClean(opened, kit.services.gateway.url);
-  });
-
-  test('your usage says what is wrong with a key', async () => {
-    const { page } = await open('/docs/usage');
-    await enterKey(page, generateApiKey());
-    await page.getByText('401: This API key does not exist.').waitFor();
-    await page.getByRole('link', { name: 'What to do about unknown_api_key' }).click();
-    expect(page.url()).toBe(`${kit.services.gateway.url}/docs#unknown_api_key`);
-  });
-
   test('a key with a typing error is not sent', async () => {
-    const { page, requests } = await open('/docs/usage');
+    const { page, requests } = await open('/docs/reference');
     for (const wrong of [
       'päts_💥',
       `${kit.services.key.slice(0, -1)}${kit.services.key.endsWith('x') ? 'y' : 'x'}`,
@@ -182,85 +149,6 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'Copy this code' }).first().click();
     await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/\S/);
-  });
-
-  /** A key with 0, 10, 20, … and 280 served requests on the 29 days before today. */
-  async function usedKey(): Promise<{ key: string; days: string[] }> {
-    const redis = await connectRedis(kit.services.redisUrl);
-    try {
-      const { key, customerId } = await keyIssuer(redis).issue();
-      const days = Array.from({ length: 29 }, (_, index) =>
-        new Date(Date.now() - (29 - index) * dayMs).toISOString().slice(0, 10),
-      );
-      for (const [index, date] of days.entries()) {
-        const [year, month, day] = date.split('-');
-        await redis.hset(redisKeys.usageMonth(customerId, `${year}${month}`), {
-          [`${day}`]: index * 10,
-          [`p${day}`]: 'free',
-          ...(index === 28 ? { [`r${day}`]: 30, [`b${day}`]: 60 } : {}),
-        });
-      }
-      return { key, days };
-    } finally {
-      redis.disconnect();
-    }
-  }
-
-  test('your usage of a new key says that there is none', async () => {
-    const { page } = await open('/docs/usage');
-    const redis = await connectRedis(kit.services.redisUrl);
-    const { key } = await keyIssuer(redis).issue();
-    redis.disconnect();
-    await enterKey(page, key);
-    await page.getByText('No requests on these days.').waitFor();
-    expect(await page.locator('svg').count()).toBe(0);
-  });
-
-  test('your usage draws a bar a day, with the figures as a table', async () => {
-    const { page } = await open('/docs/usage');
-    const { key, days } = await usedKey();
-    await enterKey(page, key);
-    await page.getByRole('img', { name: '4,060 served and 30 refused requests in 30 days' }).waitFor();
-    const heights = await page
-      .locator('rect.served')
-      .evaluateAll((bars) => bars.map((bar) => Number(bar.getAttribute('height'))));
-    expect(heights).toHaveLength(30);
-    // 280 of 310 requests, the highest bar, which is 160 high.
-    expect(Math.max(...heights)).toBeCloseTo((280 / 310) * 160);
-    await page.getByText('The same as a table').click();
-    const rows = page.locator('.usage-days tbody tr');
-    const yesterday = days.at(-1) ?? '';
-    expect(await rows.filter({ hasText: yesterday }).locator('th,td').allTextContents()).toEqual([
-      yesterday,
-      'free',
-      '280',
-      '30',
-      '60 s',
-    ]);
-    expect(await seriousBarriers(page)).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 800 });
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-  });
-
-  test('your usage says which key it is, when it ends, and which requests were refused', async () => {
-    const redis = await connectRedis(kit.services.redisUrl);
-    const { key, id, customerId, keyHash } = await keyIssuer(redis).issue({
-      expiresAt: new Date(Date.now() + dayMs),
-    });
-    await redis.set(redisKeys.refusals(customerId), `${Date.now() - 2000} ${Date.now() - 1000} 7 minute\n`);
-    await redis.set(redisKeys.ban({ customerId, keyHash }), 'scrapes the shop', 'PX', 60_000);
-    redis.disconnect();
-    const { page } = await open('/docs/usage', { viewport: { width: 390, height: 800 } });
-    await enterKey(page, key);
-    await page.getByText(`(${id})`).waitFor();
-    expect(await page.locator('dl.fields dd').allTextContents()).toEqual([
-      expect.stringContaining(id),
-      expect.stringMatching(/\d/),
-      'scrapes the shop',
-    ]);
-    expect(await page.locator('tbody td').allTextContents()).toEqual(expect.arrayContaining(['7', 'minute']));
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    expect(await seriousBarriers(page)).toEqual([]);
   });
 
   test('a language chosen by keyboard is chosen for all samples, and on the next visit', async () => {

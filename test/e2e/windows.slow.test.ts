@@ -68,12 +68,6 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
       .toBe('4');
     await page.getByText(`Over its ${name} limit`).waitFor();
 
-    // The documentation.
-    await page.goto(`${started.kit.gateway.url}/docs/usage`);
-    await page.getByLabel('API key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
-
     // Traffic.
     await expect
       .poll(async () => (await json<Traffic>('traffic', '--plan', plan)).total.refusals[name], {

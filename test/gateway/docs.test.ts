@@ -20,7 +20,7 @@ describe('the public documentation', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(kit.gateway.url + path, { method, headers });
 
-  test.each(['/docs', '/docs/reference', '/docs/usage', '/docs/clients', '/docs/changelog'])(
+  test.each(['/docs', '/docs/reference', '/docs/clients', '/docs/changelog'])(
     '%s needs no key and is protected by its own policy',
     async (path) => {
       const response = await get(path);

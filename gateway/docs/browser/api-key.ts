@@ -25,11 +25,8 @@ export function keepKey(key: string) {
   }
 }
 
-/**
- * Shows the form for the key.
- * @param onKey called when a key is entered or forgotten
- */
-export function connectKeyForm(onKey: () => void) {
+/** Shows the form for the key. */
+export function connectKeyForm() {
   const form = document.querySelector('[data-key-form]');
   const input = form?.querySelector('input');
   const state = form?.querySelector('[data-key-state]');
@@ -59,14 +56,12 @@ export function connectKeyForm(onKey: () => void) {
     if (key !== '') keepKey(key);
     input.value = '';
     show();
-    onKey();
   });
   forget.addEventListener('click', () => {
     keepKey('');
     input.value = '';
     show();
     input.focus();
-    onKey();
   });
   form.hidden = false;
   show();

@@ -3,7 +3,7 @@ import { connectSampleTabs } from './sample-tabs.ts';
 import { prepareSamples } from './samples.ts';
 import { connectTryIt } from './try-it.ts';
 
-connectKeyForm(() => {});
+connectKeyForm();
 connectSampleTabs();
 prepareSamples();
 connectTryIt();

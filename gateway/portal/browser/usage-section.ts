@@ -2,9 +2,9 @@ import { html, nothing } from 'lit';
 import { count, listTable } from '../../browser/elements/table.ts';
 import { windowMeter } from '../../browser/elements/window-meter.ts';
 import { formatMonth } from '../../browser/format.ts';
-import { usageChart } from '../../docs/browser/usage-chart.ts';
 import { windowNames } from '../../limits/windows.ts';
 import type { Customer, Key, Usage } from './responses.ts';
+import { usageChart } from './usage-chart.ts';
 
 /** Plan, what is used of its limits, and what was used by day, service and key. */
 export const usageSection = ({ plan, windows, now }: Customer, usage: Usage, keys: Key[]) =>

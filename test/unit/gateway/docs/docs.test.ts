@@ -8,7 +8,7 @@ import { errorCodes as petsCodes } from '../../../../pets-service/errors.ts';
 
 const api = loadApiDescription();
 const docs = loadDocs(api);
-const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/clients', '/docs/changelog'];
+const paths = ['/docs', '/docs/reference', '/docs/clients', '/docs/changelog'];
 const textAt = (path: string) => docs.find(path)?.text ?? '';
 const idsOf = (html: string) => Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id = '']) => id);
 const addressesOf = (html: string) =>
@@ -27,7 +27,7 @@ test('support is where the operator says, and nowhere else', () => {
   const contactAt = (supportUrl?: string) => {
     const described = loadApiDescription(supportUrl);
     const { info } = JSON.parse(described.json) as { info: { contact: object } };
-    return { contact: info.contact, page: loadDocs(described).find('/docs/usage')?.text ?? '' };
+    return { contact: info.contact, page: loadDocs(described).find('/docs/reference')?.text ?? '' };
   };
   const name = 'Support of the Animal Store API';
   const mail = contactAt('mailto:help@example.org');
@@ -57,8 +57,7 @@ test.each(paths)('%s is there as Markdown, with the same headings', (path) => {
     text.replaceAll(/<[^>]+>/g, ''),
   );
   const texts = headings.map(({ text }) => text.replaceAll("'", '&#39;'));
-  // How programs ask is all that the page of the usage says in Markdown.
-  for (const text of shown.filter((heading) => heading !== 'For programs')) expect(texts).toContain(text);
+  for (const text of shown) expect(texts).toContain(text);
 });
 
 test('the reference as Markdown has each operation with its parameters, and each schema', () => {
@@ -90,19 +89,6 @@ test('the search has each heading that has an address, with the text below it', 
 test('/llms.txt leads to every page as Markdown', () => {
   const links = Array.from(textAt('/llms.txt').matchAll(/\]\(([^)]+)\)/g), ([, path = '']) => path);
   expect(links).toEqual([...paths.map((path) => `${path}.md`), '/openapi.json']);
-});
-
-test('the feed has an entry for each date of the changelog', () => {
-  const dates = Array.from(textAt('/docs/changelog.md').matchAll(/^## (.+)$/gm), ([, date]) => date);
-  const feed = loadDocs(api, 'https://api.example.org').find('/docs/changelog.atom');
-  expect(feed?.contentType).toBe('application/atom+xml; charset=utf-8');
-  expect(feed?.text).toMatch(/^<\?xml /);
-  const ids = Array.from(
-    feed?.text.matchAll(/<entry>\s*<title>.*<\/title>\s*<id>(.+)<\/id>/g) ?? [],
-    ([, id]) => id,
-  );
-  expect(ids).toEqual(dates.map((date) => `https://api.example.org/docs/changelog#${date}`));
-  expect(feed?.text).toContain(`<updated>${dates[0]}T00:00:00Z</updated>`);
 });
 
 test('the status in the heading of a code is that of the description', () => {

@@ -1,5 +1,5 @@
+import { element, svgElement, textTable } from '../../docs/browser/elements.ts';
 import type { DayUsage } from '../../quota/usage-days.ts';
-import { element, svgElement, textTable } from './elements.ts';
 
 const width = 600;
 const height = 160;
