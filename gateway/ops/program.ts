@@ -4,8 +4,6 @@ import { addressesCommand } from './addresses.ts';
 import { apiTokensCommand } from './api-tokens.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
-import { completeCommand } from './complete.ts';
-import { completionCommand } from './completion.ts';
 import { consoleCommand } from './console.ts';
 import { customersCommand } from './customers.ts';
 import { addExamples } from './examples.ts';
@@ -50,8 +48,6 @@ export const program = new Command('ops')
   .addCommand(servicesCommand())
   .addCommand(tokensCommand())
   .addCommand(redisAclCommand())
-  .addCommand(completionCommand())
-  .addCommand(completeCommand(), { hidden: true })
   .version(readVersion(), '--version', 'print the version')
   .addHelpText(
     'after',

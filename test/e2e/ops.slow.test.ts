@@ -349,7 +349,7 @@ describe('the ops command', () => {
   });
 
   test('every command has --help', async () => {
-    const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens', 'completion'];
+    const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens'];
     for (const args of [[], ...nouns.map((noun) => [noun]), ['keys', 'issue'], ['bans', 'add']]) {
       const { code, stdout } = await run(...args, '--help');
       expect(code).toBe(0);

@@ -62,8 +62,6 @@ export const requirements: readonly Requirement[] = [
     'Python with its package requests (Debian: python3-requests)',
   ),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
-  requirement('zsh', isInstalled('zsh', '--version'), 'zsh (Debian: zsh)'),
-  requirement('fish', isInstalled('fish', '--version'), 'fish (Debian: fish)'),
   requirement('old-node', oldNode !== undefined, 'a Node older than 24 on the PATH'),
   requirement(
     'api-tools',
