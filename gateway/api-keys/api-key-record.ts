@@ -36,8 +36,6 @@ const recordSchema = z.object({
   replaces: z.string().optional(),
   /** Id of the key that replaces this one. */
   replacedBy: z.string().optional(),
-  /** Target of the audit entry of the bulk issue that this key belongs to. */
-  batch: z.string().optional(),
 });
 
 /** What a key has of its own: the fields of the hash gw:key:{<customer id>}:<key hash>. Times are ISO 8601 in UTC. */
@@ -105,7 +103,7 @@ export function apiKeyState(
 /** Formats the key's own part as fields of its hash. An empty value stands for a field that it must not have. */
 export function formatApiKeyRecord(record: ApiKeyRecord): Record<keyof OwnFields, string> {
   const { id, name, hint, createdAt, expiresAt = '', revokedAt = '' } = record;
-  const { scopes = [], replaces = '', replacedBy = '', batch = '' } = record;
+  const { scopes = [], replaces = '', replacedBy = '' } = record;
   return {
     id,
     name,
@@ -116,7 +114,6 @@ export function formatApiKeyRecord(record: ApiKeyRecord): Record<keyof OwnFields
     revokedAt,
     replaces,
     replacedBy,
-    batch,
   };
 }
 

@@ -1,8 +1,6 @@
 import { isCustomerId, redisKeys } from '../redis/redis-keys.ts';
-import { ignoreInvalid } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
-import { findStoredKey } from './stored-keys.ts';
 import { isSameText } from './text-matcher.ts';
 
 /** What entries of the audit log have to match, all of it. A field that is undefined matches every entry. */
@@ -44,15 +42,11 @@ export function auditRange({ since, until }: AuditFilter): { start: string; end:
 }
 
 /**
- * Targets of the entries about an id or a name. For a customer also its keys, since limits can be changed through one of
- * them; for a key of a bulk issue also that of its batch, whose entry is the one that issued it.
+ * Targets of the entries about an id or a name. For a customer also its keys, since limits can be changed through one of them.
  * @throws InvalidOperation for an API key
  */
 export async function auditTargets(target: string, session: Pick<Session, 'redis'>): Promise<string[]> {
   assertNotApiKey(target);
-  if (isCustomerId(target))
-    return [target, ...(await session.redis.smembers(redisKeys.customerKeys(target)))];
-  const key = (await ignoreInvalid(findStoredKey(session.redis, target)))?.key;
-  const batch = key?.outcome === 'record' ? key.record.batch : undefined;
-  return batch === undefined ? [target] : [target, batch];
+  if (!isCustomerId(target)) return [target];
+  return [target, ...(await session.redis.smembers(redisKeys.customerKeys(target)))];
 }

@@ -6,8 +6,3 @@ export function formatCsvText(text: string): string {
   const harmless = formula.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
-
-/** Removes the apostrophe that formatCsvText has added to the text of a cell. */
-export function parseCsvText(cell: string): string {
-  return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;
-}

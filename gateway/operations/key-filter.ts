@@ -20,8 +20,6 @@ export interface KeyFilter {
   expiresBefore?: Date | undefined;
   /** Keys with a limit of their own. */
   withOwnLimits?: boolean | undefined;
-  /** Id of a bulk issue, from the audit log. */
-  batch?: string | undefined;
   /** Keys that were last used before this time, or never. */
   unusedSince?: Date | undefined;
 }
@@ -80,16 +78,15 @@ export async function createKeySelection(
 
 /** @returns a function that tells whether a key matches, but for a ban; an invalid record matches by its state only */
 export function keyMatcher(filter: KeyFilter, now: () => number): (key: StoredApiKey) => boolean {
-  const { plan, state, name, expiresBefore, withOwnLimits, batch } = filter;
+  const { plan, state, name, expiresBefore, withOwnLimits } = filter;
   const nameMatches = textMatcher(name ?? '');
-  const needsRecord = [plan, name, expiresBefore, withOwnLimits, batch].some((part) => part !== undefined);
+  const needsRecord = [plan, name, expiresBefore, withOwnLimits].some((part) => part !== undefined);
   return (key) => {
     const wanted = state === 'banned' ? 'valid' : state;
     if (wanted !== undefined && keyView(key, now()).state !== wanted) return false;
     if (key.outcome !== 'record') return !needsRecord;
     const { record } = key;
     if (plan !== undefined && record.plan !== plan) return false;
-    if (batch !== undefined && record.batch !== batch) return false;
     if (withOwnLimits && windowNames.every((window) => record[window] === undefined)) return false;
     if (expiresBefore !== undefined && !expiresBeforeTime(record.expiresAt, expiresBefore)) return false;
     return nameMatches(record.name);

@@ -40,7 +40,6 @@ export const keyViewSchema = z.object({
   revokedAt: textOrNull,
   replaces: textOrNull.describe('Id of the key that this one replaces'),
   replacedBy: textOrNull,
-  batch: textOrNull.describe('Target of the audit entry of the bulk issue'),
   rev: z.int().describe('Raised by every change'),
 } satisfies Record<keyof OwnFields, z.ZodType> & Record<string, z.ZodType>);
 
@@ -63,7 +62,6 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     revokedAt: record.revokedAt ?? null,
     replaces: record.replaces ?? null,
     replacedBy: record.replacedBy ?? null,
-    batch: record.batch ?? null,
     rev,
   };
 }

@@ -67,13 +67,13 @@ export async function assertIssuable({ redis, now }: Session, wanted: NewApiKey)
 }
 
 /**
- * Issues a key with a customer of its own. One of a batch has no audit entry of its own (key-batches.ts).
+ * Issues a key with a customer of its own.
  * @param key an existing key to store; generated if absent
  * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without both limits
  */
 export async function issueKey(
   session: Session,
-  wanted: NewApiKey & Pick<ApiKeyRecord, 'batch'>,
+  wanted: NewApiKey,
   key = generateApiKey(),
 ): Promise<IssuedApiKey> {
   await assertIssuable(session, wanted);
@@ -113,7 +113,7 @@ const newKeyId = () => `key_${randomBytes(9).toString('hex')}`;
 
 function newRecord(
   customer: CustomerRecord,
-  wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces' | 'batch'>,
+  wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>,
   { id, key }: Pick<ApiKeyRecord, 'id'> & Pick<IssuedApiKey, 'key'>,
   nowMs: number,
 ): ApiKeyRecord {
@@ -157,7 +157,7 @@ async function write(
   const { rev: _unknownYet, ...after } = record;
   const entry = { action: 'keys.issue', target: record.id, before: null, after } as const;
   const fields = formatApiKeyRecord(record);
-  const rev = await audit.make(record.batch === undefined ? [entry] : [], {
+  const rev = await audit.make([entry], {
     script: 'changeRecordAudited',
     ...recordChangeCall({
       customerId,

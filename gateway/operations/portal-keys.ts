@@ -8,12 +8,6 @@ import { keyView } from './key-view.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { readKeysOf, readStoredKey, type KeyOfCustomer } from './stored-keys.ts';
 
-/**
- * Fields of its record that the customer of a key does not see. A new one, such as a note of operators, goes here, and in the list
- * below only if it is the customer's.
- */
-type HiddenField = Extract<keyof OwnFields, 'batch'>;
-
 /** A key as its customer sees it. */
 export const portalKeySchema = keyRowSchema
   .pick({
@@ -29,7 +23,7 @@ export const portalKeySchema = keyRowSchema
     state: true,
     bannedUntil: true,
     lastUsedAt: true,
-  } satisfies Record<Exclude<keyof OwnFields, HiddenField>, true> & Partial<Record<keyof KeyRow, true>>)
+  } satisfies Record<keyof OwnFields, true> & Partial<Record<keyof KeyRow, true>>)
   .extend({
     state: keyRowSchema.shape.state.describe('`unusable`: its record is invalid, so it does not work'),
     served: z.int().describe('Requests that were not refused, also those with 304'),

@@ -103,7 +103,6 @@ const keySchema = customerSchema.extend({
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
-  batch: z.string().optional(),
 } satisfies Record<keyof OwnFields, z.ZodType> & Record<string, z.ZodType>);
 
 /** What a line of a file has. */

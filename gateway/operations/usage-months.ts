@@ -161,14 +161,12 @@ export interface CustomerServiceUse extends ServiceUse {
 /**
  * The use of all customers by service, in pages, by creation of the customer and then the most units first.
  * @param month as YYYY-MM
- * @param onProgress called with the number of customers that are done, of those in the index
  */
 export async function* readUseByService(
   session: ReadingSession,
   month: string,
-  onProgress: (customers: number) => void,
 ): AsyncGenerator<CustomerServiceUse[]> {
-  for await (const { customers, done } of readUseByCustomer(session, daysOfMonth(month))) {
+  for await (const { customers } of readUseByCustomer(session, daysOfMonth(month))) {
     yield customers.flatMap(({ rows: [first], services }) =>
       first === undefined
         ? []
@@ -176,6 +174,5 @@ export async function* readUseByService(
             Object.assign({ month, id: first.id, name: first.name }, use),
           ),
     );
-    onProgress(done);
   }
 }

@@ -58,16 +58,10 @@ export function readLastDays(
 /**
  * All days with use of all customers in pages, by creation of the customer and then by date. Customers that are not in the index
  * any more come last. Takes the memory of a page, whatever the number of customers.
- * @param onProgress called with the number of customers that are done, of those in the index
  */
-export async function* exportUsage(
-  session: ReadingSession,
-  days: Days,
-  onProgress: (customers: number) => void,
-): AsyncGenerator<UsageRow[]> {
-  for await (const { customers, done } of readUseByCustomer(session, days)) {
+export async function* exportUsage(session: ReadingSession, days: Days): AsyncGenerator<UsageRow[]> {
+  for await (const { customers } of readUseByCustomer(session, days)) {
     yield customers.flatMap(({ rows }) => rows);
-    onProgress(done);
   }
 }
 

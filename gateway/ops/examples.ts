@@ -22,7 +22,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'keys issue --plan free --name Acme',
     `keys issue --customer ${customer} --name "Acme, mobile app"`,
     'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
-    'keys issue --from customers.csv > keys.csv',
   ],
   'keys list': [
     'keys list --plan pro --state valid',
@@ -37,10 +36,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     `keys set ${id} --minute plan`,
   ],
   'keys rotate': [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0`],
-  'keys revoke': [
-    `keys revoke ${id} --reason "leaked, ticket 812"`,
-    'keys revoke --from leaked.txt --dry-run',
-  ],
+  'keys revoke': [`keys revoke ${id} --reason "leaked, ticket 812"`],
   'keys export': ['keys export > keys.jsonl'],
   'keys import': ['keys import keys.jsonl'],
   usage: [`usage ${id}`, `usage ${id} --days 30`],

@@ -25,14 +25,13 @@ export function addKeyFilterOptions(command: Command): Command {
       '--unused-since <time>',
       'keys last used before a time, ISO 8601, or a duration ago such as 90d, or never',
       timeAgoArgument,
-    )
-    .option('--batch <batch>', 'keys of a bulk issue, by the target of its audit entry');
+    );
 }
 
 /** The filter among the options of a command; undefined without one. */
 export function givenFilter(options: KeyFilter): KeyFilter | undefined {
-  const { plan, state, name, expiresBefore, withOwnLimits, batch, unusedSince } = options;
-  const filter = { plan, state, name, expiresBefore, withOwnLimits, batch, unusedSince };
+  const { plan, state, name, expiresBefore, withOwnLimits, unusedSince } = options;
+  const filter = { plan, state, name, expiresBefore, withOwnLimits, unusedSince };
   return Object.values(filter).some((part) => part !== undefined) ? filter : undefined;
 }
 

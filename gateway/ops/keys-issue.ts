@@ -3,7 +3,6 @@ import type { ByWindow } from '../limits/windows.ts';
 import { issueFurtherKey, issueKey, type FurtherApiKey } from '../operations/keys.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 import { printIssued } from './key-output.ts';
-import { issueFromFile, optionalColumns, requiredColumns } from './keys-from-file.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
 import {
   asOption,
@@ -21,7 +20,6 @@ interface IssueOptions extends ChangeOptions, ByWindow<number> {
   plan?: string;
   customer?: CustomerId;
   name?: string;
-  from?: string;
   expires?: Date;
   scopes?: readonly string[] | 'all';
 }
@@ -41,19 +39,10 @@ export function keysIssueCommand(): Command {
     .option('--expires <time>', 'time of expiry, ISO 8601, in UTC unless it has an offset', timeArgument)
     .addOption(scopesOption());
   return addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument)
-    .option(
-      '--from <file>',
-      `issue a key for each line of a CSV file: ${requiredColumns.join(', ')} and, optionally, ${optionalColumns.join(', ')}`,
-    )
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (options: IssueOptions, command: Command) => {
-      const { from, as, json, ...given } = options;
-      if (from !== undefined) {
-        if (Object.keys(given).length > 0) command.error('error: --from takes everything from the file');
-        return issueFromFile(from, as, json);
-      }
-      const { plan, name, customer, expires: expiresAt, scopes } = given;
+      const { as, json, plan, name, customer, expires: expiresAt, scopes } = options;
       const further = {
         name,
         expiresAt,

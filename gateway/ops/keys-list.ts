@@ -41,7 +41,6 @@ export const keyLayout: ListLayout<KeyInList> = {
       'revokedAt',
       'replaces',
       'replacedBy',
-      'batch',
       'rev',
     ),
     temporary: temporaryText,

@@ -1,25 +1,3 @@
-import { SingleBar } from 'cli-progress';
-
-/**
- * Shows progress on standard error while something runs that prints many lines, if that is a terminal and the lines go
- * elsewhere: on the same terminal they show the progress, and the bar would overwrite them.
- * @param what what is counted, such as keys
- */
-export async function withProgress<T>(
-  what: string,
-  total: number,
-  use: (onProgress: (count: number) => void) => Promise<T>,
-): Promise<T> {
-  if (process.stdout.isTTY) return use(() => {});
-  const bar = new SingleBar({ format: `{bar} {value} of {total} ${what}`, stream: process.stderr });
-  bar.start(total, 0);
-  try {
-    return await use((count) => bar.update(count));
-  } finally {
-    bar.stop();
-  }
-}
-
 /** Time before the line appears: what takes less needs none. */
 const delayMs = 500;
 const refreshMs = 100;
@@ -56,11 +34,4 @@ export async function withProgressLine<T>(
   } finally {
     line.clear();
   }
-}
-
-/** Aborted by the first SIGINT or SIGTERM; the next one ends the process at once. */
-export function stopSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name));
-  return controller.signal;
 }

@@ -8,7 +8,6 @@ import {
   type CustomerServiceUse,
 } from '../operations/usage-months.ts';
 import { exportUsage, usageCsv, type UsageRow } from '../operations/usage-record.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
 import { dayArgument } from './day-argument.ts';
 import {
   addListOptions,
@@ -21,7 +20,6 @@ import {
 } from './list-output.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printJsonArray } from './output.ts';
-import { withProgress } from './progress.ts';
 import { withRedis } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
@@ -51,11 +49,8 @@ export function usageExportCommand(): Command {
       await withRedis(async (session) => {
         const to = options.to ?? dayNumberOf(session.now());
         if (from > to) throw new InvalidOperation('--from is after --to');
-        const total = await session.redis.zcard(redisKeys.customers);
-        await withProgress('customers', total, (onProgress) => {
-          const pages = exportUsage(session, { from, to }, onProgress);
-          return isJson ? printJsonArray(pages) : printCsv(pages);
-        });
+        const pages = exportUsage(session, { from, to });
+        await (isJson ? printJsonArray(pages) : printCsv(pages));
       });
     });
 }
@@ -89,10 +84,7 @@ export function usageServicesCommand(): Command {
     const format = outputFormat(options);
     await withRedis(async (session) => {
       const { month = lastMonths(session.now(), 1).join('') } = options;
-      const total = await session.redis.zcard(redisKeys.customers);
-      await withProgress('customers', total, (onProgress) =>
-        printList(format, layout, readUseByService(session, month, onProgress)),
-      );
+      await printList(format, layout, readUseByService(session, month));
     });
   });
 }

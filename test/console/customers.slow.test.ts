@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { expectAccessible } from '../support/checks/console-page.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, type ObservedPage } from '../support/kits/browser.ts';
@@ -134,76 +133,6 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'Issue the key' }).click();
     await page.getByText('The expiry is in the past').waitFor();
     expect(await page.getByLabel('Name of the customer').inputValue()).toBe('Too late');
-  });
-
-  test('keys are selected and revoked together, with the keyboard alone, after they are named', async () => {
-    const first = await kit.kit.issue({ name: 'Bulk One' });
-    const second = await kit.kit.issue({ name: 'Bulk Two', plan: 'pro' });
-    const kept = await kit.kit.issue({ name: 'Bulk Kept' });
-    const { page } = await kit.open(`${list}?search=Bulk`, { name: 'Anna' });
-    await page.getByLabel('Select all keys of this page').waitFor();
-    await expect.poll(() => names(page)).toEqual(['Bulk Kept', 'Bulk Two', 'Bulk One']);
-    const selected = page.getByRole('group', { name: 'Selected keys' });
-    expect(await selected.count()).toBe(0);
-
-    // All of the page, and then one less.
-    await page.getByLabel('Select all keys of this page').focus();
-    await page.keyboard.press('Space');
-    await selected.getByText('3 keys selected').waitFor();
-    await page.getByLabel('Select Bulk Kept').focus();
-    await page.keyboard.press('Space');
-    await selected.getByText('2 keys selected').waitFor();
-    expect(
-      await page
-        .getByLabel('Select all keys of this page')
-        .evaluate((box) => [box.matches(':checked'), box.matches(':indeterminate')]),
-    ).toEqual([false, true]);
-    await expectAccessible(page, 'customers-selected');
-
-    await page.locator('main').focus();
-    await tabTo(page, 'Revoke…');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Revoke 2 keys?' }).waitFor();
-    const dialog = page.locator('confirm-dialog');
-    expect((await dialog.getByRole('listitem').allInnerTexts()).toSorted()).toEqual([
-      `Bulk One free, ${first.id}`,
-      `Bulk Two pro, ${second.id}`,
-    ]);
-    await expectAccessible(page, 'customers-revoke');
-    expect(await dialog.getByRole('button', { name: 'Revoke them' }).isDisabled()).toBe(true);
-    await page.getByLabel('Type 2 to confirm').focus();
-    await page.keyboard.type('2');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('OPS-11');
-    await page.keyboard.press('Enter');
-    await page.getByText('2 keys revoked, from the next request on.').waitFor();
-    const statuses = [first, second, kept].map(async ({ key }) => (await pets(key)).status);
-    expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
-    const [batch] = await readAudit(kit.kit.redis, 1, { action: 'keys.revoke-batch' });
-    expect(batch).toMatchObject({
-      who: 'Anna',
-      reason: 'OPS-11',
-      after: { count: 2, plans: { free: 1, pro: 1 } },
-    });
-    await expect.poll(() => selected.count()).toBe(0);
-    // What is revoked cannot be selected again.
-    await expect.poll(() => page.getByLabel('Select Bulk One').isDisabled()).toBe(true);
-    expect(await page.getByLabel('Select Bulk Kept').isDisabled()).toBe(false);
-  });
-
-  test('keys stay selected on other pages and with other filters, and a viewer selects none', async () => {
-    await kit.kit.issue({ name: 'Kept Selected' });
-    await kit.kit.issue({ name: 'Also Selected' });
-    const { page } = await kit.open(`${list}?search=Kept+Selected`);
-    await page.getByLabel('Select Kept Selected').check();
-    await searchField(page).fill('Also Selected');
-    await page.getByLabel('Select Also Selected').check();
-    await page.getByText('2 keys selected').waitFor();
-    await page.getByRole('button', { name: 'Select none' }).click();
-    expect(await page.getByLabel('Select Also Selected').isChecked()).toBe(false);
-    const viewer = await kit.open(`${list}?search=Selected`, { role: 'viewer' });
-    await expect.poll(() => names(viewer.page)).toHaveLength(2);
-    expect(await viewer.page.getByRole('checkbox', { name: /^Select/ }).count()).toBe(0);
   });
 
   test('a pasted key, also in a line of a log, leads to its customer and is nowhere but in the body of the request', async () => {

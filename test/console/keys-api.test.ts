@@ -275,52 +275,6 @@ describe('the API of keys', () => {
     expect([late.status, late.body.message]).toEqual([409, expect.stringContaining('revoked')]);
   });
 
-  test('several keys are revoked together as a batch, also if one was before; with one that is none, nothing is', async () => {
-    const keys = [await kit.issue({ plan: 'pro' }), await kit.issue({ plan: 'free' }), await kit.issue()];
-    const ids = keys.map(({ id }) => id);
-    const unknown = await api('POST', '/keys/revoke', { ids: [...ids, 'key_000000000000000000'] });
-    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    for (const wrong of [[], ['*'], Array.from({ length: 501 }, () => ids[0])]) {
-      expect(await api('POST', '/keys/revoke', { ids: wrong })).toMatchObject({ status: 400 });
-    }
-    expect(await Promise.all(keys.map(async (key) => (await pets(key.key)).status))).toEqual([200, 200, 200]);
-
-    await api('POST', `/keys/${ids[2]}/revoke`);
-    expect(await api('POST', '/keys/revoke', { ids: [...ids, ...ids] })).toMatchObject({
-      status: 200,
-      body: { revoked: 2, alreadyRevoked: 1, warnings: [] },
-    });
-    expect(await Promise.all(keys.map(async (key) => (await pets(key.key)).status))).toEqual([401, 401, 401]);
-    const entries = (await readAudit(kit.redis, 3)).map(({ action, target, after }) => ({
-      action,
-      target,
-      after,
-    }));
-    expect(entries).toEqual([
-      {
-        action: 'keys.revoke-batch',
-        target: expect.stringMatching(/^batch_/) as string,
-        after: { count: 2, plans: { pro: 1, free: 1 } },
-      },
-      ...ids.slice(0, 2).map((target): unknown => expect.objectContaining({ action: 'keys.revoke', target })),
-    ]);
-  });
-
-  test('many keys of one customer are revoked together, each with one entry', async () => {
-    const { customerId } = await kit.issue();
-    const ids: string[] = [];
-    for (let number = 0; number < 12; number += 1) {
-      const { body } = await api('POST', `/customers/${customerId}/keys`, {});
-      ids.push(body.id);
-    }
-    expect(await api('POST', '/keys/revoke', { ids })).toMatchObject({
-      status: 200,
-      body: { revoked: 12, alreadyRevoked: 0 },
-    });
-    const entries = (await readAudit(kit.redis, 13)).map(({ action, target }) => ({ action, target }));
-    expect(entries.slice(1)).toEqual(ids.map((target) => ({ action: 'keys.revoke', target })));
-  });
-
   test('a key with an invalid record is shown and can be revoked', async () => {
     const key = await kit.issue();
     await kit.redis.hset(redisKeys.customer(key.customerId), 'minute', 'many');

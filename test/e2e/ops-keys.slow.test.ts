@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatPlace, parsePlace, redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keyIssuer, placeOfKey } from '../support/kits/keys.ts';
+import { placeOfKey } from '../support/kits/keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { hasRedisServer, startAnyRedis } from '../support/stores/redis-server.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 interface ShownKey {
   id: string;
@@ -432,169 +432,6 @@ describe('the life cycle of keys', () => {
     const { stdout } = await kit.run('keys', 'show', id);
     expect(stdout).toMatch(/USED AFTER ITS END FROM +FIRST +LAST +REQUESTS\n127\.0\.0\.1 +\S+Z +\S+Z +2\n$/);
     expect(stdout).not.toContain(key);
-  });
-
-  describe('keys issue --from', () => {
-    test('creates a working key for each line', async () => {
-      const file = await writeInput(
-        'plan,name,minute,expires\nfree,"Smith, Jones & Co",,\npro,Second,42,2099-01-01\n',
-      );
-      const issued = await kit.json<ShownKey[]>('keys', 'issue', '--from', file);
-      expect(issued).toMatchObject([
-        { name: 'Smith, Jones & Co', plan: 'free', minute: null },
-        { name: 'Second', plan: 'pro', minute: 42, expiresAt: '2099-01-01T00:00:00.000Z' },
-      ]);
-      for (const { key } of issued) expect((await kit.pets(key)).status).toBe(200);
-      const { stdout } = await kit.run('keys', 'issue', '--from', file);
-      expect(stdout).toMatch(
-        /^id,name,plan,key\nkey_\w+,"Smith, Jones & Co",free,pets_\w{38}\nkey_\w+,Second,pro,pets_\w{38}\n$/,
-      );
-    });
-
-    test('prints no formulas, and reads the names that it has printed', async () => {
-      const names = ['=HYPERLINK("x")', '+1', '-2', '@SUM(1)', "'=3", "'quoted'", '4-5', 'A, B'];
-      const issue = async (text: string) => {
-        const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', await writeInput(text));
-        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-        return stdout;
-      };
-      const printed = await issue(
-        `name,plan\n"=HYPERLINK(""x"")",free\n+1,free\n-2,free\n@SUM(1),free\n''=3,free\n'quoted',free\n4-5,free\n"A, B",free\n`,
-      );
-      const lines = printed.trimEnd().split('\n').slice(1);
-      expect(lines.map((line) => line.replace(/^key_\w+,/, '').replace(/,free,pets_\w+$/, ''))).toEqual([
-        `"'=HYPERLINK(""x"")"`,
-        "'+1",
-        "'-2",
-        "'@SUM(1)",
-        "''=3",
-        "'quoted'",
-        '4-5',
-        '"A, B"',
-      ]);
-      // Without the columns id and key.
-      const again = await issue(printed.replaceAll(/^[^,]*,|,[^,]*$/gm, ''));
-      for (const output of [printed, again]) {
-        const ids = Array.from(output.matchAll(/^key_\w+/gm), ([id]) => id);
-        const shown = await Promise.all(ids.map((id) => keyIssuer(kit.redis).store.show(id)));
-        expect(shown.map(({ record }) => record.name)).toEqual(names);
-      }
-    });
-
-    test('reports an invalid line and creates no key', { timeout: 120_000 }, async () => {
-      const invalidFiles: [string | Buffer, RegExp][] = [
-        ['', /the file has no lines with keys|must be a header/],
-        ['name,plan\n', /the file has no lines with keys/],
-        ['name\nx\n', /the first line must be a header with the column plan/],
-        ['name,plan,colour\nx,free,red\n', /unknown column "colour"/],
-        ['name,plan\ngood,free\nx,nope\n', /line 3: there is no plan named "nope"/],
-        ['name,plan\ngood,free\n,free\n', /line 3: name "".*1 to 100 characters/],
-        ['name,plan\ngood,free\nx,\n', /line 3: plan is empty/],
-        ['name,plan,minute\ngood,free,\nx,free,many\n', /line 3: minute "many": It must be a whole number/],
-        ['name,plan,expires\ngood,free,\nx,free,2020-01-01\n', /line 3: the expiry is in the past/],
-        ['name,plan\ngood,free\n"x,free\n', /not a CSV file/],
-        ['name,plan\ngood,free,1,2\n', /not a CSV file/],
-        ['name,plan,name\nA,free,B\n', /the column name is repeated/],
-        [Buffer.from('name,plan\nM\xFCller,free\n', 'latin1'), /can't read/],
-        ['name,plan\n\u{1B}]0;x\u{7},free\n', /line 2: name/],
-      ];
-      const before = await snapshot(kit.redis);
-      for (const [text, message] of invalidFiles) {
-        const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', await writeInput(text));
-        expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' });
-        expect(stderr).toMatch(message);
-        expect(stderr).toMatch(/^ops: [^\n]+\n$/);
-        expect(stderr).not.toContain('\u{1B}');
-      }
-      expect(await snapshot(kit.redis)).toEqual(before);
-    });
-
-    test.each(['SIGINT', 'SIGTERM'] as const)(
-      'prints every key that it has issued before it ends on %s, and the audit log says how many',
-      async (signal) => {
-        const rows = Array.from({ length: 10_000 }, (_, index) => `Customer ${index},free`);
-        const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
-        const { code, stdout, stderr } = await runProgram(
-          ['gateway/ops/main.ts', 'keys', 'issue', '--from', file, '--json'],
-          { REDIS_URL: kit.server.url },
-          { signalOnOutput: signal },
-        );
-        const printed = JSON.parse(stdout) as { id: string; batch: string }[];
-        expect({ code, stderr }).toEqual({
-          code: 1,
-          stderr: `ops: stopped by ${signal} after ${printed.length} of 10000 keys: these were printed, the others were not issued\n`,
-        });
-        const batch = printed[0]?.batch ?? '';
-        const stored = await kit.json<ShownKey[]>('keys', 'list', '--batch', batch);
-        expect(stored.map(({ id }) => id).toSorted()).toEqual(printed.map(({ id }) => id).toSorted());
-        expect(await kit.json('audit', '--count', '1')).toMatchObject([
-          { action: 'keys.issue-batch.incomplete', target: batch, after: { count: printed.length } },
-        ]);
-      },
-    );
-
-    test('prints every key that it has issued before Redis is full', { tags: ['redis-server'] }, async () => {
-      await using server = await startAnyRedis();
-      const rows = Array.from({ length: 2000 }, (_, index) => `Customer ${index},free`);
-      const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
-      const run = (...args: string[]) => runOps(args, { REDIS_URL: server.url });
-      await run('keys', 'issue', '--plan', 'free', '--name', 'First');
-      const used = /^used_memory:(\d+)/m.exec(await server.redis.info('memory'))?.[1];
-      await server.redis.config('SET', 'maxmemory', Number(used) + 600_000);
-      const { code, stdout, stderr } = await run('keys', 'issue', '--from', file);
-      const printed = stdout.trimEnd().split('\n').slice(1);
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: expect.stringMatching(
-          new RegExp(`^ops: note: ${printed.length} of 2000 keys were printed: .+\nops: OOM .+\n$`),
-        ) as string,
-      });
-      const batches = await run('audit', '--action', 'keys.issue-batch', '--json');
-      const [{ target }] = JSON.parse(batches.stdout) as [{ target: string }];
-      const listed = await run('keys', 'list', '--batch', target, '--json');
-      const stored = JSON.parse(listed.stdout) as ShownKey[];
-      expect(printed.map((line) => line.slice(0, line.indexOf(','))).toSorted()).toEqual(
-        stored.map(({ id }) => id).toSorted(),
-      );
-    });
-
-    test('a closed pipe ends it, and the audit log says how many were issued', async () => {
-      const rows = Array.from({ length: 2000 }, (_, index) => `Unread ${index},free`);
-      const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
-      const main = join(import.meta.dirname, '../../gateway/ops/main.ts');
-      const { code, stderr } = await runProgram(
-        ['--input-type=module', '-e', headProgram, main, 'keys', 'issue', '--from', file],
-        { REDIS_URL: kit.server.url },
-      );
-      const [entry] = await kit.json<{ target: string; after: { count: number } }[]>('audit', '--count', '1');
-      const count = entry?.after.count ?? 0;
-      expect(entry).toMatchObject({ action: 'keys.issue-batch.incomplete', before: { count: 2000 } });
-      expect(await kit.json('keys', 'list', '--batch', entry?.target ?? '')).toHaveLength(count);
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: expect.stringMatching(
-          /^ops: can't print the result \(EPIPE\), so that nobody was shown some keys .+\n$/,
-        ) as string,
-      });
-    });
-
-    test('accepts 10,000 lines', { timeout: 120_000 }, async () => {
-      const count = hasRedisServer ? 10_000 : 500;
-      const rows = Array.from({ length: count }, (_, index) => `Customer ${index},free`);
-      const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
-      const entries = await kit.redis.xlen(redisKeys.audit);
-      const [earliest] = await kit.redis.xrange(redisKeys.audit, '-', '+', 'COUNT', 1);
-      const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', file);
-      // No progress bar: standard error is not a terminal.
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const lines = stdout.trimEnd().split('\n').slice(1);
-      expect(new Set(lines.map((line) => line.split(',')[3])).size).toBe(count);
-      expect(lines[count - 1]).toContain(`Customer ${count - 1},free`);
-      expect((await kit.pets(lines[count - 1]?.split(',')[3])).status).toBe(200);
-      // One entry, so that no earlier one is driven out of the log.
-      expect(await kit.redis.xlen(redisKeys.audit)).toBe(entries + 1);
-      expect(await kit.redis.xrange(redisKeys.audit, '-', '+', 'COUNT', 1)).toEqual([earliest]);
-    });
   });
 
   test(

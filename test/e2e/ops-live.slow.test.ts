@@ -1,8 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +8,6 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 
 interface Usage {
@@ -523,27 +520,6 @@ describe('operating a running gateway', () => {
       expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
       expect((await kit.run('usage', id)).stdout).not.toContain('\u{1B}');
     });
-
-    test(
-      'keys issue --from shows its progress, and nothing between keys on the terminal',
-      { tags: ['script'] },
-      async () => {
-        await using directory = await temporaryDirectory();
-        const file = join(directory.path, 'many.csv');
-        await writeFile(file, `name,plan\n${'Customer,free\n'.repeat(300)}`);
-        const issue = (...redirection: string[]) =>
-          runOnTerminal(
-            ['gateway/ops/main.ts', 'keys', 'issue', '--from', file, ...redirection],
-            { REDIS_URL: kit.server.url },
-            () => false,
-          );
-        const printed = join(directory.path, 'keys.csv');
-        expect(await issue('>', printed)).toMatch(/300 of 300 keys/);
-        expect((await readFile(printed, 'utf8')).match(/pets_\w{38}/g)).toHaveLength(300);
-        const output = await issue();
-        expect(output).toMatch(/^id,name,plan,key\r\n(key_\w+,Customer,free,pets_\w{38}\r\n){300}$/);
-      },
-    );
 
     test('services log human-readable lines', { tags: ['script'] }, async () => {
       const env = { REDIS_URL: kit.server.url, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };

@@ -1,18 +1,14 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { placeOfKey, type IssuedKey } from '../support/kits/keys.ts';
+import { type IssuedKey } from '../support/kits/keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { typeOnTerminal } from '../support/kits/terminal.ts';
 
 interface Shown {
   id: string;
   name: string;
-  batch: string | null;
 }
 
 interface Entry {
@@ -242,52 +238,6 @@ describe('what operators search', { timeout: 120_000 }, () => {
       const [header, line = ''] = stdout.split('\n');
       expect(header).toBe('id,at,who,action,target,before,after,notMade,reason,targetName,targetHint');
       expect(line).toMatch(/,Bob,plans\.set,silver,,"\{""name"":""silver""/);
-    });
-  });
-
-  describe('a bulk issue', () => {
-    test('is one entry with count, plans and the hash of the file, and its keys name it', async () => {
-      await using directory = await temporaryDirectory();
-      const file = join(directory.path, 'keys.csv');
-      await writeFile(file, `name,plan\n${'Bulk,free\n'.repeat(150)}Bulk,pro\n`);
-      const before = await kit.redis.xlen(redisKeys.audit);
-      const issued = await kit.json<(Shown & { key: string })[]>(
-        'keys',
-        'issue',
-        '--from',
-        file,
-        '--as',
-        'Alice',
-      );
-      expect((await kit.redis.xlen(redisKeys.audit)) - before).toBe(1);
-      const [entry, ...others] = await kit.json<Entry[]>('audit', '--action', 'keys.issue-batch');
-      expect(others).toEqual([]);
-      const fileSha256 = expect.stringMatching(/^[\da-f]{64}$/) as string;
-      const after = { count: 151, fileSha256, plans: { free: 150, pro: 1 } };
-      expect(entry).toMatchObject({ who: 'Alice', after });
-      // From the file to the keys, and from a key to the file.
-      const batch = entry?.target ?? '';
-      expect(await idsOf('keys', 'list', '--batch', batch)).toEqual(
-        expect.arrayContaining(issued.map(({ id }) => id)),
-      );
-      expect(issued).toHaveLength(151);
-      const id = issued[0]?.id ?? '';
-      expect(await kit.json('keys', 'show', id)).toMatchObject({ batch });
-      expect(await kit.json('audit', '--target', id)).toMatchObject([{ action: 'keys.issue-batch' }]);
-      // An import of the same keys is one entry, too, with the hash of its own file, and keeps the batch.
-      const exported = (await kit.run('keys', 'export')).stdout;
-      const lines = exported.split('\n').filter((line) => line.includes(batch));
-      await writeFile(file, `${lines.join('\n')}\n`);
-      const place = await placeOfKey(kit.redis, issued[0]?.key ?? '');
-      await kit.redis.del(redisKeys.apiKey(place));
-      expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 1, unchanged: 150 });
-      expect(await kit.json('audit', '--action', 'keys.import')).toMatchObject([
-        { after: { count: 1, fileSha256, plans: { free: 1 } } },
-      ]);
-      expect(await kit.json('keys', 'show', id)).toMatchObject({ batch });
-      // Nothing is added, so there is no entry.
-      await kit.json('keys', 'import', file);
-      expect(await kit.json('audit', '--action', 'keys.import')).toHaveLength(1);
     });
   });
 

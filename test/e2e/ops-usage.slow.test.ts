@@ -1,11 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 
 describe('ops usage', { timeout: 120_000 }, () => {
@@ -150,25 +147,6 @@ describe('ops usage', { timeout: 120_000 }, () => {
     const csv = await kit.run('usage', 'months', '--months', '1', '--output', 'csv');
     expect(csv.stdout).toMatch(/^month,customers,served,refused,units\n[\d-]+,\d+,\d+,\d+,\d+\n$/);
   });
-
-  test(
-    'export shows its progress on a terminal, if the rows go elsewhere',
-    { tags: ['script'] },
-    async () => {
-      await using directory = await temporaryDirectory();
-      const file = join(directory.path, 'use.csv');
-      const onTerminal = (...redirection: string[]) =>
-        runOnTerminal(
-          ['gateway/ops/main.ts', 'usage', 'export', '--from', iso(yesterday), ...redirection],
-          { REDIS_URL: kit.server.url },
-          () => false,
-        );
-      expect(await onTerminal('>', file)).toMatch(/(\d+) of \1 customers/);
-      const rows = await readFile(file, 'utf8');
-      expect(rows.split('\n').length).toBeGreaterThan(3);
-      expect(await onTerminal()).toBe(rows.replaceAll('\n', '\r\n'));
-    },
-  );
 
   test('a key on which only refused requests and a ban fall has a row', async () => {
     const { id, customerId } = await kit.issue({ name: 'Banned' });

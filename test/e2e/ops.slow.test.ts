@@ -248,8 +248,6 @@ describe('the ops command', () => {
         [['keys', 'rotate', String(revoked['id'])], /is revoked: issue a new one/],
         [['keys', 'list', '--after', 'key_none'], /there is no API key/],
         [['keys', 'list', '--limit', '0'], /'0' is invalid/],
-        [['keys', 'issue', '--from', '/nowhere.csv'], /can't read \/nowhere\.csv/],
-        [['keys', 'issue', '--from', 'x.csv', '--plan', 'free'], /--from takes everything from the file/],
         [['keys', 'import', '/nowhere.jsonl'], /can't read \/nowhere\.jsonl/],
         [['usage', 'key_none'], /there is no API key/],
         [['usage', 'exprot'], /there is no API key with the id "exprot" \(Did you mean export\?\)/],

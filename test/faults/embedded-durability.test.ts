@@ -165,11 +165,6 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
       /are damaged \(.+\)/,
     ],
     ['the base is missing', (path) => rmSync(join(path, 'appendonly.aof.1.base.rdb')), /are damaged \(.+\)/],
-    [
-      'the manifest is damaged',
-      (path) => writeFileSync(join(path, 'appendonly.aof.manifest'), Buffer.alloc(88)),
-      /are damaged \(.+\)/,
-    ],
   ])('refuses to start when %s, changes nothing and says what to do', async (_name, damage, reason) => {
     const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, 'appendonlydir')));
     const files = () =>

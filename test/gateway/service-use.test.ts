@@ -74,7 +74,7 @@ describe('use by service', { tags: ['redis-server'] }, () => {
     await expect.poll(() => fieldOf(acme, 'boxes'), reported).toBe('2 2');
     await expect.poll(() => fieldOf(other, 'reports'), reported).toBe('1 5');
     const [month = ''] = lastMonths(Date.now(), 1);
-    const rows = (await Array.fromAsync(readUseByService(session(), month, () => {}))).flat();
+    const rows = (await Array.fromAsync(readUseByService(session(), month))).flat();
     const [ofAcme, ofOther] = [
       [
         { service: 'reports', served: 1, units: 5 },
@@ -102,7 +102,7 @@ describe('use by service', { tags: ['redis-server'] }, () => {
     expect(await get('boxes', issued)).toBe(200);
     await expect.poll(() => fieldOf(issued, 'boxes'), reported).toBe('1 1');
     const [month = ''] = lastMonths(Date.now(), 1);
-    const rows = (await Array.fromAsync(readUseByService(session(), month, () => {}))).flat();
+    const rows = (await Array.fromAsync(readUseByService(session(), month))).flat();
     expect(rows.filter(({ id }) => id === issued.customerId).map(({ service }) => service)).toEqual([
       'boxes',
     ]);

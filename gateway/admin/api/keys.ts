@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { knownIn } from '../../limits/limits.ts';
 import { findKeyId } from '../../operations/find-key.ts';
-import { revokeSelected } from '../../operations/key-batches.ts';
-import { keyIdPattern, newKeyInput, timeInput, withoutNulls } from '../../operations/key-input.ts';
+import { newKeyInput, timeInput, withoutNulls } from '../../operations/key-input.ts';
 import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
 import { keyStates, limitsView } from '../../operations/key-view.ts';
 import { issueKey } from '../../operations/keys.ts';
@@ -10,14 +9,12 @@ import { readPlanOverviews, type PlanOverview } from '../../operations/plan-over
 import { storedLimitsSchema } from '../../operations/plans.ts';
 import { issued, respondIssued } from './key.ts';
 import { countInput, flagInput, nextInput } from './query-input.ts';
-import { changed, listOf, withWarnings } from './results.ts';
+import { listOf } from './results.ts';
 import { route } from './route.ts';
 
 /** A page takes half a second at most, whatever the filter: the console goes on with `next`. */
 const maxRead = 20_000;
 const maxPastedLength = 10_000;
-/** A change of a thousand takes seconds: the command does that, and shows its progress. */
-const maxRevoked = 500;
 
 export const keyPlanSchema = z.object({
   name: z.string(),
@@ -91,28 +88,6 @@ export const keysRoutes = [
     handle: async ({ input: { text } }, { read }) => ({
       id: await read((session) => findKeyId(text, session)),
     }),
-  }),
-  // No conditions: they could match other keys by now than those that the person has seen.
-  route.post('/keys/revoke', {
-    operationId: 'revokeKeys',
-    summary: 'Refuse several keys for good, from their next requests on',
-    description: 'Of a key that does not exist, the answer is 404, and none is revoked.',
-    input: z.strictObject({
-      ids: z
-        .array(z.string().regex(keyIdPattern, 'is not the id of a key'))
-        .min(1, 'names no key')
-        .max(maxRevoked, `names more than ${maxRevoked} keys`),
-    }),
-    example: { ids: ['key_42dcb7237e0963b262', 'key_c1c3be292070cc7aff'] },
-    responds: 'The keys are revoked',
-    result: changed(
-      z.object({
-        revoked: z.int().describe('Keys that this call has revoked'),
-        alreadyRevoked: z.int().describe('Keys that were revoked before'),
-      }),
-    ),
-    handle: async ({ req, input: { ids } }, { change }) =>
-      withWarnings(await change(req, (session) => revokeSelected(session, ids))),
   }),
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
   route.get('/key-plans', {

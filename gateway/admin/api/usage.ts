@@ -94,7 +94,7 @@ export const usageRoutes = [
       downloadUsage(res, {
         contentType: 'text/csv; charset=utf-8',
         fileName: `usage-${month}.csv`,
-        write: (session) => usageCsv(exportUsage(session, daysOfMonth(month), () => {})),
+        write: (session) => usageCsv(exportUsage(session, daysOfMonth(month))),
       }),
   }),
   route.get('/usage/customers', {

@@ -133,7 +133,6 @@ describe('the record of a key', () => {
     suspendedAt: optional(time),
     replaces: optional(nonEmptyString),
     replacedBy: optional(nonEmptyString),
-    batch: optional(nonEmptyString),
     rev: fc.nat(),
   };
   const record = fc.record(fields);
