@@ -1,7 +1,7 @@
 import { accessErrorCodes } from './admin/api/api-error.ts';
 import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
-import { deliveryOutcomes, eventTypeNames } from './events/event-types.ts';
+import { deliveryOutcomes } from './events/webhook-status.ts';
 import type { SomeLimits } from './limits/limits.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
 import { windowNames, windows } from './limits/windows.ts';
@@ -18,7 +18,6 @@ const noPlan = 'none';
 export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of errorCodes) metrics.errors.inc({ code }, 0);
   for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
-  for (const type of eventTypeNames) metrics.events.inc({ type }, 0);
   for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
   metrics.requests.expect({ operations: api.operations, plans: [noPlan] });

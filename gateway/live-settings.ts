@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { createPlanThresholds } from './events/plan-thresholds.ts';
 import { showPlanLimits } from './known-series.ts';
 import type { SomeLimits } from './limits/limits.ts';
 import { createInvalidValues } from './observability/invalid-values.ts';
@@ -37,7 +36,6 @@ export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDep
     banPolicy: createLiveSetting({ ...live, setting: banPolicySetting }),
     usagePolicy: createLiveSetting({ ...live, setting: usageSetting }),
     addressBlocks: createAddressBlocks({ hashes, invalidValues, now }),
-    thresholds: createPlanThresholds({ hashes, invalidValues }),
   };
   return {
     hashes,

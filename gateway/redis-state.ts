@@ -35,8 +35,8 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   const redis = createRedis(url, log);
   const clock = createRedisClock({ redis, now });
   const settings = createLiveSettings({ redis, log, metrics, now: clock.now });
-  const { enforced, usagePolicy, thresholds, invalidValues } = settings;
-  const reports = createReports({ ...dependencies, redis, usagePolicy, thresholds, now: clock.now });
+  const { enforced, usagePolicy, invalidValues } = settings;
+  const reports = createReports({ ...dependencies, redis, usagePolicy, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
   const lostKeys = createLostKeys({
     redis,

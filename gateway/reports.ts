@@ -5,7 +5,6 @@ import { withoutCredentials } from './config/redis-url.ts';
 import { createEventPublisher } from './events/event-publisher.ts';
 import { createUseObserver } from './events/use-events.ts';
 import { createKeptUsage } from './kept-usage.ts';
-import type { LiveSettings } from './live-settings.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createBusyAddresses } from './quota/busy-addresses.ts';
 import { createFailureReports } from './quota/failures.ts';
@@ -24,7 +23,6 @@ interface ReportsDependencies {
   dataDirectory: string;
   redis: RedisClient;
   usagePolicy: LiveUsagePolicy;
-  thresholds: LiveSettings['thresholds'];
   metrics: Metrics;
   log: Logger;
   /** By Redis' clock. */
@@ -55,15 +53,11 @@ export function createReports(dependencies: ReportsDependencies) {
   const keyUse = createKeyUseReports({ redis, now, gateway: hostname() });
   const refusedUse = createRefusedUseReports(dependencies);
   const serviceUse = createServiceUseReports(dependencies);
-  const events = createEventPublisher({
-    ...dependencies,
-    onPublished: ({ type }) => metrics.events.inc({ type }),
-    onDropped: () => metrics.droppedEvents.inc(),
-  });
+  const events = createEventPublisher(dependencies);
   const failures = createFailureReports(dependencies);
   return {
     events,
-    useObserver: createUseObserver({ ...dependencies, publish: events.publish }),
+    useObserver: createUseObserver(events),
     usageReports,
     keptUsage,
     keysInUse,

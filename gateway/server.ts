@@ -106,7 +106,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   listening.port = port;
   const events = startEvents({
     redisUrl,
-    webhookRules: config.webhookRules,
+    webhookNetworks: config.webhookNetworks,
     metrics,
     log,
     now: () => Date.now(),

@@ -15,7 +15,7 @@ import { createLiveReader, type LiveReaderDependencies } from './live/live-reade
 interface ConsoleDependencies
   extends
     Omit<ConsoleAccessDependencies & LiveReaderDependencies, 'read'>,
-    Pick<Api, 'webhookRules' | 'publicOrigin'> {
+    Pick<Api, 'webhookNetworks' | 'publicOrigin'> {
   redisUrl: string;
   /** What the pages say of the API. */
   api: PageSettings;

@@ -3,15 +3,12 @@ import { describeIssues } from '../config/describe-issues.ts';
 import { byText, type CustomerTexts } from '../limits/customer-texts.ts';
 import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
-import { formatThresholds, parseThresholds, thresholdsIssue, type Thresholds } from '../limits/thresholds.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
 export interface CustomerLimits extends OwnLimits {
   plan: string;
-  /** Own thresholds, in the field `thresholds` as in `80,100`. Goes before the plan's. */
-  thresholds?: Thresholds | undefined;
 }
 
 /**
@@ -54,7 +51,7 @@ export type ParsedCustomer =
   | {
       outcome: 'record';
       record: CustomerRecord;
-      /** What is wrong with its temporary limits or thresholds, which are then off. The record is valid all the same. */
+      /** What is wrong with its temporary limits, which are then off. The record is valid all the same. */
       issues: string[];
     }
   | { outcome: 'absent' }
@@ -70,17 +67,12 @@ export function parseCustomerRecord(
   const parsed = recordSchema.safeParse(fields);
   if (!parsed.success) return { outcome: 'invalid', issues: describeIssues(parsed.error) };
   const { temporary, issues } = parseTemporary(fields);
-  const text = fields['thresholds'];
-  const thresholds = text === undefined ? undefined : parseThresholds(text);
-  const ofThresholds =
-    text !== undefined && thresholds === undefined ? [`thresholds ${thresholdsIssue}`] : [];
   const record = {
     id,
     ...parsed.data,
     ...(temporary && { temporary }),
-    ...(thresholds && { thresholds }),
   };
-  return { outcome: 'record', record, issues: [...issues, ...ofThresholds] };
+  return { outcome: 'record', record, issues };
 }
 
 /** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */
@@ -89,7 +81,6 @@ export function formatCustomerLimits(limits: CustomerLimits): Record<string, str
     plan: limits.plan,
     ...Object.fromEntries(windowNames.map((window) => [window, String(limits[window] ?? '')])),
     ...formatTemporary(limits.temporary),
-    thresholds: formatThresholds(limits.thresholds),
   };
 }
 

@@ -63,12 +63,8 @@ export interface Config {
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
-  webhookRules: {
-    allowHttp: boolean;
-    allowedNetworks: string[];
-    customerNetworks: string[];
-    followRedirects: boolean;
-  };
+  /** Networks that webhooks may lead to although they are not public, also without TLS. */
+  webhookNetworks: string[];
   demo: boolean;
   /** Undefined: no traces are exported. */
   tracing: TracingSettings | undefined;
@@ -118,10 +114,7 @@ export const settings = z.object({
   UPSTREAM_CONNECTIONS: count.default(256),
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
-  WEBHOOK_ALLOW_HTTP: boolean.default(false),
   WEBHOOK_ALLOWED_NETWORKS: networkList,
-  WEBHOOK_CUSTOMER_NETWORKS: networkList,
-  WEBHOOK_FOLLOW_REDIRECTS: boolean.default(false),
   DEMO: boolean.default(false),
   ...tracingVariables,
 });
@@ -175,12 +168,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     },
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
-    webhookRules: {
-      allowHttp: values.WEBHOOK_ALLOW_HTTP,
-      allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
-      customerNetworks: values.WEBHOOK_CUSTOMER_NETWORKS,
-      followRedirects: values.WEBHOOK_FOLLOW_REDIRECTS,
-    },
+    webhookNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
     demo: values.DEMO,
     tracing: tracingSettings(values),
   });

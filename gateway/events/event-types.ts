@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { dayUsageSchema } from '../quota/usage-days.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 
 const time = z.iso.datetime();
@@ -15,8 +14,6 @@ interface EventTypeDefinition {
   summary: string;
   /** Content of `data`. */
   data: z.ZodObject;
-  /** Sent to webhooks of operators only. */
-  forOperators?: true;
 }
 
 /**
@@ -25,7 +22,7 @@ interface EventTypeDefinition {
  */
 export const eventTypes = {
   'quota.threshold': {
-    summary: 'A share of the day or month limit of a customer is used',
+    summary: 'A customer has used 80 % or 100 % of its day or month limit',
     data: z.object({
       customerId,
       plan: z.string(),
@@ -34,7 +31,7 @@ export const eventTypes = {
       windowEnd: time,
       threshold: z.int().describe('Share of the limit in percent'),
       limit: z.int(),
-      used: z.int().describe('Units used when it was found'),
+      used: z.int().describe('Units used when it was crossed'),
     }),
   },
   'ban.began': {
@@ -70,15 +67,6 @@ export const eventTypes = {
     summary: 'A customer is on another plan',
     data: z.object({ customerId, from: z.string(), to: z.string() }),
   },
-  'usage.day': {
-    summary: 'Use of a customer on a UTC day that is over, for billing',
-    data: z.object({ customerId, name: z.string(), ...dayUsageSchema.shape }),
-    forOperators: true,
-  },
-  'webhook.test': {
-    summary: 'Somebody has asked for a test of this webhook',
-    data: z.object({ webhookId: z.string() }),
-  },
 } as const satisfies Record<string, EventTypeDefinition>;
 
 export type EventType = keyof typeof eventTypes;
@@ -89,49 +77,37 @@ export function isEventType(text: string): text is EventType {
   return Object.hasOwn(eventTypes, text);
 }
 
-/** How an attempt to deliver an event ended: it will be tried again if it failed, and not if it is dead. */
-export const deliveryOutcomes = ['delivered', 'failed', 'dead'] as const;
-
 /** What an event says of its type. */
 export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type]['data']>;
 
-/** An event as it is in the stream, and as receivers get it. */
+/** Sent to one webhook alone, when somebody asks for a test. */
+export const testType = 'webhook.test';
+
+/** An event as receivers get it. */
 export interface GatewayEvent {
-  /** The same whenever the event is found again. */
+  /** The same whenever the event is published again. */
   id: string;
-  type: EventType;
-  /** Undefined for the test of an operators' webhook. */
+  type: EventType | typeof testType;
+  /** Undefined for a test. */
   customerId: CustomerId | undefined;
   /** ISO 8601 in UTC. */
   at: string;
   data: object;
-  /** The one webhook that is to get it; undefined for all that want it. */
-  webhook?: string | undefined;
-  /** Whether webhooks of the customer do not get it. */
-  forOperators?: boolean | undefined;
 }
 
-/** An event to publish, with what its id and its period follow from. */
-export interface FoundEvent extends GatewayEvent {
-  /** UTC day as YYYYMMDD, or another name: within it, an id is published once. */
-  period: string;
-}
-
-interface Found<Type extends EventType> {
+interface Occurrence<Type extends EventType> {
   type: Type;
   customerId: CustomerId;
   atMs: number;
   data: EventData<Type>;
   /** What tells the event from all others of its type and customer. */
   identity: readonly (string | number)[];
-  period: string;
-  forOperators?: boolean;
 }
 
-export function foundEvent<Type extends EventType>(found: Found<Type>): FoundEvent {
-  const { type, customerId, atMs, data, identity, period, forOperators } = found;
+export function gatewayEvent<Type extends EventType>(occurrence: Occurrence<Type>): GatewayEvent {
+  const { type, customerId, atMs, data, identity } = occurrence;
   const id = eventId(type, customerId, ...identity);
-  return { id, type, customerId, at: new Date(atMs).toISOString(), data, period, forOperators };
+  return { id, type, customerId, at: new Date(atMs).toISOString(), data };
 }
 
 export function eventId(...identity: readonly (string | number)[]): string {

@@ -1,18 +1,9 @@
 import { errorMessage } from '#runtime/error-message.ts';
 import { readVersion } from '#runtime/version.ts';
+import { Webhook as Signer } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import type { GatewayEvent } from './event-types.ts';
-import {
-  createCheckedLookup,
-  ForbiddenAddress,
-  redirectOf,
-  rulesOfCustomers,
-  webhookUrlIssue,
-  type AddressRules,
-  type WebhookRules,
-} from './webhook-address.ts';
-import type { Webhook, WebhookSecrets } from './webhook-record.ts';
-import { signatureHeaders } from './webhook-signature.ts';
+import { createCheckedLookup, ForbiddenAddress, parseWebhookUrl } from './webhook-address.ts';
 
 /** How an attempt went. */
 export interface Attempt {
@@ -21,111 +12,94 @@ export interface Attempt {
   status: number | null;
   /** Why it failed; null if it did not. */
   error: string | null;
+  /** How long the receiver asks to be left alone. */
+  retryAfterMs?: number | undefined;
   ms: number;
 }
 
 export interface WebhookSender {
-  /** Sends an event once. Never rejects. @param secrets undefined if they were lost */
-  send(
-    webhook: Pick<Webhook, 'url' | 'owner'>,
-    event: GatewayEvent,
-    secrets: WebhookSecrets | undefined,
-  ): Promise<Attempt>;
+  /** Sends an event once. Never rejects. @param secret undefined if it was lost */
+  send(url: string, event: GatewayEvent, secret: string | undefined): Promise<Attempt>;
   close(): Promise<void>;
 }
 
 const connectTimeoutMs = 5000;
 const timeoutMs = 15_000;
-/** From the address of the webhook on, in one attempt. */
-const maxRedirects = 3;
 /** Of a response, which nobody reads. */
 const maxResponseBytes = 16_384;
 
-/** Connections that follow the rules of an owner. */
-const createRoute = (rules: AddressRules) => ({
-  rules,
-  dispatcher: new Agent({
-    connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(rules) },
-    // A receiver that is no HTTP server must not take memory.
-    maxHeaderSize: 16_384,
-  }),
-});
-
 interface WebhookSenderOptions {
-  rules: WebhookRules;
+  allowedNetworks: readonly string[];
   now: () => number;
   /** Time for an attempt as a whole. */
   attemptMs?: number;
 }
 
-export function createWebhookSender({
-  rules,
-  now,
-  attemptMs = timeoutMs,
-}: WebhookSenderOptions): WebhookSender {
-  // A customer must not get a connection that an operator's webhook has opened.
-  const routes = { operators: createRoute(rules), customers: createRoute(rulesOfCustomers(rules)) };
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  const { allowedNetworks, now, attemptMs = timeoutMs } = options;
+  const agentOf = (protocol: string) =>
+    new Agent({
+      connect: { timeout: connectTimeoutMs, lookup: createCheckedLookup(allowedNetworks, protocol) },
+      // A receiver that is no HTTP server must not take memory.
+      maxHeaderSize: 16_384,
+    });
+  const [http, https] = [agentOf('http:'), agentOf('https:')];
   const userAgent = `gateway/${readVersion()}`;
 
-  /** Follows redirects with the same body and signature, if that is allowed. @returns how the last response fails, if it does */
-  async function attempt(
-    webhookUrl: string,
-    route: ReturnType<typeof createRoute>,
-    event: GatewayEvent,
-    secrets: WebhookSecrets,
-  ) {
+  async function attempt(url: string, event: GatewayEvent, secret: string) {
     const body = JSON.stringify({ type: event.type, timestamp: event.at, data: event.data });
     const signal = AbortSignal.timeout(attemptMs);
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': userAgent,
-      ...signatureHeaders({ id: event.id, body, atMs: now() }, secrets),
-    };
-    let url = webhookUrl;
-    for (let redirects = 0; ; redirects += 1) {
-      const response = await request(url, {
-        method: 'POST',
-        headers,
-        body,
-        dispatcher: route.dispatcher,
-        signal,
-      });
-      // The status is all that matters; what follows is read so that the connection can be used again.
-      await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
-      const { statusCode: status } = response;
-      const redirect = redirectOf(url, { status, location: response.headers['location'] }, route.rules);
-      if (redirect === undefined) {
-        return { status, error: status >= 200 && status < 300 ? null : `status ${status}` };
-      }
-      if ('issue' in redirect) return { status, error: redirect.issue };
-      if (redirects === maxRedirects) return { status, error: `more than ${maxRedirects} redirects` };
-      url = redirect.url;
-    }
+    const at = new Date(now());
+    const response = await request(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        'webhook-id': event.id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': new Signer(secret).sign(event.id, at, body),
+      },
+      body,
+      dispatcher: url.startsWith('https:') ? https : http,
+      signal,
+    });
+    // The status is all that matters; what follows is read so that the connection can be used again.
+    await response.body.dump({ limit: maxResponseBytes, signal }).catch(() => {});
+    const { statusCode: status, headers } = response;
+    if (status >= 200 && status < 300) return { status, error: null };
+    const error = status < 400 ? `status ${status}: redirects are not followed` : `status ${status}`;
+    return { status, error, retryAfterMs: parseRetryAfter(headers['retry-after'], now()) };
   }
 
   return {
-    async send({ url, owner }, event, secrets) {
+    async send(url, event, secret) {
       const startedAt = performance.now();
-      const result = (fields: Omit<Attempt, 'ms'>): Attempt => ({
+      const result = (fields: Omit<Attempt, 'ms' | 'delivered'>): Attempt => ({
         ...fields,
+        delivered: fields.error === null,
         ms: Math.round(performance.now() - startedAt),
       });
-      const failed = (error: string) => result({ delivered: false, status: null, error });
-      const route = owner === 'operators' ? routes.operators : routes.customers;
-      const issue = webhookUrlIssue(url, route.rules);
-      if (issue !== undefined) return failed(`the address ${issue}`);
-      if (secrets === undefined) return failed('the secret is lost: rotate it');
+      const failed = (error: string) => result({ status: null, error });
+      const parsed = parseWebhookUrl(url, allowedNetworks);
+      if ('issue' in parsed) return failed(`the address ${parsed.issue}`);
+      if (secret === undefined) return failed('the secret is lost: remove the webhook and add it again');
       try {
-        const { status, error } = await attempt(url, route, event, secrets);
-        return result({ delivered: error === null, status, error });
+        return result(await attempt(parsed.url, event, secret));
       } catch (error) {
         return failed(describe(error, attemptMs));
       }
     },
     async close() {
-      await Promise.all(Object.values(routes).map(({ dispatcher }) => dispatcher.destroy()));
+      await Promise.all([http.destroy(), https.destroy()]);
     },
   };
+}
+
+/** Seconds, or a date (RFC 9110 section 10.2.3). @returns undefined for anything else */
+export function parseRetryAfter(value: string | string[] | undefined, nowMs: number): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 function describe(error: unknown, attemptMs: number): string {

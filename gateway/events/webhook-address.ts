@@ -1,60 +1,31 @@
-import { lookup as resolve } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
-
-/** Which addresses webhooks may have. */
-export interface WebhookRules {
-  /** Whether `http:` is allowed besides `https:`. */
-  allowHttp: boolean;
-  /** Networks that webhooks of operators may lead to although they are not public, such as 10.0.0.0/8. */
-  allowedNetworks: readonly string[];
-  /** The same for webhooks of customers. */
-  customerNetworks: readonly string[];
-  /** Whether redirects are followed that keep method and body (RFC 9110 sections 15.4.8 and 15.4.9). */
-  followRedirects: boolean;
-}
-
-/** Rules for the webhooks of one owner. */
-export type AddressRules = Omit<WebhookRules, 'customerNetworks'>;
-
-export function rulesOfCustomers({ customerNetworks, ...rules }: WebhookRules): AddressRules {
-  return { ...rules, allowedNetworks: customerNetworks };
-}
 
 const maxUrlLength = 1000;
 
-/** @returns what is wrong with the URL of a webhook; undefined if it may be used, as far as its host is no name */
-export function webhookUrlIssue(
+/**
+ * The address of a webhook as the parser has read it: what is stored, shown and connected to is one and the same.
+ * @param allowedNetworks that webhooks may lead to although they are not public, such as 10.0.0.0/8, also without TLS
+ */
+export function parseWebhookUrl(
   text: string,
-  rules: Omit<AddressRules, 'followRedirects'>,
-): string | undefined {
+  allowedNetworks: readonly string[],
+): { url: string } | { issue: string } {
   const url = URL.parse(text);
-  if (url === null || text.length > maxUrlLength || !/^https?:\/\/[^/]/i.test(text)) {
-    return `is not a URL such as https://example.com/hook of up to ${maxUrlLength} characters`;
-  }
-  if (url.protocol === 'http:' && !rules.allowHttp) return 'is not https (WEBHOOK_ALLOW_HTTP allows http)';
+  if (url === null || text.length > maxUrlLength || !/^https?:\/\/[^/]/i.test(text))
+    return { issue: `is not a URL such as https://example.com/hook of up to ${maxUrlLength} characters` };
   if (url.username !== '' || url.password !== '')
-    return 'has a user or a password: check the signature instead';
-  const host = url.hostname.replaceAll(/[[\]]/g, '');
-  return isIP(host) === 0 ? undefined : addressIssue(host, rules);
+    return { issue: 'has a user or a password: check the signature instead' };
+  if (url.protocol === 'http:' && allowedNetworks.length === 0)
+    return { issue: 'is not https, which WEBHOOK_ALLOWED_NETWORKS allows for its networks' };
+  const host = hostOf(url);
+  const issue = isIP(host) === 0 ? undefined : addressIssue(host, allowedNetworks, url.protocol);
+  return issue === undefined ? { url: url.href } : { issue };
 }
 
-/** @returns where a redirect leads, or why it is not followed; undefined for a status that is no redirect */
-export function redirectOf(
-  url: string,
-  { status, location }: { status: number; location: unknown },
-  rules: AddressRules,
-): { url: string } | { issue: string } | undefined {
-  if (status < 300 || status >= 400) return undefined;
-  if (!rules.followRedirects) return { issue: 'redirects are not followed' };
-  if (status !== 307 && status !== 308) {
-    return { issue: `redirects with status ${status} are not followed: use 307 or 308, which keep the POST` };
-  }
-  const target = typeof location === 'string' ? URL.parse(location, url) : null;
-  if (target === null) return { issue: 'the redirect leads to no address' };
-  const issue = webhookUrlIssue(target.href, rules);
-  return issue === undefined ? { url: target.href } : { issue: `the address of the redirect ${issue}` };
-}
+const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, '');
 
 /** Global unicast addresses of IPv6 begin so (RFC 4291 section 2.4); all others have a special meaning. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
@@ -70,20 +41,16 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 /** @returns why no webhook is sent to an IP address; undefined if it may be used */
 export function addressIssue(
   text: string,
-  { allowedNetworks }: Pick<AddressRules, 'allowedNetworks'>,
+  allowedNetworks: readonly string[],
+  protocol: string,
 ): string | undefined {
   if (!ipaddr.isValid(text)) return `resolves to ${text}, which is no address`;
   const address = ipaddr.process(text);
-  const isAllowed = allowedNetworks.some((network) => isWithin(address, network));
-  if (isAllowed || isPublic(address)) return undefined;
-  return `leads to ${text}, which is not public (WEBHOOK_ALLOWED_NETWORKS allows networks, and WEBHOOK_CUSTOMER_NETWORKS for webhooks of customers)`;
+  if (allowedNetworks.some((network) => isWithin(address, network))) return undefined;
+  if (!isPublic(address))
+    return `leads to ${text}, which is not public (WEBHOOK_ALLOWED_NETWORKS allows networks)`;
+  return protocol === 'https:' ? undefined : `leads to ${text} without TLS: use https`;
 }
-
-/** An issue in words for customers: without settings, and without where a name of the gateway's network leads. */
-export const issueForCustomers = (issue: string): string =>
-  issue
-    .replace(/leads to \S+, which is not public/, 'leads to an address that is not public')
-    .replace(/ \(WEBHOOK_[^)]+\)/, '');
 
 function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, network: string): boolean {
   const [base, bits] = ipaddr.parseCIDR(
@@ -97,24 +64,76 @@ export class ForbiddenAddress extends Error {
   override name = 'ForbiddenAddress';
 }
 
+const dnsTimeoutMs = 2000;
+
+/**
+ * Asks DNS itself, by c-ares: getaddrinfo would occupy one of the few threads of the process for as long as a foreign server
+ * likes. So the hosts file and search domains do not count.
+ * @param servers those of the system if there are none
+ */
+export async function resolveAddresses(hostname: string, servers?: readonly string[]): Promise<string[]> {
+  const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: 2 });
+  if (servers !== undefined) resolver.setServers(servers);
+  const giveUp = setTimeout(() => resolver.cancel(), 2 * dnsTimeoutMs);
+  try {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
+    return [four, six].flatMap((found) => (found.status === 'fulfilled' ? found.value : []));
+  } finally {
+    clearTimeout(giveUp);
+  }
+}
+
+/**
+ * Addresses of a name that may be used.
+ * @throws ForbiddenAddress if it leads to none of them; an error of DNS if it leads nowhere
+ */
+export async function resolveAllowed(
+  hostname: string,
+  allowedNetworks: readonly string[],
+  protocol: string,
+  resolve: (hostname: string) => Promise<string[]> = resolveAddresses,
+): Promise<string[]> {
+  const found = await resolve(hostname);
+  const issues = found.map((address) => addressIssue(address, allowedNetworks, protocol));
+  const allowed = found.filter((_address, index) => issues[index] === undefined);
+  if (allowed.length === 0) throw new ForbiddenAddress(`${hostname} ${issues[0] ?? 'leads nowhere'}`);
+  return allowed;
+}
+
+/** @returns why a webhook with this address is not made. A name that cannot be resolved now may be later. */
+export async function hostIssue(
+  href: string,
+  allowedNetworks: readonly string[],
+): Promise<string | undefined> {
+  const url = new URL(href);
+  const host = hostOf(url);
+  if (isIP(host) !== 0) return undefined;
+  try {
+    await resolveAllowed(host, allowedNetworks, url.protocol);
+    return undefined;
+  } catch (error) {
+    return error instanceof ForbiddenAddress ? error.message : undefined;
+  }
+}
+
 /**
  * Resolves names for connections, which go to the very addresses that were checked: a name that resolves to another one the next
  * time gets nowhere.
  */
 export function createCheckedLookup(
-  rules: Pick<AddressRules, 'allowedNetworks'>,
-  lookUp = resolve,
+  allowedNetworks: readonly string[],
+  protocol: string,
+  resolve?: (hostname: string) => Promise<string[]>,
 ): LookupFunction {
+  const resolveWithCallback = callbackify((hostname: string) =>
+    resolveAllowed(hostname, allowedNetworks, protocol, resolve),
+  );
   return function lookup(hostname, options, callback) {
-    lookUp(hostname, { ...options, all: true }, (error, found) => {
-      if (error !== null) return callback(error, []);
-      const allowed = found.filter(({ address }) => addressIssue(address, rules) === undefined);
-      const [first] = allowed;
-      if (first === undefined) {
-        const issue = found.map(({ address }) => addressIssue(address, rules))[0] ?? 'leads nowhere';
-        return callback(new ForbiddenAddress(`${hostname} ${issue}`), []);
-      }
-      if (options.all === true) callback(null, allowed);
+    resolveWithCallback(hostname, (error, addresses) => {
+      const all = (addresses ?? []).map((address) => ({ address, family: isIP(address) }));
+      const [first] = all;
+      if (error !== null || options.all === true || first === undefined) callback(error, all);
       else callback(null, first.address, first.family);
     });
   };

@@ -62,17 +62,9 @@ export interface Metrics {
   consoleRefusals: Counter<'code'>;
   /** API keys that a process has served and Redis has lost. */
   lostKeys: Gauge;
-  /** Events that this process has published, by type. */
-  events: Counter<'type'>;
-  /** Events that were lost because too many waited for Redis. */
-  droppedEvents: Counter;
   /** Attempts to deliver an event to a webhook. */
   deliveries: Counter<'outcome'>;
-  /** Events that webhooks have yet to get; 0 in processes that do not deliver. */
-  undelivered: Gauge;
-  /** Age of the oldest of them. */
-  oldestUndelivered: Gauge;
-  /** Webhooks that are disabled because they failed for days. */
+  /** Webhooks that are disabled because they failed. */
   disabledWebhooks: Gauge;
   /** Log lines that were dropped because their reader did not keep up. */
   droppedLogLines: Counter;
@@ -259,37 +251,16 @@ export function createMetrics(sources: MetricSources): Metrics {
       aggregator: 'max',
       registers,
     }),
-    events: new Counter({
-      name: 'gateway_events_total',
-      help: 'Events published, by type',
-      labelNames: ['type'],
-      registers,
-    }),
-    droppedEvents: new Counter({
-      name: 'gateway_events_dropped_total',
-      help: 'Events lost because too many waited for Redis; those about thresholds are found again within minutes',
-      registers,
-    }),
     deliveries: new Counter({
       name: 'gateway_webhook_deliveries_total',
       help: 'Attempts to deliver an event to a webhook: delivered, failed (to be tried again) or dead (given up)',
       labelNames: ['outcome'],
       registers,
     }),
-    undelivered: new Gauge({
-      name: 'gateway_webhook_undelivered',
-      help: 'Events that webhooks have yet to get; 0 in processes that do not deliver',
-      registers,
-    }),
-    oldestUndelivered: new Gauge({
-      name: 'gateway_webhook_oldest_undelivered_seconds',
-      help: 'Age of the oldest event that a webhook has yet to get; 0 without one',
-      aggregator: 'max',
-      registers,
-    }),
     disabledWebhooks: new Gauge({
       name: 'gateway_webhooks_disabled',
-      help: 'Webhooks that get nothing because they failed for three days',
+      help: 'Webhooks that get nothing because they have failed for 24 hours, or are gone',
+      aggregator: 'max',
       registers,
     }),
     droppedLogLines: new Counter({

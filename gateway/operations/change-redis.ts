@@ -1,8 +1,9 @@
 import { errorMessage } from '#runtime/error-message.ts';
 import type { Redis } from 'ioredis';
+import { publishChanges } from '../events/change-events.ts';
 import { seedDefaults } from '../quota/seed-defaults.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
-import { createAuditLog } from '../redis/record-change.ts';
+import { createAuditLog, type Change } from '../redis/record-change.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
 import { infoNumber } from '../redis/redis-memory.ts';
@@ -39,14 +40,31 @@ export async function changeRedis<T>(
   await assertTypes(redis);
   await seedDefaults(redis, who);
   const changed = new Set<string>();
-  const audit = createAuditLog({ redis, who, reason, onChange: ({ target }) => changed.add(target) });
+  const made: Change[] = [];
+  const audit = createAuditLog({
+    redis,
+    who,
+    reason,
+    onChange: ({ target }) => changed.add(target),
+    onMade: (change) => made.push(change),
+  });
   const warned = new Set(knownRisks);
   const warnOnce = (risk: string, text: string) => {
     if (!warned.has(risk)) warn(text);
     warned.add(risk);
   };
   const waitUntilDurable = () => assertDurable(redis, changed, warnOnce);
-  const result = await use({ redis, audit, now, waitUntilDurable });
+  const publish = () =>
+    publishChanges(redis, made, now()).catch((error: unknown) =>
+      warn(`an event of the change${named(changed)} was not published: ${errorMessage(error)}`),
+    );
+  let result: T;
+  try {
+    result = await use({ redis, audit, now, waitUntilDurable });
+  } finally {
+    // Also what an operation that fails has changed.
+    await publish();
+  }
   try {
     await waitUntilDurable();
     return { result, unconfirmed: await findUnconfirmed(redis, changed, warn) };

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
-import { tellLeader } from '../events/delivery-store.ts';
-import { readWebhooks } from '../events/webhook-record.ts';
 import { byText, customerTexts, type CustomerTexts } from '../limits/customer-texts.ts';
 import type { SomeLimits } from '../limits/limits.ts';
-import type { Thresholds } from '../limits/thresholds.ts';
 import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, placesOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -35,7 +31,6 @@ import {
 } from './stored-customers.ts';
 import { maxAttempts, readKeysOf, tooManyChanges } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
-import { forgetDeliveries } from './webhooks.ts';
 
 const textOrNull = z.string().nullable();
 
@@ -47,12 +42,6 @@ export const customerViewSchema = z
     plan: z.string(),
     ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
     temporary: keyViewSchema.shape.temporary,
-    thresholds: z
-      .array(z.int())
-      .nullable()
-      .describe(
-        'Shares in percent of the day and month limits at which it gets an event; null for those of the plan, at which operators get one in any case',
-      ),
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,
     ...byText((name) => textOrNull.describe(customerTexts[name].meaning)),
@@ -84,9 +73,7 @@ export interface NewCustomer extends SomeLimits, CustomerTexts<string | null> {
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface CustomerChange extends CustomerTexts<string | null>, LimitedChange {
-  thresholds?: Thresholds | null | undefined;
-}
+export interface CustomerChange extends CustomerTexts<string | null>, LimitedChange {}
 
 /**
  * Makes a customer without a key.
@@ -123,7 +110,6 @@ export async function changeCustomer(
       ...before,
       ...changedLimited(before, change, now()),
       ...byText((name) => changed(before[name], change[name])),
-      thresholds: changed(before.thresholds, change.thresholds),
     };
     await assertPermitted(redis, edited);
     await listPlan(redis, edited);
@@ -163,7 +149,6 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const record = await showCustomer(redis, id);
     const keys = await findEndedKeys(session, record.id);
-    const webhooks = await unlessWrongType(readWebhooks(redis, record.id), []);
     const removed = await audit.make(
       [{ action: 'customers.remove', target: id, before: record, after: null }],
       {
@@ -171,8 +156,6 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
         keys: [
           redisKeys.customer(record.id),
           redisKeys.customerKeys(record.id),
-          redisKeys.webhooks(record.id),
-          redisKeys.webhookSecrets(record.id),
           redisKeys.failures(record.id),
           ...keys.flatMap(({ place }) => [
             redisKeys.apiKey(place),
@@ -185,7 +168,6 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
     );
     if (removed) {
       await removeFromIndexes(redis, record.id, keys);
-      for (const webhook of webhooks) await forgetDeliveries(session, webhook.id);
       return viewOf(record, keys.length, now());
     }
   }
@@ -233,8 +215,6 @@ async function removeFromIndexes(
     await redis.zrem(redisKeys.apiKeysByCreation, keyId);
   }
   await redis.zrem(redisKeys.customers, id);
-  await redis.srem(redisKeys.webhookOwners, id);
-  await tellLeader(redis);
 }
 
 interface CustomerPageOptions {
@@ -370,7 +350,6 @@ function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerVi
     plan,
     ...limitsView(record),
     temporary: temporaryView(record, nowMs),
-    thresholds: record.thresholds === undefined ? null : [...record.thresholds],
     state: suspendedAt === undefined ? 'active' : 'suspended',
     suspendedAt: suspendedAt ?? null,
     ...byText((text) => record[text] ?? null),

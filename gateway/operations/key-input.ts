@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { scopePattern } from '../limits/access.ts';
 import { byText, customerTexts } from '../limits/customer-texts.ts';
 import { maxLimit, type SomeLimits } from '../limits/limits.ts';
-import { maxThresholds, thresholdsIssue, validThresholds } from '../limits/thresholds.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 
@@ -56,21 +55,6 @@ export const scopesInput = z
   .max(50, 'are more than 50 scopes')
   .transform((scopes): readonly string[] => [...new Set(scopes)])
   .meta({ id: 'Scopes', description: 'Scopes of operations, such as orders:read' });
-
-/** Thresholds in any order. */
-export const thresholdsInput = z
-  .array(z.int(thresholdsIssue), thresholdsIssue)
-  .max(maxThresholds, thresholdsIssue)
-  .transform((shares, context) => {
-    const thresholds = validThresholds(shares);
-    if (thresholds !== undefined) return [...thresholds];
-    context.addIssue({ code: 'custom', message: thresholdsIssue });
-    return z.NEVER;
-  })
-  .meta({
-    id: 'Thresholds',
-    description: 'Shares of the day and month limits in percent; an empty list for none',
-  });
 
 /** Name of a plan; whether it exists is for the operation to say. */
 const planInput = z
@@ -170,7 +154,6 @@ export const customerChangeInput = z.strictObject({
   plan: planInput.optional(),
   ...ownLimits,
   temporary: temporaryInput,
-  thresholds: thresholdsInput.nullish().describe('Null for those of the plan'),
   ...textInputs,
 });
 

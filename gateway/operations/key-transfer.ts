@@ -6,6 +6,7 @@ import {
 } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { readApiKey } from '../api-keys/read-api-key.ts';
+import { scheduleExpiry } from '../events/event-queue.ts';
 import { limitsIn } from '../limits/limits.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RecordChange } from '../redis/record-change.ts';
@@ -90,6 +91,8 @@ export async function importKeys(
     for await (const outcomes of writeBatch(records, add, source)) {
       for (const outcome of outcomes) result[outcome] += 1;
     }
+    const expiring = absent.flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
+    await scheduleExpiry(redis, expiring, now());
   }
   return result;
 
@@ -178,8 +181,8 @@ export async function importKeys(
 }
 
 function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
-  const { plan, temporary, thresholds, suspendedAt, rev } = record;
-  const limited = { plan, ...limitsIn(record), temporary, thresholds };
+  const { plan, temporary, suspendedAt, rev } = record;
+  const limited = { plan, ...limitsIn(record), temporary };
   return { id: customerId, ...customer, ...limited, suspendedAt, rev };
 }
 

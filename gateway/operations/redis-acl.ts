@@ -4,6 +4,7 @@ import {
   auditCommands,
   clusterCommands,
   commandsOf,
+  queueCommands,
   readerLinkCommand,
   sentinelCommands,
   type RedisUser,
@@ -87,10 +88,13 @@ const commandRules = (commands: readonly string[]) => ['-@all', ...commands.map(
 
 /** Commands of a user by name, subcommands after a bar as in ACL rules. */
 export function aclCommands(role: RedisUser, target: AclTarget, version: RedisVersion): string[] {
-  const commands = target === 'sentinel' ? sentinelCommands : commandsOf[role];
-  return [...commands, ...(target === 'cluster' ? clusterCommands : [])]
-    .filter((command) => isKnown(command, version))
-    .toSorted();
+  if (target === 'sentinel') return sentinelCommands.toSorted();
+  const all = [
+    ...commandsOf[role],
+    ...(role === 'reader' ? [] : queueCommands),
+    ...(target === 'cluster' ? clusterCommands : []),
+  ];
+  return [...new Set(all)].filter((command) => isKnown(command, version)).toSorted();
 }
 
 /** First versions of commands that are later than the oldest supported Redis. */

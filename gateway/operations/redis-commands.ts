@@ -38,6 +38,16 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
   ],
 };
 
+/** Sent by BullMQ (events/event-queue.ts), by its scripts too, and by what keeps the log of webhooks; most only when something fails. */
+export const queueCommands: readonly string[] = [
+  ...words('bzpopmin del eval evalsha exec exists expire get hdel hexists hget hgetall hincrby hmget hmset'),
+  ...words(
+    'hset incr llen lpos lpush lrange lrem ltrim multi persist pexpire pttl rpoplpush rpush sadd scard',
+  ),
+  ...words('set smembers srem xadd xtrim zadd zcard zpopmin zrange zrangebyscore zrem zremrangebyrank'),
+  ...words('zremrangebyscore zrevrange zrevrangebyscore zscore'),
+];
+
 /** Writes the link of a reader. Unlike SET, it cannot leave a key without an expiry. */
 export const readerLinkCommand = 'psetex';
 

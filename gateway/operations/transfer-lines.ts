@@ -7,7 +7,7 @@ import { limitsIn, maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { keyIdPattern, scopesInput, thresholdsInput } from './key-input.ts';
+import { keyIdPattern, scopesInput } from './key-input.ts';
 import type { ListedApiKey } from './keys.ts';
 
 /** A customer in an export: a line of its own if it has no key there, otherwise a part of the line of each key. */
@@ -38,14 +38,13 @@ export function exportLine({
 
 /** The same for a customer without a key in the file. */
 export function customerLine(record: CustomerRecord): string {
-  const { id: customerId, plan, temporary, thresholds, suspendedAt, rev } = record;
+  const { id: customerId, plan, temporary, suspendedAt, rev } = record;
   return JSON.stringify({
     customerId,
     customer: describe(record),
     plan,
     ...limitsIn(record),
     temporary,
-    thresholds,
     suspendedAt,
     rev,
   } satisfies TransferredCustomer);
@@ -81,7 +80,6 @@ const customerSchema = z.strictObject({
     })
     .refine((limits) => windowNames.some((name) => limits[name] !== undefined), 'has no limit')
     .optional(),
-  thresholds: thresholdsInput.optional(),
   suspendedAt: z.string().min(1).optional(),
   rev: z.number().int().min(0).max(maxRev),
 });

@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { portalLink, publicOrigin } from '../config/console-url.ts';
 import { byText, customerTexts, textNames, textsIn, type CustomerTexts } from '../limits/customer-texts.ts';
-import { formatThresholds, type Thresholds } from '../limits/thresholds.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import {
   changeCustomer,
@@ -32,7 +31,6 @@ import {
   customerArgument,
   jsonOption,
   nameArgument,
-  thresholdsArgument,
   untilArgument,
   type ChangeOptions,
   type JsonOption,
@@ -87,7 +85,6 @@ const customerLayout: ListLayout<CustomerView> = {
       'rev',
     ),
     temporary: temporaryText,
-    thresholds: ({ thresholds }) => formatThresholds(thresholds ?? undefined),
   },
 };
 
@@ -181,7 +178,6 @@ interface SetOptions extends ChangeOptions, CustomerTexts, ByWindow<number | NoL
   plan?: string;
   name?: string;
   until?: Date | 'now';
-  thresholds?: Thresholds | 'plan';
 }
 
 function setCommand(): Command {
@@ -196,11 +192,6 @@ function setCommand(): Command {
       '--until <time>',
       'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
       untilArgument,
-    )
-    .option(
-      '--thresholds <shares>',
-      'percentages of the day and month limits at which there is an event, such as 80,100; "none", or "plan" for those of the plan',
-      thresholdsArgument,
     );
   addTextOptions(
     addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan')),
@@ -211,14 +202,13 @@ function setCommand(): Command {
       const { as: _as, json: _json, ...options } = command.opts<SetOptions>();
       if (Object.keys(options).length === 0)
         command.error('error: nothing to set: see ops customers set --help');
-      const { plan, name, until, thresholds } = options;
+      const { plan, name, until } = options;
       const texts = byText((text) => orNone(options[text]));
       const limits = givenLimits(options);
       const temporary = temporaryLimits(until, limits);
       if (typeof temporary === 'string') command.error(`error: ${temporary}`);
-      const ofCustomer = thresholds === 'plan' ? null : thresholds;
       const limited = temporary === undefined ? limits : { temporary };
-      const change = { plan, name, ...texts, ...limited, thresholds: ofCustomer };
+      const change = { plan, name, ...texts, ...limited };
       return (session) => changeCustomer(session, id, change);
     },
     printChanged,
@@ -243,7 +233,6 @@ function printChanged(view: CustomerView, json: true | undefined): void {
   else printCustomer(view);
 }
 
-function printCustomer({ temporary, thresholds, ...view }: CustomerView, more: { next?: string } = {}): void {
-  const own = thresholds && { thresholds: formatThresholds(thresholds) };
-  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }), ...own, ...more });
+function printCustomer({ temporary, ...view }: CustomerView, more: { next?: string } = {}): void {
+  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }), ...more });
 }

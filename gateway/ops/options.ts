@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
-import { parseThresholds, thresholdsIssue, type Thresholds } from '../limits/thresholds.ts';
 import { dayMs, dayNumberOf } from '../limits/utc-day.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText, scopesInput } from '../operations/key-input.ts';
@@ -104,13 +103,6 @@ export function scopesOption(): Option {
     '--scopes <scopes>',
     'operations that the key may call, by their scopes, or "all"',
   ).argParser(scopesArgument);
-}
-
-/** Shares of a limit in percent, or the word `plan`. */
-export function thresholdsArgument(text: string): Thresholds | 'plan' {
-  const thresholds = text === 'plan' ? text : parseThresholds(text);
-  if (thresholds === undefined) throw new InvalidArgumentError(`They ${thresholdsIssue}.`);
-  return thresholds;
 }
 
 const unitMs = new Map([

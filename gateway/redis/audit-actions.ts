@@ -37,10 +37,7 @@ export const auditActions = [
   'usage.seed',
   'webhooks.add',
   'webhooks.remove',
-  'webhooks.replay',
-  'webhooks.rotate-secret',
   'webhooks.set',
-  'webhooks.thresholds',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import type { AuditAction } from './audit-actions.ts';
 import type { AuditedScript, RedisClient } from './redis-client.ts';
 import { isReplyError } from './redis-errors.ts';
@@ -50,13 +50,15 @@ interface AuditLogOptions {
   /** Why, perhaps with a ticket. */
   reason?: string | undefined;
   onChange?: (change: Change) => void;
+  /** Called for each change that a script has made. */
+  onMade?: (change: Change) => void;
 }
 
 /** Approximate number of entries that are kept. */
 const maxEntries = 100_000;
 
 /** Records changes in a Redis stream. */
-export function createAuditLog({ redis, who, reason, onChange }: AuditLogOptions): AuditLog {
+export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLogOptions): AuditLog {
   /** Arguments of XADD after the key. */
   function entryOf({ action, target, before, after }: Change, more: Record<string, string> = {}): string[] {
     const fields = {
@@ -82,14 +84,19 @@ export function createAuditLog({ redis, who, reason, onChange }: AuditLogOptions
     await add(entryOf(change, { notMade: entry }));
   }
 
-  async function make(
-    changes: readonly Change[],
-    { script, keys, args }: ScriptCall,
-  ): Promise<number | null> {
-    if (redis instanceof Cluster) return makeInCluster(redis, changes, { script, keys, args });
+  async function make(changes: readonly Change[], call: ScriptCall): Promise<number | null> {
+    const result =
+      redis instanceof Cluster
+        ? await makeInCluster(redis, changes, call)
+        : await makeInOneStep(redis, changes, call);
+    if (result !== 0) for (const change of changes) onMade?.(change);
+    return result;
+  }
+
+  function makeInOneStep(single: Redis, changes: readonly Change[], { script, keys, args }: ScriptCall) {
     for (const change of changes) onChange?.(change);
     const entries = changes.length === 0 ? '' : JSON.stringify(changes.map((change) => entryOf(change)));
-    return redis[script](keys.length, [...keys, ...args, redisKeys.audit, entries]);
+    return single[script](keys.length, [...keys, ...args, redisKeys.audit, entries]);
   }
 
   async function makeInCluster(

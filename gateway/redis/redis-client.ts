@@ -46,10 +46,6 @@ declare module 'ioredis' {
       instancesKey: string,
       ...args: (string | number)[]
     ): Result<[added: number, live: number], Context>;
-    /** publish-event-2.lua */
-    publishEvent(stream: string, ids: string, ...args: (string | number)[]): Result<number, Context>;
-    /** lead-1.lua */
-    lead(leaderKey: string, id: string, ms: number): Result<number, Context>;
     /** change-record.lua */
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /**
@@ -85,8 +81,6 @@ export const scriptFiles = {
   setFields: 'set-fields-1.lua',
   readHashes: 'read-hashes.lua',
   announce: 'announce-1.lua',
-  publishEvent: 'publish-event-2.lua',
-  lead: 'lead-1.lua',
   changeRecord: 'change-record.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);
@@ -119,11 +113,13 @@ endConnectionsOnMalformedReplies();
  * Creates a connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is
  * connected), and is never sent twice, since a repeated increment would count a request twice.
  * @param url one of the forms of redis-url.ts. Connects in the background, and reconnects until it is closed
+ * @param isBlocking whether commands may wait for some seconds for their reply
  */
-export function createRedis(url: string, log: Logger): RedisClient {
+export function createRedis(url: string, log: Logger, { isBlocking = false } = {}): RedisClient {
   const address = parseRedisUrl(url);
   if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
-  const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
+  const client =
+    address.kind === 'cluster' ? createCluster(address, isBlocking) : createSingle(address, isBlocking);
   defineScripts(client, { ...scripts, ...auditedScripts });
   onConnectionFailure(client, (reason) => {
     // Each cause once a minute, and not at each attempt.
@@ -138,7 +134,7 @@ export function mastersOf(redis: RedisClient): Redis[] {
 }
 
 /** Options of every connection, to any kind of server. */
-function connectionOptions({ username, password, tls }: RedisAddress) {
+function connectionOptions({ username, password, tls }: RedisAddress, isBlocking: boolean) {
   let reconnectedAtMs = Number.NEGATIVE_INFINITY;
   return {
     connectionName: 'gateway',
@@ -155,7 +151,7 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
     // Time for the server to close its end after a disconnect.
     disconnectTimeout: 200,
     // A server that vanished without closing the connection is noticed after this time without a reply.
-    socketTimeout: 2000,
+    socketTimeout: isBlocking ? 15_000 : 2000,
     // After a failover the old master replies READONLY: reconnect to find the new one, but not for each command.
     reconnectOnError(error: Error) {
       if (!error.message.startsWith('READONLY') || performance.now() - reconnectedAtMs < readonlyReconnectMs)
@@ -166,10 +162,10 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
   } satisfies RedisOptions;
 }
 
-function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redis {
+function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>, isBlocking: boolean): Redis {
   const [first] = address.hosts;
   const client = new Redis({
-    ...connectionOptions(address),
+    ...connectionOptions(address, isBlocking),
     ...(address.kind === 'sentinel' ? sentinelOptions(address) : first),
     db: address.database,
     enableAutoPipelining: true,
@@ -211,9 +207,9 @@ function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>) {
   } satisfies RedisOptions;
 }
 
-function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>): Cluster {
+function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>, isBlocking: boolean): Cluster {
   return new Cluster(address.hosts, {
-    redisOptions: connectionOptions(address),
+    redisOptions: connectionOptions(address, isBlocking),
     // Certificates contain names, and a cluster may announce its nodes by name.
     ...(address.tls ? { dnsLookup: (name, callback) => callback(null, name) } : {}),
     // In a shared pipeline, commands whose slot has moved would fail instead of being redirected.

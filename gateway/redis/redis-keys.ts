@@ -33,11 +33,8 @@ export function parsePlace(text: string): KeyPlace | undefined {
   return keyHash !== undefined && isCustomerId(customerId) ? { customerId, keyHash } : undefined;
 }
 
-/** Whose webhooks these are: a customer's, or the operators' for all customers. */
-export type WebhookOwner = CustomerId | 'operators';
-
-/** Prefix of events and their delivery, which share a hash tag of their own. */
-export const eventsPrefix = 'gw:{events}:';
+/** The queue of events, whose keys share a hash tag. BullMQ names them: gw:{events}:webhooks:… */
+export const eventQueue = { prefix: 'gw:{events}', name: 'webhooks' } as const;
 
 /** Prefix of the counters of the busiest keys, which share a hash tag of their own. */
 export const busyPrefix = 'gw:{busy}:';
@@ -98,28 +95,14 @@ export const redisKeys = {
   trafficReporter: (id: string) => `gw:{traffic}:reporter:${id}`,
   /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
-  /** Stream: events, the newest 100,000 (event-publisher.ts). */
-  events: `${eventsPrefix}stream`,
-  /** Set with expiry: ids of the events of a period, such as a UTC day, so that none is added twice. */
-  eventIds: (period: string) => `${eventsPrefix}ids:${period}`,
-  /** String with expiry: id of the process that delivers events. */
-  eventLeader: `${eventsPrefix}leader`,
-  /** Hash: how far the leader has come (event-leader.ts), and since when webhooks fail. */
-  eventState: `${eventsPrefix}state`,
-  /** Sorted set: events that a webhook is to get, by failed attempts. */
-  eventQueue: (webhook: string) => `${eventsPrefix}queue:${webhook}`,
-  /** Sorted set: events that were given up, by the time in Unix ms. */
-  deadEvents: (webhook: string) => `${eventsPrefix}dead:${webhook}`,
-  /** Stream with expiry: the newest attempts of a webhook. */
-  deliveries: (webhook: string) => `${eventsPrefix}deliveries:${webhook}`,
-  /** Set: owners of webhooks. */
-  webhookOwners: 'gw:webhooks',
-  /** Hash: webhooks of an owner by id (webhook-record.ts). */
-  webhooks: (owner: WebhookOwner) => `gw:webhooks:{${owner}}`,
+  /** Hash: webhooks by id (webhook-record.ts). */
+  webhooks: 'gw:webhooks',
   /** Hash: their secrets, which people who only read must not see. */
-  webhookSecrets: (owner: WebhookOwner) => `gw:webhook-secrets:{${owner}}`,
-  /** Hash: thresholds of plans by name. */
-  thresholds: 'gw:thresholds',
+  webhookSecrets: 'gw:webhook-secrets',
+  /** Hash: since when a webhook fails, and whether it is disabled (webhook-status.ts). */
+  webhookStatus: (id: string) => `gw:{events}:status:${id}`,
+  /** List with expiry: the last attempts of a webhook. */
+  webhookLog: (id: string) => `gw:{events}:log:${id}`,
   /** Hash: minute and day limits of a plan. */
   plan: (name: string) => `gw:plan:${name}`,
   /** Set: the names of all plans. */

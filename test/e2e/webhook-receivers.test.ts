@@ -19,10 +19,9 @@ let secret: string;
 beforeAll(async () => {
   kit = await startEventsKit();
   directory = await temporaryDirectory();
-  const { customerId } = await kit.issue();
-  const webhook = await kit.webhook(customerId, '/hook');
+  const webhook = await kit.webhook('/hook');
   secret = webhook.secret;
-  await testWebhook(kit.session, customerId, webhook.id);
+  await testWebhook(kit.session, webhook.id);
   await vi.waitFor(() => expect(kit.receiver.at('/hook')).toHaveLength(1), { timeout: 10_000 });
   genuine = kit.receiver.at('/hook')[0] as Received;
 });

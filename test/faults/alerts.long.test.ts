@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addWebhook, changeWebhook, removeWebhook } from '../../gateway/operations/webhooks.ts';
+import { addWebhook, removeWebhook } from '../../gateway/operations/webhooks.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { parseMemory } from '../../gateway/redis/redis-memory.ts';
 import { alertsText, rules } from '../support/checks/observability-files.ts';
 import { shortenRules } from '../support/checks/shortened-rules.ts';
 import { send } from '../support/http/http.ts';
-import { eventSession, localRules } from '../support/kits/events-kit.ts';
+import { eventSession } from '../support/kits/events-kit.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
@@ -216,16 +216,13 @@ describe(
 
       test.each(troubles)('$alert', show);
 
-      test('GatewayEventsGivenUp', async () => {
+      test('GatewayWebhookDisabled', async () => {
         const session = eventSession(redis);
-        const wanted = { url: 'https://receiver.example/hook', types: ['customer.suspended'] };
-        const { id } = await addWebhook(session, 'operators', wanted, localRules);
-        // An event that is not kept any more. The leader reads the queue after a change of the webhook.
-        await redis.zadd(redisKeys.eventQueue(id), 0, '1-1');
-        await changeWebhook(session, 'operators', id, { description: 'changed' }, localRules);
-        await waitUntilFires('GatewayEventsGivenUp');
-        await removeWebhook(session, 'operators', id);
-        await waitUntilStops('GatewayEventsGivenUp');
+        const { id } = await addWebhook(session, { url: 'https://receiver.example/hook' }, []);
+        await redis.hset(redisKeys.webhookStatus(id), { disabledAt: Date.now() });
+        await waitUntilFires('GatewayWebhookDisabled');
+        await removeWebhook(session, id);
+        await waitUntilStops('GatewayWebhookDisabled');
       });
 
       test('GatewayConnectionsRefused', async () => {

@@ -74,16 +74,14 @@ function slowness(segments: readonly Segment[], step = 1): Record<string, string
   };
 }
 
-/** Events that were given up a minute; others that were delivered or will be must not count. */
-function deadEvents(segments: readonly Segment[]): Record<string, string> {
-  const outcomes = (outcome: string) => `gateway_webhook_deliveries_total{${source},outcome="${outcome}"}`;
-  return {
-    [outcomes('dead')]: counter(segments),
-    [outcomes('delivered')]: counter([[100, 30]]),
-    [outcomes('failed')]: counter([[100, 30]]),
-    [`gateway_events_dropped_total{${source}}`]: counter([[0, 30]]),
-  };
-}
+/** What each of two gateways says of the webhooks of both. */
+const disabledWebhooks = (counts: readonly [number, number]): Record<string, string> =>
+  Object.fromEntries(
+    counts.map((count, index) => [
+      `gateway_webhooks_disabled{job="gateway",instance="gw-${index + 1}:9090"}`,
+      gauge(count),
+    ]),
+  );
 
 /** Requests a minute without a valid key, those over the limit of their address, and refused requests of keys. */
 function flood(unauthenticated: number, limited: number, ofKeys = 0): Record<string, string> {
@@ -578,23 +576,18 @@ const alertTests: AlertTest[] = [
     ],
   },
   {
-    alert: 'GatewayEventsGivenUp',
+    alert: 'GatewayWebhookDisabled',
     situations: [
       {
-        name: 'a minute with one dead letter',
-        series: deadEvents([
-          [0, 10],
-          [1, 1],
-          [0, 30],
-        ]),
-        at: 20,
+        name: 'one of two gateways says so',
+        series: disabledWebhooks([0, 1]),
+        at: 5,
         fires: {
           labels: job,
-          description:
-            '1 events of gateway were not delivered within a day, or were lost while Redis was down.',
+          description: '1 webhooks of gateway get no events: they have failed for 24 hours, or are gone.',
         },
       },
-      { name: 'none', series: deadEvents([[0, 30]]), at: 20 },
+      { name: 'none', series: disabledWebhooks([0, 0]), at: 5 },
     ],
   },
   {

@@ -1,6 +1,4 @@
 import type { History, Violation } from './history.ts';
-import { eventsAreDelivered, eventsInOrder, eventsRepeatedWithCause } from './promises/deliveries.ts';
-import { bansAreTold, changesAreEvents, eventsOnce, plansAreTold } from './promises/events.ts';
 import {
   banEndsWithRetryAfter,
   bannedIsRefused,
@@ -32,7 +30,6 @@ import {
   onlyDocumented,
   outagesEnd,
 } from './promises/responses.ts';
-import { thresholdsAreTold } from './promises/thresholds.ts';
 import { useIsRecorded } from './promises/use.ts';
 import { createView } from './view.ts';
 
@@ -96,30 +93,6 @@ export const promises: readonly Promised[] = [
     name: 'use is recorded',
     clause: 'API.md, Limits; OPERATIONS.md, When something fails',
     find: useIsRecorded,
-  },
-  { name: 'each event once', clause: 'events/README.md, How events are found', find: eventsOnce },
-  {
-    name: 'changes are events',
-    clause: 'events/README.md, How events are found: loses nothing',
-    find: changesAreEvents,
-  },
-  { name: 'plans are told', clause: 'events/RECEIVING.md, Types', find: plansAreTold },
-  { name: 'bans are told', clause: 'events/README.md, How events are found', find: bansAreTold },
-  {
-    name: 'thresholds are told',
-    clause: 'events/README.md, How events are found; events/RECEIVING.md, Types',
-    find: thresholdsAreTold,
-  },
-  {
-    name: 'events are delivered',
-    clause: 'events/README.md, How they are delivered',
-    find: eventsAreDelivered,
-  },
-  { name: 'events in order', clause: 'events/RECEIVING.md, In which order?', find: eventsInOrder },
-  {
-    name: 'events repeated with cause',
-    clause: 'events/README.md, How they are delivered',
-    find: eventsRepeatedWithCause,
   },
 ];
 

@@ -4,10 +4,9 @@ import { startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
 import { createConnection } from './connection.ts';
-import { startEventReceiver } from './event-receiver.ts';
 import { createGatewayProcess } from './processes.ts';
 import type { FaultKind } from './schedule.ts';
-import { gatewayFaults, receiverFaults, type System } from './system.ts';
+import { gatewayFaults, type System } from './system.ts';
 
 /** What embedded stores can suffer without losing what they have confirmed. */
 export const embeddedFaults: readonly FaultKind[] = [
@@ -17,15 +16,12 @@ export const embeddedFaults: readonly FaultKind[] = [
   'restart gateway',
   'pause upstream',
   'kill upstream',
-  'fail receiver',
-  'cut receiver',
 ];
 
 /** Starts what `npm start` does, on embedded stores: a gateway and the pets service. */
 export async function startEmbeddedSystem(): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await temporaryDirectory());
-  const receiver = stack.use(await startEventReceiver());
   const petsPort = await freePort();
   const startPets = () => startPetsService({ DATA_DIR: path, PETS_SERVICE_PORT: String(petsPort) });
   let pets = await startPets();
@@ -38,12 +34,10 @@ export async function startEmbeddedSystem(): Promise<System> {
   const disposables = stack.move();
   return {
     gateways,
-    receiver,
     redisUrl,
     takeForwarded: () => undefined,
     faults: {
       ...gatewayFaults(gateways),
-      ...receiverFaults(receiver),
       'pause redis': async () => {
         const info = await (await connection.open()).info('server');
         const [, pid] = /^process_id:(\d+)/m.exec(info) ?? [];

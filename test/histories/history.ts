@@ -1,4 +1,3 @@
-import type { Thresholds } from '../../gateway/limits/thresholds.ts';
 import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
 
 /*
@@ -67,33 +66,9 @@ export type ChangeMade = Change extends infer One
 export interface Fault extends Interval {
   kind: string;
   /** `link` is what connects a gateway with Redis. */
-  target: 'redis' | 'link' | 'gateway' | 'upstream' | 'receiver';
+  target: 'redis' | 'link' | 'gateway' | 'upstream';
   /** Undefined for what all gateways share. */
   gateway?: number | undefined;
-}
-
-/** An event as it was published. */
-export interface PublishedEvent {
-  id: string;
-  type: string;
-  owner: string;
-  atMs: number;
-  data: Readonly<Record<string, unknown>>;
-}
-
-/** An attempt to deliver an event, as its receiver sees it. */
-export interface Delivery extends Interval {
-  id: string;
-  body: string;
-  /** Of the response; 0 if the receiver closed the connection without one. */
-  status: number;
-}
-
-export interface EventHistory {
-  /** In the order in which they were published. */
-  published: readonly PublishedEvent[];
-  /** In the order of their arrival. */
-  deliveries: readonly Delivery[];
 }
 
 /** Time in which a gateway decided without Redis, by its own log. */
@@ -115,8 +90,6 @@ export interface Use {
 
 export interface History extends Interval {
   policy: BanPolicy;
-  /** Shares of a limit that are told as events, of all plans. */
-  thresholds: Thresholds;
   /** Limits at the start. */
   plans: Readonly<Record<string, WindowLimits>>;
   owners: Readonly<Record<string, OwnerLimits>>;
@@ -131,8 +104,6 @@ export interface History extends Interval {
   forwarded?: readonly string[] | undefined;
   /** Record of use of each owner after the gateways were stopped. Undefined if it was not read. */
   use?: Readonly<Record<string, Use>> | undefined;
-  /** Undefined if nobody received events. */
-  events?: EventHistory | undefined;
 }
 
 export interface Violation {
@@ -148,8 +119,7 @@ export const overlaps = (one: Interval, other: Interval): boolean =>
 export const isWithin = (inner: Interval, outer: Interval): boolean =>
   inner.startMs >= outer.startMs && inner.endMs <= outer.endMs;
 /** Whether it concerns what decides on requests. */
-export const disturbsDecisions = ({ target }: Fault): boolean =>
-  target !== 'upstream' && target !== 'receiver';
+export const disturbsDecisions = ({ target }: Fault): boolean => target !== 'upstream';
 export const isServed = ({ status }: RecordedRequest): boolean => status >= 200 && status < 300;
 /** In place of a code: the gateway's port was closed, so the request did not reach it. */
 export const notConnected = 'not_connected';

@@ -53,10 +53,7 @@ const kindsOfChange = [
   'ban',
   'ban',
 ] as const;
-const receiverFaults = ['fail receiver', 'cut receiver'] as const;
 const manners: readonly Manner[] = ['steady', 'burst', 'obedient', 'stubborn'];
-/** So many that most schedules cross some, and the first ones early. */
-const thresholds = [5, 20, 50, 80, 100];
 /** Time without faults at the beginning and the end, and between two faults of the same thing. */
 const quietMs = 1500;
 
@@ -145,9 +142,7 @@ export function makeSchedule({
     busyUntil.set(target, atMs + forMs + quietMs);
     faults.push({ atMs, forMs, kind, gateway });
   }
-  const own = planOfCustomers({ seed, lengthMs, gateways, keys, ended });
-  changes.push(...own.changes);
-  faults.push(...own.faults);
+  changes.push(...planOfCustomers({ seed, lengthMs, gateways, keys, ended }));
   const policy = {
     ...defaultBanPolicy,
     graceSeconds: pick([0, 1, 2]),
@@ -163,7 +158,6 @@ export function makeSchedule({
     lengthMs,
     gateways,
     policy,
-    thresholds,
     plans,
     keys,
     clients,
@@ -173,8 +167,8 @@ export function makeSchedule({
 }
 
 /**
- * What customers do in the portal, a suspension, and what their receiver of events suffers. It has draws of its own, so that all else
- * of a seed's schedule is as it was before these were added.
+ * What customers do in the portal, and a suspension. It has draws of its own, so that all else of a seed's schedule is as it was
+ * before these were added.
  */
 function planOfCustomers({
   seed,
@@ -182,10 +176,7 @@ function planOfCustomers({
   gateways,
   keys,
   ended,
-}: Pick<Schedule, 'seed' | 'lengthMs' | 'gateways' | 'keys'> & { ended: Set<string> }): {
-  changes: PlannedChange[];
-  faults: PlannedFault[];
-} {
+}: Pick<Schedule, 'seed' | 'lengthMs' | 'gateways' | 'keys'> & { ended: Set<string> }): PlannedChange[] {
   const { between, pick, chance } = drawsOf(-1 - seed);
   const changes = Array.from({ length: Math.max(2, Math.round(lengthMs / 3000)) }, (): PlannedChange => {
     const { name: key } = pick(keys);
@@ -202,11 +193,5 @@ function planOfCustomers({
     const atMs = between(1000, lengthMs - 4000);
     changes.push({ atMs, does: 'suspend', key }, { atMs: atMs + between(1500, 4000), does: 'resume', key });
   }
-  const faults: PlannedFault[] = [];
-  for (let atMs = between(500, 6000); atMs < lengthMs - 2 * quietMs;) {
-    const forMs = between(300, quietMs);
-    faults.push({ atMs, forMs, kind: pick(receiverFaults) });
-    atMs += forMs + between(quietMs, 8000);
-  }
-  return { changes, faults };
+  return changes;
 }

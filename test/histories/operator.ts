@@ -5,17 +5,15 @@ import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts'
 import { setPlan } from '../../gateway/operations/plans.ts';
 import type { Session } from '../../gateway/operations/session.ts';
 import { setSetting } from '../../gateway/operations/settings.ts';
-import { setPlanThresholds } from '../../gateway/operations/thresholds.ts';
 import { banPolicySetting } from '../../gateway/quota/ban-policy.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { send } from '../support/http/http.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import type { Change, ChangeMade, EventHistory, History, OwnerLimits, Use } from './history.ts';
+import type { Change, ChangeMade, History, OwnerLimits, Use } from './history.ts';
 import { createPortalCustomers } from './portal-customer.ts';
 import type { PlannedChange, PlannedKey, Schedule } from './schedule.ts';
-import { readPublished, receiveEvents, untilDelivered, waitUntil } from './stored-events.ts';
-import { isEnforced, openMinute, ownerOf, readUse } from './stored-quota.ts';
+import { isEnforced, openMinute, ownerOf, readUse, waitUntil } from './stored-quota.ts';
 
 /** Gateways report every 5 s, and read settings twice a second. */
 const reportMs = 15_000;
@@ -32,8 +30,6 @@ export interface Operator {
   use(): Promise<Record<string, Use>>;
   /** Resolves when each gateway has added what it has counted to the record of use. */
   untilReported(): Promise<void>;
-  /** All events, also those of schedules before, when they were delivered. */
-  published(): Promise<EventHistory['published']>;
 }
 
 interface OperatorOptions {
@@ -41,18 +37,11 @@ interface OperatorOptions {
   connect: () => Promise<RedisClient>;
   /** Of the gateways. */
   urls: readonly string[];
-  /** Of the events of all customers. */
-  receiverUrl: string;
   schedule: Schedule;
 }
 
 /** Sets plans, policy and keys as a schedule begins. */
-export async function createOperator({
-  connect,
-  urls,
-  receiverUrl,
-  schedule,
-}: OperatorOptions): Promise<Operator> {
+export async function createOperator({ connect, urls, schedule }: OperatorOptions): Promise<Operator> {
   const portal = createPortalCustomers(urls, connect);
   async function open() {
     const redis = await connect();
@@ -86,11 +75,6 @@ export async function createOperator({
       // One report has what was counted before it.
       await Promise.all(urls.map((url) => send(`${url}/v1/pets`, { key: banned.key })));
       await waitUntil(async () => (await readUse(session, banned)).refused >= urls.length, reportMs);
-    },
-    async published() {
-      const { redis } = (await open()).session;
-      await untilDelivered(redis, webhookId);
-      return readPublished(redis);
     },
   };
   let turn: Promise<void> = Promise.resolve();
@@ -192,12 +176,10 @@ export async function createOperator({
   const { session, issue } = await open();
   await setPlan(session, 'anonymous', { minute: 1_000_000 }, true);
   for (const [name, limits] of Object.entries(schedule.plans)) await setPlan(session, name, limits, true);
-  await setPlanThresholds(session, '*', schedule.thresholds);
   await setSetting(session, banPolicySetting, schedule.policy);
   await waitUntil(() => isEnforced(session.redis, urls.length, schedule), reportMs);
   const banned = await issue({ plan: 'small' });
   await addBan(session, banned.id, 3_600_000, 'whose refusals show that all are reported');
-  const webhookId = await receiveEvents(session, receiverUrl);
   for (const planned of schedule.keys) {
     const startMs = Date.now();
     hold(planned.name, await issuePlanned(planned), limitsIn(planned), startMs);

@@ -115,82 +115,12 @@ export const planted: readonly Planted[] = [
     ],
   },
   {
-    name: 'the id of a threshold says how much was used',
-    edits: [
-      edit(
-        'gateway/events/use-events.ts',
-        'identity: [window, period, threshold],',
-        'identity: [window, period, threshold, used],',
-      ),
-    ],
-  },
-  {
-    name: 'the request that reaches a threshold does not tell',
-    edits: [
-      edit(
-        'gateway/events/use-events.ts',
-        'crosses(used, units, unitsAt(share, limit)))) continue;',
-        'crosses(used, units, unitsAt(share, limit))) || nowMs > 0) continue;',
-      ),
-    ],
-  },
-  {
-    name: 'only the request that leads to a ban tells of it',
-    isRare: true,
-    edits: [
-      edit(
-        'gateway/quota/quota.ts',
-        'useObserver.banned(caller, ban);',
-        'if (ban.isNew) useObserver.banned(caller, ban);',
-      ),
-    ],
-  },
-  {
     name: 'a suspension is not believed',
     edits: [
       edit(
         'gateway/api-keys/api-key-record.ts',
         "return suspendedAt === undefined ? 'valid' : 'suspended';",
         "return suspendedAt === undefined ? 'valid' : 'valid';",
-      ),
-    ],
-  },
-  {
-    name: 'what customers change in the portal is no event',
-    edits: [
-      edit(
-        'gateway/events/audit-events.ts',
-        "if (derive === undefined || fields['notMade']",
-        "if (derive === undefined || fields['who']?.includes('portal') || fields['notMade']",
-      ),
-    ],
-  },
-  {
-    name: 'an event that failed is given up',
-    edits: [edit('gateway/events/deliveries.ts', "number > delaysMs.length ? 'dead' : 'failed'", "'dead'")],
-  },
-  {
-    name: 'events of a customer do not wait for each other',
-    edits: [
-      edit(
-        'gateway/events/deliveries.ts',
-        'const lane = receiver.lanes.get(customerId);',
-        'const lane = receiver.lanes.get(streamId);',
-      ),
-      edit(
-        'gateway/events/deliveries.ts',
-        'receiver.lanes.set(customerId, added);',
-        'receiver.lanes.set(streamId, added);',
-      ),
-    ],
-  },
-  {
-    name: 'a new leader begins with the newest change',
-    edits: [
-      edit(
-        'gateway/events/event-leader.ts',
-        "(await redis.hget(redisKeys.eventState, name)) ?? ''",
-        "(name === 'audit' ? '' : await redis.hget(redisKeys.eventState, name)) ?? ''",
       ),
     ],
   },

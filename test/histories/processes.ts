@@ -1,5 +1,4 @@
 import { freePort } from '../support/http/free-port.ts';
-import { webhookSettings } from '../support/kits/events-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 import type { Life, Outage } from './history.ts';
@@ -37,7 +36,6 @@ export async function createGatewayProcess(
     async start() {
       const life: Life = { gateway, startMs: Date.now(), endMs: Infinity, killed: false };
       const own = {
-        ...webhookSettings,
         GATEWAY_PORT: String(port),
         UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs),
       };

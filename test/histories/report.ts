@@ -5,7 +5,7 @@ const aroundMs = 1000;
 
 /** The counts of a run in one line. */
 export function summarize(
-  { requests, changes, faults, outages, events }: History,
+  { requests, changes, faults, outages }: History,
   violations: readonly Violation[],
 ): string {
   const statuses = Map.groupBy(requests, ({ status }) => (status === 0 ? 'none' : String(status)));
@@ -15,9 +15,6 @@ export function summarize(
     `${changes.length} changes`,
     `${faults.length} faults`,
     `${outages.length} outages`,
-    ...(events === undefined
-      ? []
-      : [`${events.published.length} events in ${events.deliveries.length} deliveries`]),
     `${violations.length} violations`,
   ].join(', ');
 }

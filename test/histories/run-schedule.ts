@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runClient } from './clients.ts';
 import { createConnection } from './connection.ts';
-import type { Fault, History, PublishedEvent, RecordedRequest } from './history.ts';
+import type { Fault, History, RecordedRequest } from './history.ts';
 import { createOperator } from './operator.ts';
 import { targetOf, type PlannedFault, type Schedule } from './schedule.ts';
 import { disturb, observedIn, startSystem, waitUntilNormal, type System } from './system.ts';
@@ -14,15 +14,12 @@ export async function runSchedule(schedule: Schedule, directory?: string): Promi
 
 /** Runs a schedule on a system, which may have run others. */
 export async function runOn(system: System, schedule: Schedule): Promise<History> {
-  // Of schedules before. Events of this one come from its first key on.
-  system.receiver.takeDeliveries();
   system.takeForwarded();
   using connection = createConnection(() => system.redisUrl());
   const urls = system.gateways.map(({ url }) => url);
   const operator = await createOperator({
     connect: () => connection.open(),
     urls,
-    receiverUrl: system.receiver.url,
     schedule,
   });
   const requests: RecordedRequest[] = [];
@@ -62,16 +59,12 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
   await waitUntilNormal(system);
   const endMs = Date.now();
   await operator.untilReported();
-  const published = await operator.published();
-  const isOwn = ({ owner }: PublishedEvent) => owner in operator.owners;
-  const others = new Set(published.filter((event) => !isOwn(event)).map(({ id }) => id));
-  const { policy, thresholds, plans } = schedule;
+  const { policy, plans } = schedule;
   const { owners, opened, changes } = operator;
   return {
     startMs,
     endMs,
     policy,
-    thresholds,
     plans,
     owners,
     opened,
@@ -81,9 +74,5 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
     ...observedIn(system.gateways, startMs),
     forwarded: system.takeForwarded(),
     use: await operator.use(),
-    events: {
-      published: published.filter(isOwn),
-      deliveries: system.receiver.takeDeliveries().filter(({ id }) => !others.has(id)),
-    },
   };
 }

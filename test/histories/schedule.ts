@@ -1,4 +1,3 @@
-import type { Thresholds } from '../../gateway/limits/thresholds.ts';
 import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
 import type { Fault, OwnerLimits, WindowLimits } from './history.ts';
 
@@ -55,11 +54,7 @@ export type FaultKind =
   | 'kill gateway'
   | 'restart gateway'
   | 'pause upstream'
-  | 'kill upstream'
-  /** Responds to events with 503. */
-  | 'fail receiver'
-  /** Takes events, and closes the connection without a response. */
-  | 'cut receiver';
+  | 'kill upstream';
 
 export interface PlannedFault {
   atMs: number;
@@ -74,7 +69,6 @@ export interface Schedule {
   lengthMs: number;
   gateways: number;
   policy: BanPolicy;
-  thresholds: Thresholds;
   plans: Readonly<Record<string, WindowLimits>>;
   keys: readonly PlannedKey[];
   clients: readonly PlannedClient[];

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../gateway/operations/session.ts';
 import { readLastDays } from '../../gateway/operations/usage-record.ts';
 import { readEnforcedSettings, type InstanceSettings } from '../../gateway/redis/enforced-settings.ts';
@@ -8,6 +9,14 @@ import type { History, Interval, Use } from './history.ts';
 /*
  * All that depends on how quotas are stored: those of a customer, under its id.
  */
+
+const pollMs = 100;
+
+/** Resolves when something is reached, or when the time is over. */
+export async function waitUntil(isReached: () => Promise<boolean>, longestMs: number): Promise<void> {
+  const deadlineMs = Date.now() + longestMs;
+  while (!(await isReached()) && Date.now() < deadlineMs) await sleep(pollMs);
+}
 
 /** Whose quota a key uses. */
 export const ownerOf = ({ customerId }: IssuedKey): string => customerId;

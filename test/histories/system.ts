@@ -4,7 +4,6 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
-import { startEventReceiver, type EventReceiver } from './event-receiver.ts';
 import { overlaps, type Fault, type History } from './history.ts';
 import { createGatewayProcess, createUpstreamProcess, type GatewayProcess } from './processes.ts';
 import { targetOf, type FaultKind, type PlannedFault } from './schedule.ts';
@@ -18,7 +17,6 @@ export interface System extends AsyncDisposable {
   /** Address of Redis that no fault of a link concerns. An embedded one gets another at each start of its gateway. */
   redisUrl(): string | undefined;
   faults: Partial<Record<FaultKind, Disturb>>;
-  receiver: EventReceiver;
   /** Takes what the upstream has received since it was taken last. */
   takeForwarded(): string[] | undefined;
 }
@@ -44,12 +42,6 @@ export function gatewayFaults(gateways: readonly GatewayProcess[]): System['faul
   };
 }
 
-/** What a receiver of events can do wrong. */
-export const receiverFaults = (receiver: EventReceiver): System['faults'] => ({
-  'fail receiver': () => receiver.disturb('fail'),
-  'cut receiver': () => receiver.disturb('cut'),
-});
-
 /** Nobody listens there. A free port may become that of another shard's Redis, which knows none of the keys. */
 const deadPort = 1;
 
@@ -58,7 +50,6 @@ export async function startSystem(count: number, directory?: string): Promise<Sy
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startRedisServer());
   const upstream = stack.use(await createUpstreamProcess());
-  const receiver = stack.use(await startEventReceiver());
   const links = await Promise.all(
     Array.from({ length: count }, async () => {
       const slow = stack.use(await startSlowRelay(redis.port));
@@ -83,10 +74,8 @@ export async function startSystem(count: number, directory?: string): Promise<Sy
     gateways,
     redisUrl: () => redis.url,
     takeForwarded: () => upstream.takeForwarded(),
-    receiver,
     faults: {
       ...gatewayFaults(gateways),
-      ...receiverFaults(receiver),
       'pause redis': () => {
         redis.signal('SIGSTOP');
         return () => redis.signal('SIGCONT');

@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import type { WebhookRules } from '../../events/webhook-address.ts';
 import type { ChangingSession, Session } from '../../operations/session.ts';
 
 export interface Changed<T> {
@@ -23,6 +22,6 @@ export interface ApiDependencies {
    * @throws ApiError service_unavailable if Redis is unavailable; OperationFailure as changeRedis does
    */
   change<T>(req: Request, use: (session: ChangingSession) => Promise<T>): Promise<Changed<T>>;
-  /** Which addresses webhooks may have. */
-  webhookRules: WebhookRules;
+  /** Networks that webhooks may lead to although they are not public. */
+  webhookNetworks: readonly string[];
 }

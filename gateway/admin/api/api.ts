@@ -22,7 +22,6 @@ import type { Api, Route } from './route.ts';
 import { sessionRoutes } from './session.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
-import { thresholdsRoutes } from './thresholds.ts';
 import { tokensRoutes } from './tokens.ts';
 import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
@@ -54,7 +53,6 @@ export const apiRoutes: readonly Route[] = [
   ...plansRoutes,
   ...sessionsRoutes,
   ...settingsRoutes,
-  ...thresholdsRoutes,
   ...tokensRoutes,
   ...trafficRoutes,
   ...usageRoutes,

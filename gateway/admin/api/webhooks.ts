@@ -1,95 +1,117 @@
-import type { Request } from 'express';
+import { z } from 'zod';
+import { eventTypeNames } from '../../events/event-types.ts';
 import { webhookIdPattern } from '../../events/webhook-record.ts';
-import type { Session } from '../../operations/session.ts';
-import { listEventTypes } from '../../operations/webhook-view.ts';
+import { deliverySchema } from '../../events/webhook-status.ts';
+import { nameInput } from '../../operations/key-input.ts';
 import {
   addWebhook,
   changeWebhook,
+  eventTypeSchema,
+  listEventTypes,
   listWebhooks,
   readWebhookDeliveries,
   removeWebhook,
-  replayEvents,
-  rotateWebhookSecret,
   testWebhook,
+  webhookSchema,
 } from '../../operations/webhooks.ts';
-import { isCustomerId, type WebhookOwner } from '../../redis/redis-keys.ts';
 import { ApiError } from './api-error.ts';
-import { withWarnings } from './results.ts';
-import { route, type Api } from './route.ts';
-import { replayInput, webhookOperations } from './webhook-operations.ts';
+import { changed, listOf, withWarnings } from './results.ts';
+import { route } from './route.ts';
 
-/** Whose webhooks, and which of them, by the path. @throws ApiError not_found */
-function placeOf({ params }: Request): { owner: WebhookOwner; id: string } {
-  const { owner, webhook = '' } = params;
-  const [ownerText, id] = [String(owner), String(webhook)];
-  if (ownerText !== 'operators' && !isCustomerId(ownerText)) {
-    throw new ApiError('not_found', { message: 'No customer has such an id; operators have "operators".' });
-  }
-  if (id !== '' && !webhookIdPattern.test(id)) {
-    throw new ApiError('not_found', { message: 'No webhook has such an id.' });
-  }
-  return { owner: ownerText, id };
-}
+const newWebhook = z.strictObject({
+  url: z.string('has to be a URL').max(1000, 'is longer than 1,000 characters'),
+  types: z
+    .array(z.enum(eventTypeNames, `has to be a list of ${eventTypeNames.join(', ')}`))
+    .min(1, 'is empty: give null for all types')
+    .nullable()
+    .describe('Null for all types')
+    .optional(),
+  description: nameInput.nullable().optional(),
+  customerId: z
+    .string()
+    .nullable()
+    .describe('Customer whose events it gets; null for all customers')
+    .optional(),
+});
+const changedWebhook = changed(webhookSchema).meta({ id: 'ChangedWebhook' });
 
-async function change<Result extends object>(
-  req: Request,
-  api: Api,
-  operate: (session: Session, owner: WebhookOwner, id: string) => Promise<Result>,
-) {
-  const { owner, id } = placeOf(req);
-  return withWarnings(await api.change(req, (session) => operate(session, owner, id)));
+/** @throws ApiError not_found */
+function webhookId(text: string): string {
+  if (webhookIdPattern.test(text)) return text;
+  throw new ApiError('not_found', { message: 'No webhook has such an id.' });
 }
 
 /** Addresses that events are sent to. */
 export const webhooksRoutes = [
   route.get('/event-types', {
-    ...webhookOperations.types,
+    operationId: 'listEventTypes',
     noun: 'webhooks',
-    handle: () => ({ items: listEventTypes('operators'), next: null }),
+    summary: 'Types of events',
+    responds: 'All types',
+    result: listOf(eventTypeSchema),
+    handle: () => ({ items: listEventTypes(), next: null }),
   }),
-  route.get('/webhooks/:owner', {
-    ...webhookOperations.list,
-    summary: 'Webhooks of a customer or of operators, oldest first',
-    handle: async ({ req }, { read }) => ({
-      items: await read((session) => listWebhooks(session, placeOf(req).owner)),
-      next: null,
-    }),
+  route.get('/webhooks', {
+    operationId: 'listWebhooks',
+    summary: 'Webhooks, oldest first',
+    responds: 'All of them',
+    result: listOf(webhookSchema),
+    handle: async (_request, { read }) => ({ items: await read(listWebhooks), next: null }),
   }),
-  route.post('/webhooks/:owner', {
-    ...webhookOperations.add,
-    handle: ({ req, input }, api) =>
-      change(req, api, (session, owner) => addWebhook(session, owner, input, api.webhookRules)),
+  route.post('/webhooks', {
+    operationId: 'addWebhook',
+    summary: 'Send events to an address',
+    input: newWebhook,
+    responds: 'The webhook with its secret',
+    result: changed(
+      webhookSchema.extend({ secret: z.string().describe('Signs its events; shown this once') }),
+    ).meta({ id: 'WebhookWithSecret' }),
+    status: 201,
+    handle: async ({ req, input }, { change, webhookNetworks }) =>
+      withWarnings(await change(req, (session) => addWebhook(session, input, webhookNetworks))),
   }),
-  route.patch('/webhooks/:owner/:webhook', {
-    ...webhookOperations.change,
-    handle: ({ req, input }, api) =>
-      change(req, api, (session, owner, id) => changeWebhook(session, owner, id, input, api.webhookRules)),
-  }),
-  route.delete('/webhooks/:owner/:webhook', {
-    ...webhookOperations.remove,
-    handle: ({ req }, api) => change(req, api, removeWebhook),
-  }),
-  route.post('/webhooks/:owner/:webhook/test', {
-    ...webhookOperations.test,
-    handle: ({ req }, api) =>
-      change(req, api, async (...webhook) => ({ eventId: await testWebhook(...webhook) })),
-  }),
-  route.post('/webhooks/:owner/:webhook/rotate-secret', {
-    ...webhookOperations.rotateSecret,
-    handle: ({ req, input }, api) =>
-      change(req, api, (...webhook) => rotateWebhookSecret(...webhook, input.overlapSeconds * 1000)),
-  }),
-  route.get('/webhooks/:owner/:webhook/deliveries', {
-    ...webhookOperations.deliveries,
-    handle: async ({ req }, { read }) => {
-      const { owner, id } = placeOf(req);
-      return { items: await read((session) => readWebhookDeliveries(session, owner, id)), next: null };
+  route.patch('/webhooks/:id', {
+    operationId: 'changeWebhook',
+    summary: 'Change a webhook, or switch it on or off',
+    description: 'Fields that are absent stay as they are. Switching on also ends that it is disabled.',
+    input: newWebhook.omit({ customerId: true }).partial().extend({ enabled: z.boolean().optional() }),
+    responds: 'The webhook after the change',
+    result: changedWebhook,
+    handle: async ({ req, target, input }, { change, webhookNetworks }) => {
+      const id = webhookId(target);
+      return withWarnings(await change(req, (session) => changeWebhook(session, id, input, webhookNetworks)));
     },
   }),
-  route.post('/webhooks/:owner/:webhook/replay', {
-    ...webhookOperations.replay,
-    summary: 'Send a webhook again what was given up, or everything since a time',
-    input: replayInput,
-    handle: ({ req, input }, api) => change(req, api, (...webhook) => replayEvents(...webhook, input.since)),
+  route.delete('/webhooks/:id', {
+    operationId: 'removeWebhook',
+    summary: 'Delete a webhook with its deliveries',
+    responds: 'The webhook as it was',
+    result: changedWebhook,
+    handle: async ({ req, target }, { change }) => {
+      const id = webhookId(target);
+      return withWarnings(await change(req, (session) => removeWebhook(session, id)));
+    },
+  }),
+  route.post('/webhooks/:id/test', {
+    operationId: 'testWebhook',
+    summary: 'Send a webhook an event of the type webhook.test, once',
+    responds: 'Id of the event, which is in its deliveries within some seconds',
+    result: changed(z.object({ eventId: z.string() })),
+    handle: async ({ req, target }, { change }) => {
+      const id = webhookId(target);
+      return withWarnings(
+        await change(req, async (session) => ({ eventId: await testWebhook(session, id) })),
+      );
+    },
+  }),
+  route.get('/webhooks/:id/deliveries', {
+    operationId: 'listDeliveries',
+    summary: 'The last 50 attempts of a webhook, newest first',
+    responds: 'Attempts of the last 30 days',
+    result: listOf(deliverySchema),
+    handle: async ({ target }, { read }) => {
+      const id = webhookId(target);
+      return { items: await read((session) => readWebhookDeliveries(session, id)), next: null };
+    },
   }),
 ];

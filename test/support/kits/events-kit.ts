@@ -1,22 +1,12 @@
 import { addWebhook, type WebhookWithSecret } from '../../../gateway/operations/webhooks.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import type { WebhookOwner } from '../../../gateway/redis/redis-keys.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 
 /** Receivers on this machine are allowed. */
-export const webhookSettings = {
-  WEBHOOK_ALLOW_HTTP: 'true',
-  WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1',
-  WEBHOOK_CUSTOMER_NETWORKS: '127.0.0.1',
-};
-export const localRules = {
-  allowHttp: true,
-  allowedNetworks: ['127.0.0.1'],
-  customerNetworks: ['127.0.0.1'],
-  followRedirects: false,
-};
+export const localNetworks = ['127.0.0.1'];
+export const webhookSettings = { WEBHOOK_ALLOWED_NETWORKS: localNetworks.join(',') };
 
 export const eventSession = (redis: RedisClient) => ({
   redis,
@@ -24,11 +14,16 @@ export const eventSession = (redis: RedisClient) => ({
   now: Date.now,
 });
 
+interface WantedWebhook {
+  types?: readonly string[];
+  customerId?: string;
+}
+
 export interface EventsKit extends GatewayKit {
   receiver: Receiver;
   session: ReturnType<typeof eventSession>;
   /** Adds a webhook with a path of the receiver. */
-  webhook(owner: WebhookOwner, path: string, types?: string[]): Promise<WebhookWithSecret>;
+  webhook(path: string, wanted?: WantedWebhook): Promise<WebhookWithSecret>;
 }
 
 /** A gateway that delivers events, and a receiver as another process. */
@@ -42,8 +37,8 @@ export async function startEventsKit(env: Record<string, string> = {}): Promise<
     ...kit,
     receiver,
     session,
-    webhook: (owner, path, types) =>
-      addWebhook(session, owner, { url: `${receiver.url}${path}`, types }, localRules),
+    webhook: (path, wanted) =>
+      addWebhook(session, { url: `${receiver.url}${path}`, ...wanted }, localNetworks),
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -3,13 +3,12 @@ import type { AddressInfo } from 'node:net';
 
 /*
  * A receiver of webhooks as a process of its own. The path says how it behaves; it tells the test of each request.
- * /flaky/N fails N times for each event, /order/… responds late to some,
- * /redirect/STATUS/URL redirects, with 302 to /ok if nothing else is said, /loop to itself.
+ * /flaky/N fails N times for each event, /status/N/SECONDS responds with that status and Retry-After.
  */
 const failures = new Map<string, number>();
 
 function respond(res: ServerResponse, path: string, id: string): void {
-  const [, kind, count = '0', target = '/ok'] = path.split('/').map(decodeURIComponent);
+  const [, kind, count = '0', retryAfter] = path.split('/').map(decodeURIComponent);
   switch (kind) {
     case 'fail':
       return void res.writeHead(500).end('no');
@@ -19,9 +18,11 @@ function respond(res: ServerResponse, path: string, id: string): void {
       res.writeHead(200);
       return void setInterval(() => res.write('x'.repeat(65_536)), 1).unref();
     case 'redirect':
-      return void res.writeHead(Number(count) || 302, { location: target }).end();
-    case 'loop':
-      return void res.writeHead(308, { location: path }).end();
+      return void res.writeHead(307, { location: '/ok' }).end();
+    case 'status':
+      return void res
+        .writeHead(Number(count), retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+        .end();
     case 'slow':
       return void setTimeout(() => res.writeHead(204).end(), 300);
     case 'flaky': {

@@ -1,4 +1,3 @@
-import { defaultThresholds } from '../../../gateway/limits/thresholds.ts';
 import { defaultBanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import { checkHistory } from '../../histories/check-history.ts';
 import type { Change, ChangeMade, Fault, History, RecordedRequest } from '../../histories/history.ts';
@@ -117,7 +116,6 @@ export function history(requests: RecordedRequest[], more: Partial<History> = {}
   return {
     ...seconds(0, 120),
     policy: { ...defaultBanPolicy, graceSeconds: 0, strikes: 3, strikesPerLimit: 0 },
-    thresholds: defaultThresholds,
     plans: { free: limits },
     owners: { k: { plan: 'free' } },
     opened: [],

@@ -128,7 +128,6 @@ describe('the record of a key', () => {
     scopes: optional(fc.array(fc.constantFrom('orders:read', 'orders:write'), { minLength: 1 })),
     ...windowLimits,
     temporary: optional(fc.record({ ...windowLimits, until: time }).filter(hasLimit)),
-    thresholds: optional(fc.subarray([5, 20, 50, 80, 100])),
     revokedAt: optional(time),
     suspendedAt: optional(time),
     replaces: optional(nonEmptyString),

@@ -45,7 +45,7 @@ const defaults = {
   shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
   demo: false,
-  webhookRules: { allowHttp: false, allowedNetworks: [], customerNetworks: [], followRedirects: false },
+  webhookNetworks: [],
 };
 
 describe('settings', () => {
@@ -96,10 +96,7 @@ describe('settings', () => {
         MAX_CONNECTIONS_PER_ADDRESS: '8',
         SHUTDOWN_DELAY_MS: '0',
         SHUTDOWN_TIMEOUT_MS: '9999999',
-        WEBHOOK_ALLOW_HTTP: 'true',
         WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8, fd00::1',
-        WEBHOOK_CUSTOMER_NETWORKS: '10.9.0.0/16',
-        WEBHOOK_FOLLOW_REDIRECTS: 'true',
         DEMO: 'true',
       }),
     ).toEqual({
@@ -132,12 +129,7 @@ describe('settings', () => {
       },
       shutdownDelayMs: 0,
       shutdownTimeoutMs: 9_999_999,
-      webhookRules: {
-        allowHttp: true,
-        allowedNetworks: ['10.0.0.0/8', 'fd00::1'],
-        customerNetworks: ['10.9.0.0/16'],
-        followRedirects: true,
-      },
+      webhookNetworks: ['10.0.0.0/8', 'fd00::1'],
       demo: true,
     });
   });

@@ -1,15 +1,13 @@
-import type { LookupAddress } from 'node:dns';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   addressIssue,
   createCheckedLookup,
-  issueForCustomers,
-  redirectOf,
-  webhookUrlIssue,
+  parseWebhookUrl,
+  resolveAddresses,
 } from '../../../../gateway/events/webhook-address.ts';
-
-const strict = { allowHttp: false, allowedNetworks: [], followRedirects: false };
 
 describe('the address of a webhook', () => {
   test.each([
@@ -53,15 +51,17 @@ describe('the address of a webhook', () => {
     ['ff02::1', 'multicast'],
     ['4000::1', 'not assigned'],
   ])('must not be %s (%s)', (address) => {
-    expect(addressIssue(address, strict)).toContain('is not public');
+    expect(addressIssue(address, [], 'https:')).toContain('is not public');
     const host = address.includes(':') ? `[${address}]` : address;
-    expect(webhookUrlIssue(`https://${host}/hook`, strict)).toContain('is not public');
+    expect(parseWebhookUrl(`https://${host}/hook`, [])).toEqual({
+      issue: expect.stringContaining('is not public') as string,
+    });
   });
 
   test.each(['1.1.1.1', '8.8.8.8', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8'])(
     'may be %s',
     (address) => {
-      expect(addressIssue(address, strict)).toBeUndefined();
+      expect(addressIssue(address, [], 'https:')).toBeUndefined();
     },
   );
 
@@ -81,94 +81,52 @@ describe('the address of a webhook', () => {
     ['https://user@example.com/', 'has a user'],
     ['https://:pass@example.com/', 'has a user'],
   ])('must not be written as %s', (url, issue) => {
-    expect(webhookUrlIssue(url, strict)).toContain(issue);
+    expect(parseWebhookUrl(url, [])).toEqual({ issue: expect.stringContaining(issue) as string });
   });
 
   test('may be of an allowed network, in IPv4, IPv4-mapped and IPv6', () => {
-    const rules = { allowHttp: true, allowedNetworks: ['10.0.0.0/8', 'fd00::/8', '127.0.0.1'] };
+    const networks = ['10.0.0.0/8', 'fd00::/8', '127.0.0.1'];
     for (const allowed of ['10.1.2.3', '::ffff:10.1.2.3', 'fd12::1', '127.0.0.1']) {
-      expect(addressIssue(allowed, rules)).toBeUndefined();
+      expect(addressIssue(allowed, networks, 'http:')).toBeUndefined();
     }
     for (const other of ['127.0.0.2', '192.168.0.1', 'fc00::1', '::1']) {
-      expect(addressIssue(other, rules)).toContain('is not public');
+      expect(addressIssue(other, networks, 'https:')).toContain('is not public');
     }
-    expect(webhookUrlIssue('http://10.0.0.1:8080/hook', rules)).toBeUndefined();
-  });
-});
-
-describe('a redirect', () => {
-  const url = 'https://example.com/hooks/1?a=b';
-  const rules = { ...strict, followRedirects: true };
-
-  test.each([
-    ['https://other.example:8443/hook', 'https://other.example:8443/hook'],
-    ['/moved', 'https://example.com/moved'],
-    ['2', 'https://example.com/hooks/2'],
-    ['//other.example/hook', 'https://other.example/hook'],
-  ])('to %s is followed by 307 and 308 if that is allowed', (location, target) => {
-    for (const status of [307, 308]) {
-      expect(redirectOf(url, { status, location }, rules)).toEqual({ url: target });
-      expect(redirectOf(url, { status, location }, strict)).toEqual({ issue: 'redirects are not followed' });
-    }
-  });
-
-  test.each([
-    ['http://example.com/hook', 'is not https'],
-    ['https://127.0.0.1/', 'is not public'],
-    ['https://[::ffff:a9fe:a9fe]/latest/meta-data', 'is not public'],
-    ['//2130706433/', 'is not public'],
-    ['https://user:pass@example.com/', 'has a user'],
-    ['file:///etc/passwd', 'is not a URL'],
-    [`/${'x'.repeat(1000)}`, 'is not a URL'],
-    ['https://', 'leads to no address'],
-    [undefined, 'leads to no address'],
-    [['/one', '/two'], 'leads to no address'],
-  ])('to %j is not followed', (location, issue) => {
-    expect(redirectOf(url, { status: 307, location }, rules)).toEqual({
-      issue: expect.stringContaining(issue) as string,
+    expect(parseWebhookUrl('http://10.0.0.1:8080/hook', networks)).toEqual({
+      url: 'http://10.0.0.1:8080/hook',
     });
-  });
-
-  test.each([300, 301, 302, 303, 304])(
-    'with status %i, which may make it a GET, is not followed',
-    (status) => {
-      expect(redirectOf(url, { status, location: '/moved' }, rules)).toEqual({
-        issue: expect.stringContaining('use 307 or 308') as string,
-      });
-    },
-  );
-
-  test.each([200, 299, 400, 500])('is none with status %i', (status) => {
-    expect(redirectOf(url, { status, location: '/moved' }, rules)).toBeUndefined();
+    expect(parseWebhookUrl('http://8.8.8.8/', networks)).toEqual({
+      issue: expect.stringContaining('without TLS') as string,
+    });
   });
 });
 
 describe('a name', () => {
-  const resolving =
-    (...addresses: string[]) =>
-    (_host: string, _options: object, callback: (error: null, found: LookupAddress[]) => void) =>
-      callback(
-        null,
-        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-      );
-  const lookUp = (...addresses: string[]) =>
-    promisify(createCheckedLookup(strict, resolving(...addresses) as never))('hook.example', { all: true });
+  const lookUp = (protocol: string, ...addresses: string[]) =>
+    promisify(createCheckedLookup([], protocol, () => Promise.resolve(addresses)))('hook.example', {
+      all: true,
+    });
 
   test('leads to the addresses that were checked, without those that are not public', async () => {
-    expect(await lookUp('8.8.8.8', '127.0.0.1', '::1')).toEqual([{ address: '8.8.8.8', family: 4 }]);
+    expect(await lookUp('https:', '8.8.8.8', '127.0.0.1', '::1')).toEqual([
+      { address: '8.8.8.8', family: 4 },
+    ]);
   });
 
-  test('leads nowhere if no address of it is public', async () => {
-    await expect(lookUp('127.0.0.1', 'fe80::1')).rejects.toThrow('hook.example leads to 127.0.0.1');
-    await expect(lookUp()).rejects.toThrow('leads nowhere');
+  test('leads nowhere if no address of it may be used', async () => {
+    await expect(lookUp('https:', '127.0.0.1', 'fe80::1')).rejects.toThrow('hook.example leads to 127.0.0.1');
+    await expect(lookUp('http:', '8.8.8.8')).rejects.toThrow('hook.example leads to 8.8.8.8 without TLS');
+    await expect(lookUp('https:')).rejects.toThrow('leads nowhere');
   });
-});
 
-test.each([
-  ['http://example.com/', 'is not https'],
-  ['https://10.1.2.3/', 'leads to an address that is not public'],
-  ['https://[fd00::1]/', 'leads to an address that is not public'],
-  ['https://me:secret@example.com/', 'has a user or a password: check the signature instead'],
-])('customers read of %s neither settings nor addresses', (url, said) => {
-  expect(issueForCustomers(webhookUrlIssue(url, strict) ?? '')).toBe(said);
+  test('whose server never responds is given up, and others are resolved at the same time', async () => {
+    const silent = createSocket('udp4');
+    onTestFinished(() => void silent.close());
+    silent.bind(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const startedAt = performance.now();
+    const servers = [`127.0.0.1:${silent.address().port}`];
+    await expect(resolveAddresses('hook.example', servers)).rejects.toThrow(/ETIMEOUT|ECANCELLED/);
+    expect(performance.now() - startedAt).toBeLessThan(6000);
+  });
 });

@@ -27,7 +27,6 @@ const pages: readonly (readonly [path: string, title: string, name?: string])[] 
   ['/bans', 'Bans'],
   ['/addresses', 'Addresses'],
   ['/webhooks', 'Webhooks'],
-  ['/webhooks/:id', 'Webhooks', 'webhooks'],
   ['/audit', 'Audit'],
   ['/documents/:id', 'Document', 'document'],
   ['/settings', 'Settings'],

@@ -47,10 +47,10 @@ function targetLink(action: string, target: string, name: string | null) {
 }
 
 /** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
-function changeList({ changes, notMade, action, target }: AuditEntry) {
+function changeList({ changes, notMade, target }: AuditEntry) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
-  const absent = (field: string) => absentText(field, action, target);
+  const absent = (field: string) => absentText(field, target);
   return html`${notMade === undefined ? '' : 'Not made:'}
     <ul class="changes">
       ${changes.map(
@@ -69,9 +69,8 @@ function changeList({ changes, notMade, action, target }: AuditEntry) {
 const isNone = (value: unknown) => value === null || value === undefined || value === '';
 
 /** What holds in place of a value that is absent. */
-function absentText(field: string, action: string, target: string) {
-  if (action === 'webhooks.thresholds') return 'the default';
-  const isOfPlan = /^(?:key|cus)_/.test(target) && ['thresholds', ...windowNames].includes(field);
+function absentText(field: string, target: string) {
+  const isOfPlan = /^(?:key|cus)_/.test(target) && windowNames.some((name) => name === field);
   return isOfPlan ? "the plan's" : 'none';
 }
 

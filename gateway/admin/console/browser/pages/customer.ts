@@ -7,7 +7,6 @@ import { openDialog } from '../../../../browser/elements/dialog-element.ts';
 import { inlineFailure } from '../../../../browser/elements/page-state.ts';
 import { listTable } from '../../../../browser/elements/table.ts';
 import { formatTime, plural, relativeOr } from '../../../../browser/format.ts';
-import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { factList } from '../elements/fact-list.ts';
@@ -76,7 +75,6 @@ class PageCustomer extends DetailPage<CustomerDetail> {
         ['Contact', contact ?? '–'],
         ['Reference', reference ?? '–'],
         ['Notes', notes ?? '–'],
-        ['Webhooks', html`<a href=${url`/console/webhooks/${id}`}>Webhooks and what was sent</a>`],
         ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
       ])}
       <h2>Use now</h2>

@@ -1,52 +1,187 @@
-import { html } from 'lit';
-import { WebhookList } from '../../../../browser/elements/webhook-list.ts';
-import { url } from '../../../../browser/url.ts';
+import { html, nothing } from 'lit';
+import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { openDialog } from '../../../../browser/elements/dialog-element.ts';
+import { emptyState, inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
+import { formatRelative } from '../../../../browser/format.ts';
+import type { Changed, Page } from '../../../../browser/responses.ts';
 import { api } from '../api.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { keyLink, keyPath } from '../key.ts';
-import type { EventTypeRow } from '../responses.ts';
+import { WebhookDialog } from '../elements/webhook-dialog.ts';
+import { keyLink } from '../key.ts';
+import type { Delivery, EventTypeRow, WebhookRow } from '../responses.ts';
 import { session } from '../session.ts';
 
-/** Addresses that events are sent to: of operators, or of the customer in the path. */
-class PageWebhooks extends WebhookList {
-  static override properties = { item: {} };
+interface Webhooks {
+  webhooks: WebhookRow[];
+  types: EventTypeRow[];
+  /** The webhook whose deliveries are shown. */
+  chosen: WebhookRow | undefined;
+  deliveries: Delivery[];
+}
 
-  readonly api = api;
-  readonly typesPath = '/api/event-types';
-  item = '';
-
-  get path() {
-    return url`/api/webhooks/${this.item === '' ? 'operators' : this.item}`;
-  }
-
-  get canChange() {
-    return session.isOperator;
-  }
-
-  override offers(type: EventTypeRow) {
-    return super.offers(type) && (this.item === '' || !type.forOperators);
-  }
+/** Addresses that events are sent to, and what was sent. */
+class PageWebhooks extends PolledElement<Webhooks> {
+  /** Id of the webhook whose deliveries are asked for. */
+  chosen = '';
 
   override get pauseMs() {
     return 3000;
   }
 
-  override get customerCell() {
-    return (id: string | null) => (id === null ? '–' : keyLink({ id, name: '' }));
+  async read() {
+    const [{ items: webhooks }, types] = await Promise.all([
+      api.get<Page<WebhookRow>>('/api/webhooks'),
+      this.content?.types ?? api.get<Page<EventTypeRow>>('/api/event-types').then(({ items }) => items),
+    ]);
+    const chosen = webhooks.find(({ id }) => id === this.chosen) ?? webhooks[0];
+    const deliveries =
+      chosen === undefined
+        ? []
+        : (await api.get<Page<Delivery>>(`/api/webhooks/${chosen.id}/deliveries`)).items;
+    return { webhooks, types, chosen, deliveries };
+  }
+
+  /** Makes a change of one webhook, and shows on the page why it failed. */
+  make(change: () => Promise<Changed>, said: string) {
+    void this.act(() => this.saved(change(), said));
+  }
+
+  edit(webhook?: WebhookRow) {
+    const isNew = webhook === undefined;
+    openDialog(this, WebhookDialog, {
+      heading: isNew ? 'Add a webhook' : 'Change the webhook',
+      action: isNew ? 'Add' : 'Save',
+      webhook,
+      types: this.content?.types ?? [],
+      done: () => this.reload(),
+    });
+  }
+
+  askToRemove({ id, url: address }: WebhookRow) {
+    ask(this, {
+      heading: 'Remove the webhook?',
+      action: 'Remove',
+      danger: true,
+      message: () => html`<p>${address} gets nothing any more. What it has yet to get is dropped.</p>`,
+      run: () => this.saved(api.delete<Changed>(`/api/webhooks/${id}`), 'The webhook is removed.'),
+    });
   }
 
   override render() {
-    const { item } = this;
     return html`<h1>Webhooks</h1>
-      <p class="quiet">
-        ${
-          item === ''
-            ? 'They get the events of all customers, signed.'
-            : html`They get the events of <a href=${keyPath(item)}>this customer</a>, signed.`
-        }
-      </p>
+      <p class="quiet">They get events of all customers or of one, signed.</p>
       ${viewerNote()} ${super.render()}`;
   }
+
+  view({ webhooks, chosen, deliveries }: Webhooks) {
+    return html`${inlineFailure(this.failure)}
+    ${
+      webhooks.length === 0
+        ? emptyState('There are no webhooks', 'A webhook is an address that events are sent to.')
+        : listTable('Webhooks', webhooks, [
+            [
+              'Address',
+              ({ url: address, description }) =>
+                html`${address}
+                ${description === null ? nothing : html`<span class="quiet">${description}</span>`}`,
+            ],
+            ['State', stateText],
+            ['Customer', ({ customerId }) => customerCell(customerId, 'all')],
+            ['Types', ({ types }) => types?.join(', ') ?? 'all'],
+            [
+              html`<span class="wa-visually-hidden">Actions</span>`,
+              (webhook) => this.actions(webhook, webhook.id === chosen?.id),
+            ],
+          ])
+    }
+    ${
+      session.isOperator
+        ? html`<div class="actions">
+            <button type="button" class="wa-brand" @click=${() => this.edit()}>Add a webhook…</button>
+          </div>`
+        : nothing
+    }
+    ${chosen === undefined ? nothing : deliveryTable(deliveries, chosen.url)}`;
+  }
+
+  actions(webhook: WebhookRow, isChosen: boolean) {
+    const { id, url: address, state } = webhook;
+    const path = `/api/webhooks/${id}`;
+    const button = (text: string, action: () => void) =>
+      html`<button type="button" aria-label=${`${text} ${address}`} ?disabled=${this.busy} @click=${action}>
+        ${text}
+      </button> `;
+    const isOn = state === 'on' || state === 'failing';
+    return html`<div class="actions">
+      <button
+        type="button"
+        aria-label=${`Deliveries of ${address}`}
+        aria-pressed=${isChosen}
+        @click=${() => {
+          this.chosen = id;
+          this.reload();
+        }}
+      >
+        Deliveries
+      </button>
+      ${
+        session.isOperator
+          ? html`${button('Test', () =>
+              this.make(() => api.post<Changed>(`${path}/test`), 'A test is on its way: see its deliveries.'),
+            )}
+            ${button(isOn ? 'Switch off' : 'Switch on', () =>
+              this.make(
+                () => api.patch<Changed>(path, { enabled: !isOn }),
+                isOn ? 'It gets nothing now.' : 'It gets events again.',
+              ),
+            )}
+            ${button('Change…', () => this.edit(webhook))}
+            ${button('Remove…', () => this.askToRemove(webhook))}`
+          : nothing
+      }
+    </div>`;
+  }
 }
+
+function stateText({ state, failingSince, disabledBecause }: WebhookRow) {
+  const isBad = state === 'failing' || state === 'disabled';
+  return html`<span class=${isBad ? 'failure-text' : ''}
+    >${state}${failingSince === null ? nothing : html` since ${formatRelative(failingSince)}`}${
+      disabledBecause === null ? '' : `: ${disabledBecause}`
+    }</span
+  >`;
+}
+
+const customerCell = (id: string | null, none: string) => (id === null ? none : keyLink({ id, name: '' }));
+
+/** The last attempts to deliver events to an address. */
+const deliveryTable = (deliveries: readonly Delivery[], address: string) =>
+  html`<h2>Deliveries to ${address}</h2>
+    ${
+      deliveries.length === 0
+        ? html`<p class="quiet">Nothing was sent yet.</p>`
+        : listTable(
+            'Deliveries',
+            deliveries,
+            [
+              ['When', ({ at }) => formatRelative(at)],
+              ['Type', ({ type }) => type],
+              ['Customer', ({ customerId }) => customerCell(customerId, '–')],
+              count('Attempt', ({ attempt }) => attempt),
+              [
+                'Outcome',
+                ({ outcome, error, status }) =>
+                  html`<span class=${outcome === 'delivered' ? '' : 'failure-text'}
+                    >${outcome}: ${error ?? `status ${status}`}</span
+                  >`,
+              ],
+              count('ms', ({ ms }) => ms),
+              ['Event', ({ eventId }) => html`<code>${eventId}</code>`],
+            ],
+            { headed: false },
+          )
+    }`;
 
 customElements.define('page-webhooks', PageWebhooks);

@@ -1,28 +1,17 @@
-import { html } from 'lit';
-import type { FormTexts } from '../form-text.ts';
+import { html, nothing } from 'lit';
+import { checkbox, field } from '../../../../browser/elements/fields.ts';
+import { SecretDialog } from '../../../../browser/elements/secret-dialog.ts';
+import type { FormTexts } from '../../../../browser/form-text.ts';
+import { api } from '../api.ts';
 import type { EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
-import { checkbox, field } from './fields.ts';
-import { SecretDialog } from './secret-dialog.ts';
-
-/** What calls the API of a page. */
-export interface JsonApi {
-  get<T>(path: string): Promise<T>;
-  post<T>(path: string, body?: unknown): Promise<T>;
-  patch<T>(path: string, body: unknown): Promise<T>;
-  delete<T>(path: string): Promise<T>;
-}
 
 /** Adds a webhook or changes one, and shows a new secret this once. */
 export class WebhookDialog extends SecretDialog {
   override readonly secretNoun = 'secret';
   override readonly secretLabel = 'Secret';
-  api: JsonApi | undefined;
-  /** Path of the webhooks of the owner in the API. */
-  path = '';
   /** The one to change; undefined to add one. */
   webhook: WebhookRow | undefined;
   types: readonly EventTypeRow[] = [];
-  /** The secret to show, which may be made elsewhere. */
   made: WebhookWithSecret | undefined;
   /** Called after a change. */
   done: () => unknown = () => {};
@@ -34,14 +23,14 @@ export class WebhookDialog extends SecretDialog {
       types: types.length === 0 ? null : types,
       description: form('description') || null,
     };
-    const { webhook, path, api } = this;
-    if (api === undefined) return;
+    const { webhook } = this;
     if (webhook === undefined) {
-      this.made = await api.post<WebhookWithSecret>(path, wanted);
+      const customerId = form('customerId').trim() || null;
+      this.made = await api.post<WebhookWithSecret>('/api/webhooks', { ...wanted, customerId });
       this.heading = 'The secret of the webhook';
       await this.focusSecret();
     } else {
-      await api.patch(`${path}/${webhook.id}`, wanted);
+      await api.patch(`/api/webhooks/${webhook.id}`, wanted);
       this.remove();
     }
     this.done();
@@ -68,6 +57,11 @@ export class WebhookDialog extends SecretDialog {
         placeholder: 'https://example.com/hook',
         value: webhook?.url,
       })}
+      ${
+        webhook === undefined
+          ? field('Customer (empty for all customers)', 'customerId', { placeholder: 'cus_…' })
+          : nothing
+      }
       ${field('Description', 'description', { value: webhook?.description ?? '' })}
       <fieldset>
         <legend>Types of events; none chosen is all of them</legend>
