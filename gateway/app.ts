@@ -154,7 +154,7 @@ function addJourney(app: Express, parts: Parts): void {
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics })),
+      underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics, plans })),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),

@@ -2,8 +2,8 @@ import { accessErrorCodes } from './admin/api/api-error.ts';
 import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
 import { deliveryOutcomes } from './events/webhook-status.ts';
-import type { SomeLimits } from './limits/limits.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
+import { shadowField, type PlanLimits } from './limits/shadow-limits.ts';
 import { windowNames, windows } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { anonymousPlan, enterprisePlan } from './plans/plan-settings.ts';
@@ -26,7 +26,7 @@ export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
 }
 
 /** Shows the limits in force of a plan, and what is counted of it. */
-export function showPlanLimits(metrics: Metrics, plan: string, limits: SomeLimits): void {
+export function showPlanLimits(metrics: Metrics, plan: string, limits: PlanLimits): void {
   for (const window of windowNames) {
     const limit = limits[window];
     if (limit !== undefined) metrics.planLimit.set({ plan, window }, limit);
@@ -43,7 +43,7 @@ function showKnownAddresses(metrics: Metrics): void {
 }
 
 /** The same for a plan that keys may have. */
-function showKnownPlan(metrics: Metrics, plan: string, limits: SomeLimits = {}): void {
+function showKnownPlan(metrics: Metrics, plan: string, limits: PlanLimits = {}): void {
   metrics.requests.expect({ plans: [plan] });
   for (const { name: window, required } of windows) {
     // Other windows have series only where they have a limit.
@@ -51,6 +51,7 @@ function showKnownPlan(metrics: Metrics, plan: string, limits: SomeLimits = {}):
     for (const counter of [metrics.quotaRefusals, metrics.nearLimit]) {
       counter.inc({ plan, window }, 0);
     }
+    if (limits[shadowField(window)] !== undefined) metrics.shadowRefusals.inc({ plan, window }, 0);
   }
   for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions])
     counter.inc({ plan }, 0);

@@ -5,6 +5,8 @@ import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
 import { missingScopes, type OperationAccess } from '../limits/access.ts';
+import type { SomeLimits } from '../limits/limits.ts';
+import { windowOverShadow } from '../limits/shadow-limits.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -32,6 +34,7 @@ interface EnforceQuotaDependencies {
   serviceUse: Pick<ServiceUseReports, 'count'> | undefined;
   usageReports: Pick<UsageReports, 'addRefused'>;
   metrics: Metrics;
+  plans: { shadowLimitsOf(plan: string): SomeLimits | undefined };
 }
 
 /** One error for all requests that a ban refuses, of which there may be very many: by the reason of an operator's ban. */
@@ -52,7 +55,7 @@ const noAccess: OperationAccess = { scopes: [], cost: 1 };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, serviceUse, usageReports, metrics } =
+  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, serviceUse, usageReports, metrics, plans } =
     dependencies;
 
   /** @returns undefined if the caller's record is stale */
@@ -83,6 +86,12 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       return next(costExceedsLimit(cost, limitInWords(decision.windows, tooSmall)));
     }
     observeDecision(metrics, caller.plan, decision);
+    const shadow = plans.shadowLimitsOf(caller.plan);
+    if (shadow !== undefined && decision.outcome === 'allowed' && !decision.isLocal) {
+      const window = windowOverShadow(decision.windows, shadow, caller);
+      if (window !== undefined) metrics.shadowRefusals.inc({ plan: caller.plan, window });
+      res.locals.shadow = window;
+    }
     const isRefused = decision.outcome !== 'allowed';
     hotKeys.count(caller, isRefused);
     keyUse.count(caller, {

@@ -38,7 +38,7 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
       function record(): void {
         delete res.locals.onDecision;
         const { requestId, span, caller, endedKey, decision, upstreamMs, upstreamStatus } = res.locals;
-        const { errorCode, serviceErrorCode = '' } = res.locals;
+        const { errorCode, serviceErrorCode = '', shadow } = res.locals;
         const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
         const countedMethod = knownMethods.has(method) ? method : 'other';
         const key = caller ?? endedKey;
@@ -63,6 +63,7 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
           address: addressGroup(clientAddress(req)),
           plan: caller?.plan,
           decision,
+          shadow,
           code: errorCode,
           bytes,
           durationMs: round(durationMs),

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import type { Caller, EndedKey } from '../api-keys/api-key-cache.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import type { WindowName } from '../limits/windows.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiRoute } from '../services/routes.ts';
 import type { Transport } from '../upstream/undici-transport.ts';
@@ -35,6 +36,8 @@ declare module 'express-serve-static-core' {
      * - free: costs no quota
      */
     decision?: Decision;
+    /** Window of a shadow limit that the request is above. */
+    shadow?: WindowName | undefined;
     /** Called when the decision is known. Set by recordAccess if the client has left before. */
     onDecision?: () => void;
     /** Undefined for a path that the API does not have. Logs contain its pattern, and never the path itself. */

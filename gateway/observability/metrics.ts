@@ -32,6 +32,8 @@ export interface Metrics {
   closedIdleConnections: Counter;
   /** Requests refused because a window was used up. */
   quotaRefusals: Counter<'plan' | 'window'>;
+  /** Requests served above a shadow limit. */
+  shadowRefusals: Counter<'plan' | 'window'>;
   /** Requests served with a tenth of the window or less remaining. */
   nearLimit: Counter<'plan' | 'window'>;
   /** Limits in force. */
@@ -148,6 +150,12 @@ export function createMetrics(sources: MetricSources): Metrics {
     quotaRefusals: new Counter({
       name: 'gateway_quota_refusals_total',
       help: 'Requests refused because a window was used up',
+      labelNames: ['plan', 'window'],
+      registers,
+    }),
+    shadowRefusals: new Counter({
+      name: 'gateway_shadow_refusals_total',
+      help: 'Requests served above a shadow limit of their plan',
       labelNames: ['plan', 'window'],
       registers,
     }),

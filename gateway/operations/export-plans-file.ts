@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { describeIssues } from '../config/describe-issues.ts';
+import { planFields } from '../limits/shadow-limits.ts';
 import { windowNames } from '../limits/windows.ts';
 import { planNamePattern, planSetting, planValues } from '../plans/plan-settings.ts';
 import type { Fields, Setting } from '../redis/define-setting.ts';
@@ -86,12 +87,10 @@ export function formatPlansFile(file: PlansFile, schema: string): string {
   const limits = Object.entries(file.plans ?? {}).flatMap(([name, plan]) =>
     // A name such as "true" or "null" needs quotes.
     [`  ${stringify(name).trim()}:`].concat(
-      windowNames.flatMap((window) => (plan[window] === undefined ? [] : `    ${window}: ${plan[window]}`)),
+      planFields.flatMap((field) => (plan[field] === undefined ? [] : `    ${field}: ${plan[field]}`)),
     ),
   );
-  const units = Object.entries(planValues.shape).map(
-    ([field, { description }]) => `${field}: ${description}`,
-  );
+  const units = windowNames.map((window) => `${window}: ${planValues.shape[window].description}`);
   return [
     `# yaml-language-server: $schema=${schema}`,
     '# What this file lacks stays as it is. Compare with: ops plans diff FILE; apply with: ops plans apply FILE',

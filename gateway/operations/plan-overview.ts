@@ -1,6 +1,6 @@
 import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { windowOf, type WindowName } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan, windowsOf } from '../plans/plan-settings.ts';
+import { anonymousPlan, enterprisePlan, shadowIssues, windowsOf } from '../plans/plan-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlans, type ListedPlan } from './plans.ts';
@@ -38,7 +38,10 @@ async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOve
     return {
       ...plan,
       kind,
-      issues: windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])),
+      issues: [
+        ...windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])),
+        ...(kind === 'plan' ? shadowIssues(fields).filter((issue) => issue !== undefined) : []),
+      ],
     };
   } catch (error) {
     if (!(error instanceof InvalidOperation)) throw error;

@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { equalLimits, parseLimit } from '../limits/limits.ts';
-import { windowFields } from '../limits/window-fields.ts';
+import { parseLimit } from '../limits/limits.ts';
 import {
-  byWindow,
-  forRequired,
-  requiredWindows,
-  windowNames,
-  type ByWindow,
-  type WindowName,
-} from '../limits/windows.ts';
+  byPlanField,
+  byShadowField,
+  equalPlanLimits,
+  planFields,
+  shadowIssue,
+  type ByPlanField,
+} from '../limits/shadow-limits.ts';
+import { windowFields } from '../limits/window-fields.ts';
+import { forRequired, requiredWindows, windowNames, type WindowName } from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan, planNamePattern, windowsOf } from '../plans/plan-settings.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -23,8 +24,10 @@ import { changeSettings } from './settings-hash.ts';
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
 export type PlanRow = StoredLimits & { name: string };
 
+const storedLimit = () => z.int().nullable().describe('Null is an invalid one, or none');
+
 export const storedLimitsSchema = z
-  .object(windowFields(() => z.int().nullable().describe('Null is an invalid one, or none')))
+  .object({ ...windowFields(storedLimit), ...byShadowField(() => z.exactOptional(storedLimit())) })
   .meta({ id: 'SomeLimits' });
 
 export type StoredLimits = z.infer<typeof storedLimitsSchema>;
@@ -41,7 +44,7 @@ export type ListedPlan = PlanRow & {
 };
 
 /** Limits to set; null removes one. */
-export type LimitChange = ByWindow<number | null>;
+export type LimitChange = ByPlanField<number | null>;
 
 export interface PlanChange {
   before: PlanRow;
@@ -67,7 +70,7 @@ async function readRow(redis: RedisClient, name: string, enforced: EnforcedValue
   const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
     return Object.assign(limitsFrom(fields), { gateways });
   });
-  const isStored = (limits: EnforcedLimits) => equalLimits(limits, row);
+  const isStored = (limits: EnforcedLimits) => equalPlanLimits(limits, row);
   const others = inForce.filter((limits) => !isStored(limits));
   const gateways = inForce.find(isStored)?.gateways ?? 0;
   return { ...row, gateways, ...(others.length > 0 ? { enforced: others } : {}) };
@@ -111,7 +114,7 @@ export async function setPlan(
     return {
       before,
       after,
-      fields: textFields(byWindow((window) => (limits[window] === null ? '' : limits[window]))),
+      fields: textFields(byPlanField((field) => (limits[field] === null ? '' : limits[field]))),
       entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
     };
   });
@@ -139,17 +142,19 @@ async function assertSettable(
  * Decides on a change of the stored fields.
  * @throws InvalidOperation if a limit is neither given nor stored
  */
-function decide(name: string, limits: LimitChange, fields: ByWindow<string>): PlanChange {
+function decide(name: string, limits: LimitChange, fields: ByPlanField<string>): PlanChange {
   const before = parsePlanRow(name, fields);
   const after = {
     name,
     ...forRequired(null),
-    ...byWindow((window) => (limits[window] === undefined ? before[window] : (limits[window] ?? undefined))),
+    ...byPlanField((field) => (limits[field] === undefined ? before[field] : (limits[field] ?? undefined))),
   };
   const lacking = lackingLimit(after);
   if (lacking !== undefined) {
     throw new InvalidOperation(`${name} has no valid ${lacking} limit in Redis: add --${lacking} N`);
   }
+  const issue = shadowIssue(after);
+  if (issue !== undefined) throw new InvalidOperation(`${name} ${issue}`);
   return { before, after };
 }
 
@@ -166,11 +171,11 @@ function assertPlan(name: string, limits: LimitChange): void {
     );
   }
   if (name === anonymousPlan) {
-    const others = windowNames.filter((window) => !windowsOf(name).includes(window));
+    const others = planFields.filter((field) => !windowsOf(name).some((window) => window === field));
     if (others.some((window) => limits[window] !== undefined))
       throw new InvalidOperation('anonymous has a minute limit only');
     if (limits.minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
-  } else if (windowNames.every((window) => limits[window] === undefined)) {
+  } else if (planFields.every((field) => limits[field] === undefined)) {
     throw new InvalidOperation('there is nothing to set: give --minute N, --day N, or both');
   }
   const required = requiredWindows.find((window) => limits[window] === null);
@@ -188,15 +193,15 @@ function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefined {
 }
 
 /** Parses the limits of a plan, which may have been edited by hand. */
-export function parsePlanRow(name: string, texts: ByWindow<string> | Record<string, string>): PlanRow {
+export function parsePlanRow(name: string, texts: ByPlanField<string> | Record<string, string>): PlanRow {
   return { name, ...limitsFrom(texts) };
 }
 
 /** Null for a limit that is invalid, or required and missing. */
-function limitsFrom(texts: ByWindow<string>): StoredLimits {
+function limitsFrom(texts: ByPlanField<string>): StoredLimits {
   return {
     ...forRequired(null),
-    ...byWindow((window) => (texts[window] === undefined ? undefined : (parseLimit(texts[window]) ?? null))),
+    ...byPlanField((field) => (texts[field] === undefined ? undefined : (parseLimit(texts[field]) ?? null))),
   };
 }
 
@@ -205,7 +210,7 @@ function isEmpty(row: PlanRow): boolean {
 }
 
 /** Reads the limits of a plan as text. A value of another type has no limits. */
-export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByWindow<string>> {
-  const texts = await unlessWrongType(redis.hmget(redisKeys.plan(name), ...windowNames), []);
-  return byWindow((window) => texts[windowNames.indexOf(window)] ?? undefined);
+export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByPlanField<string>> {
+  const texts = await unlessWrongType(redis.hmget(redisKeys.plan(name), ...planFields), []);
+  return byPlanField((field) => texts[planFields.indexOf(field)] ?? undefined);
 }

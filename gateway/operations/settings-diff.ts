@@ -1,4 +1,4 @@
-import { forAll } from '../limits/windows.ts';
+import { forPlanFields } from '../limits/shadow-limits.ts';
 import { planSetting } from '../plans/plan-settings.ts';
 import type { Fields, Setting } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
@@ -29,7 +29,7 @@ export function settingsOf(file: PlansFile): WantedSetting[] {
   const plans = Object.entries(file.plans ?? {}).map(([plan, limits]): [Setting, object] => [
     planSetting(plan),
     // A plan has no other limits than those of the file.
-    forAll((window) => limits[window] ?? ''),
+    forPlanFields((field) => limits[field] ?? ''),
   ]);
   return [...plans, ...sectionsOf(file)].flatMap(([setting, values]) =>
     values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],

@@ -1,4 +1,5 @@
 import { completeLimits, describeLimits, knownIn } from '../limits/limits.ts';
+import { planFields } from '../limits/shadow-limits.ts';
 import { windowNames } from '../limits/windows.ts';
 import { findPastImpacts, isRecorded, pastUse, type PastImpact } from '../operations/past-impact.ts';
 import {
@@ -53,9 +54,9 @@ export async function printPlanChange(
   if (json) return printJson({ ...after, before: previous, ...impact, ...named });
   const fields = [
     same('name', name),
-    ...windowNames
-      .filter((window) => before[window] !== undefined || after[window] !== undefined)
-      .map((window) => ({ field: window, before: before[window], after: after[window] })),
+    ...planFields
+      .filter((field) => before[field] !== undefined || after[field] !== undefined)
+      .map((field) => ({ field, before: before[field], after: after[field] })),
     ...Object.entries(impact ?? {}).map(([name, keys]) => same(name, keys)),
   ];
   await print(`${formatFields(fields).join('\n')}\n`);

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
-import { windowNames } from '../limits/windows.ts';
+import { planFields } from '../limits/shadow-limits.ts';
 import { planImpacts } from '../operations/plan-impact.ts';
 import { lacksLimits, readPlans, type ListedPlan } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
@@ -54,26 +54,26 @@ async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise
 
 function layoutOf(plans: readonly CountedPlan[], gateways: number): ListLayout<CountedPlan> {
   const counted = plans.some(({ keys }) => keys !== undefined);
-  // Windows that a plan need not have, if any has a limit of them.
-  const shown = windowNames.filter((window) => plans.some((plan) => plan[window] !== undefined));
+  // Limits that a plan need not have, if any has them.
+  const shown = planFields.filter((field) => plans.some((plan) => plan[field] !== undefined));
   const differ = plans.some(({ enforced }) => enforced !== undefined);
   return {
     headings: [
       'PLAN',
-      ...shown.map((window) => window.toUpperCase()),
+      ...shown.map((field) => field.replace(/(?=[A-Z])/, ' ').toUpperCase()),
       ...(counted ? ['KEYS'] : []),
       'GATEWAYS',
       ...(differ ? ['ENFORCED BY OTHER GATEWAYS'] : []),
     ],
     row: (plan) => [
       plan.name,
-      ...shown.map((window) => plan[window]),
+      ...shown.map((field) => plan[field]),
       ...(counted ? [plan.keys] : []),
       `${plan.gateways} of ${gateways}`,
       ...(differ ? [describeEnforced(plan)] : []),
     ],
     csv: {
-      ...fieldColumns<CountedPlan>('name', ...windowNames, 'gateways', 'keys'),
+      ...fieldColumns<CountedPlan>('name', ...planFields, 'gateways', 'keys'),
       enforced: describeEnforced,
     },
   };

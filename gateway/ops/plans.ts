@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { doubtInWords, knownIn } from '../limits/limits.ts';
-import type { ByWindow } from '../limits/windows.ts';
+import { byPlanField, type ByPlanField } from '../limits/shadow-limits.ts';
+import { eachExactly, windowNames } from '../limits/windows.ts';
 import { previewPlan, setPlan, type PlanChange } from '../operations/plans.ts';
 import { removePlan } from '../operations/remove-plan.ts';
 import { changing } from './changing.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
-import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
+import { addLimitOptions, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printJson, printWarning } from './output.ts';
 import { effectOf, printPlanChange } from './plan-change.ts';
@@ -25,7 +26,7 @@ export function plansCommand(): Command {
     .addCommand(plansApplyCommand());
 }
 
-interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
+interface SetOptions extends ChangeOptions, ByPlanField<number | NoLimit> {
   create?: boolean;
   dryRun?: true;
   yes?: true;
@@ -35,11 +36,16 @@ function setCommand(): Command {
   const command = new Command('set')
     .description('change limits of a plan; with --create, make a new one')
     .argument('<name>');
-  return addLimitOptions(
+  addLimitOptions(
     command,
     (each, required) => `limit of requests ${each}${required ? '' : ', or "none"'}`,
     limitOr('none'),
-  )
+  );
+  for (const name of windowNames) {
+    const description = `limit of requests ${eachExactly(name)} that is counted and not enforced, or "none"`;
+    command.option(`--shadow-${name} <n>`, description, limitOr('none'));
+  }
+  return command
     .option('--create', 'make the plan if it does not exist; needs a minute and a day limit')
     .option(
       '--dry-run',
@@ -49,7 +55,7 @@ function setCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (name: string, { create = false, dryRun, yes, as, json, ...options }: SetOptions) => {
-      const limits = givenLimits(options);
+      const limits = byPlanField((field) => (typeof options[field] === 'string' ? null : options[field]));
       if (dryRun) {
         const { change, effect } = await withRedis(async (session) => {
           const preview = await previewPlan(session, name, limits, create);

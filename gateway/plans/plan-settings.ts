@@ -1,13 +1,19 @@
 import { z } from 'zod';
-import { issueOf, maxLimit, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { issueOf, limitIssue, maxLimit, parseLimit, type Limits } from '../limits/limits.ts';
 import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
+import {
+  byShadowField,
+  planFields,
+  shadowFields,
+  shadowIssue,
+  type PlanLimits,
+} from '../limits/shadow-limits.ts';
 import {
   byOptionalWindow,
   byRequiredWindow,
   eachExactly,
   requiredWindows,
   windowNames,
-  windowOf,
   type WindowName,
 } from '../limits/windows.ts';
 import {
@@ -46,16 +52,24 @@ const optionalLimit = (window: WindowName) =>
   limit(window)
     .optional()
     .meta({ description: `requests ${eachExactly(window)}, if they are limited` });
+const shadowLimit = (window: WindowName) =>
+  limit(window)
+    .optional()
+    .meta({ description: `requests ${eachExactly(window)} above which requests are counted, and served` });
 
 /** Limits of a plan as they are in a file and in the operators' API. */
 export const planValues = z
   .strictObject(
-    { ...byRequiredWindow(limit), ...byOptionalWindow(optionalLimit) },
+    { ...byRequiredWindow(limit), ...byOptionalWindow(optionalLimit), ...byShadowField(shadowLimit) },
     mapping(`the fields ${requiredWindows.join(' and ')}`),
   )
+  .check(({ value, issues }) => {
+    const message = shadowIssue(value);
+    if (message !== undefined) issues.push({ code: 'custom', message, input: value });
+  })
   .meta({ description: 'limits of each API key on the plan that has none of its own' });
 
-const newPlanSetting = (plan: string): Setting<SomeLimits> => ({
+const newPlanSetting = (plan: string): Setting<PlanLimits> => ({
   name: `plans.${plan}`,
   key: redisKeys.plan(plan),
   plan,
@@ -64,24 +78,36 @@ const newPlanSetting = (plan: string): Setting<SomeLimits> => ({
   target: plan,
   defaults: defaultPlans[plan] ?? {},
   values: planValues,
-  fields: planFields,
+  fields: planFieldsSchema,
   required: requiredWindows,
   read: readLimits,
 });
 
-const planFields = fieldsSchema(planValues);
+const planFieldsSchema = fieldsSchema(planValues);
 
 /** Each limit is valid by itself. */
-function readLimits(fields: Fields): Reading<SomeLimits> {
+function readLimits(fields: Fields): Reading<PlanLimits> {
   // A plan that is gone as a whole was lost, so that nothing was removed from it.
   const isGone = windowNames.every((name) => fields[name] === undefined);
-  const found: SomeLimits = {};
-  for (const name of windowNames) {
-    const isRemoved = fields[name] === undefined && !isGone && !windowOf(name).required;
+  const found: PlanLimits = {};
+  for (const name of planFields) {
+    const isRemoved = fields[name] === undefined && !isGone && !isRequired(name);
     const valid = parseLimit(fields[name]);
     if (isRemoved || valid !== undefined) found[name] = valid;
   }
-  return { found, issues: windowNames.flatMap((name) => issueOf(name, fields[name]) ?? []) };
+  const issues = [...windowNames.map((name) => issueOf(name, fields[name])), ...shadowIssues(fields)];
+  return { found, issues: issues.filter((issue) => issue !== undefined) };
+}
+
+const isRequired = (name: string) => requiredWindows.some((required) => required === name);
+
+/** What is wrong with the shadow limits in the fields of a hash. */
+export function shadowIssues(fields: Fields): (string | undefined)[] {
+  const invalid = shadowFields.map((field) => {
+    const text = fields[field];
+    return text === undefined || parseLimit(text) !== undefined ? undefined : `${field} ${limitIssue}`;
+  });
+  return [...invalid, shadowIssue(fields)];
 }
 
 /** The limit of each address for requests without a valid key. */
@@ -100,7 +126,7 @@ export const anonymousSetting = defineSetting({
 });
 
 /** Settings of the plans that always exist, by name. `anonymous` is one of them. */
-export const builtInPlans: ReadonlyMap<string, Setting<SomeLimits>> = new Map<string, Setting<SomeLimits>>([
+export const builtInPlans: ReadonlyMap<string, Setting<PlanLimits>> = new Map<string, Setting<PlanLimits>>([
   ...Object.keys(defaultPlans).map((name) => [name, newPlanSetting(name)] as const),
   [anonymousPlan, anonymousSetting],
 ]);

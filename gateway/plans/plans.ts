@@ -1,4 +1,5 @@
-import { equalLimits, type Limits, type SomeLimits } from '../limits/limits.ts';
+import type { Limits, SomeLimits } from '../limits/limits.ts';
+import { equalPlanLimits, shadowLimitsIn, type PlanLimits } from '../limits/shadow-limits.ts';
 import { limitedAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { byWindow, hasRequired } from '../limits/windows.ts';
 import { mergeEnforced, type EnforcedSettings } from '../redis/enforced-settings.ts';
@@ -18,6 +19,8 @@ export interface Plans {
    * @returns undefined if neither is known, for example because the plan does not exist
    */
   limitsOf(key: OwnLimits & { plan: string }): Limits | undefined;
+  /** Shadow limits of a plan; undefined if it has none. */
+  shadowLimitsOf(plan: string): SomeLimits | undefined;
   /** Requests a minute that one address may make without a valid key. */
   anonymousMinute(): number;
   /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
@@ -35,24 +38,29 @@ interface PlansDependencies extends LiveSettingDependencies {
   /** By Redis' clock. */
   now: () => number;
   /** Called with the limits in force of each plan, at the start and at each change. */
-  onLimits?: (plan: string, limits: SomeLimits) => void;
+  onLimits?: (plan: string, limits: PlanLimits) => void;
 }
 
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
 export function createPlans({ now, onLimits, ...dependencies }: PlansDependencies): Plans {
-  const plans = new Map<string, LiveSetting<SomeLimits>>();
+  const plans = new Map<string, LiveSetting<PlanLimits>>();
+  const shadows = new Map<string, SomeLimits>();
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
   for (const name of builtInPlans.keys()) add(name);
 
-  function add(name: string): LiveSetting<SomeLimits> {
-    let known: SomeLimits = {};
+  function add(name: string): LiveSetting<PlanLimits> {
+    let known: PlanLimits = {};
     const plan = createLiveSetting({
       ...dependencies,
       setting: planSetting(name),
       onChange(limits) {
-        if (!equalLimits(limits, known)) onLimits?.(name, limits);
+        if (equalPlanLimits(limits, known)) return;
+        onLimits?.(name, limits);
         known = limits;
+        const shadow = shadowLimitsIn(limits);
+        if (Object.keys(shadow).length === 0) shadows.delete(name);
+        else shadows.set(name, shadow);
       },
       // An operator's own plan is reported only while keys on it are in use.
       isInUse: () => builtInPlans.has(name) || now() - (usedAtMs.get(name) ?? -Infinity) < inUseMs,
@@ -68,6 +76,7 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
       const limits = byWindow((window) => own[window] ?? planLimits?.[window]);
       return hasRequired(limits) ? limits : undefined;
     },
+    shadowLimitsOf: (plan) => shadows.get(plan),
     anonymousMinute: () => plans.get(anonymousPlan)?.current().minute ?? anonymousSetting.defaults.minute,
     async ensureLoaded(name) {
       if (name === enterprisePlan) return;

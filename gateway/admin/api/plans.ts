@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
-import { windowFields } from '../../limits/window-fields.ts';
-import { byOptionalWindow, byRequiredWindow, windowNames } from '../../limits/windows.ts';
+import { byShadowField, planFields, shadowField } from '../../limits/shadow-limits.ts';
+import { byOptionalWindow, byRequiredWindow } from '../../limits/windows.ts';
 import { setPlan, storedLimitsSchema, type PlanChange, type PlanRow } from '../../operations/plans.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
 import { planNamePattern, planValues } from '../../plans/plan-settings.ts';
@@ -16,8 +16,11 @@ const confirmed = z
   .boolean()
   .default(false)
   .describe('Needed if the limit of a window is below that of a shorter one');
-/** Null removes the limit of a window that a plan need not have. */
-const optional = byOptionalWindow((name) => limits[name].nullable());
+/** Null removes a limit that a plan need not have. */
+const optional = {
+  ...byOptionalWindow((name) => limits[name].nullable()),
+  ...byShadowField((name) => limits[shadowField(name)].nullable()),
+};
 const expectedLimits = z
   .strictObject({ ...byRequiredWindow((name) => limits[name].nullable()), ...optional })
   .describe(
@@ -26,7 +29,7 @@ const expectedLimits = z
 
 const changedPlanSchema = changed(
   z
-    .object({ name: z.string(), ...windowFields(() => z.int().nullable()), before: storedLimitsSchema })
+    .object({ name: z.string(), ...storedLimitsSchema.shape, before: storedLimitsSchema })
     .meta({ id: 'ChangedPlan' }),
 );
 
@@ -126,7 +129,7 @@ export const plansRoutes = [
 
 /** Windows that the person has not seen, since they had no limit then, count as unchanged. */
 function isAsSeen(stored: PlanRow, seen: z.infer<typeof expectedLimits>): boolean {
-  return windowNames.every((name) => seen[name] === undefined || seen[name] === (stored[name] ?? null));
+  return planFields.every((field) => seen[field] === undefined || seen[field] === (stored[field] ?? null));
 }
 
 /** @throws ApiError invalid_operation for limits that are usually a mistake, unless they are confirmed */

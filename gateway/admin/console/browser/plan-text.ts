@@ -1,16 +1,19 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatShare, formatTime, plural } from '../../../browser/format.ts';
+import { shadowLimitsIn, type ByPlanField } from '../../../limits/shadow-limits.ts';
 import { windows, type ByWindow } from '../../../limits/windows.ts';
 import type { Plan, Plans } from './responses.ts';
 
 /** @param limits as in "60 a minute, 1,000 a day" */
-export function limitsText(limits: ByWindow<number | null>) {
+export function limitsText(limits: ByWindow<number | null>, none = 'no valid limits') {
   const parts = windows.flatMap(({ name, each }) => {
     const limit = limits[name] ?? null;
     return limit === null ? [] : [`${formatNumber(limit)} ${each}`];
   });
-  return parts.join(', ') || 'no valid limits';
+  return parts.join(', ') || none;
 }
+
+export const shadowText = (plan: ByPlanField<number | null>) => limitsText(shadowLimitsIn(plan), 'none');
 
 export function refusedText({ requests, refused, refusedShare }: Plan['lastHour']) {
   if (requests === 0) return html`<span class="quiet">no requests</span>`;

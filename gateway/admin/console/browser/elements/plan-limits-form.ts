@@ -1,26 +1,33 @@
 import { html, nothing } from 'lit';
-import { meantBox } from '../../../../browser/elements/fields.ts';
+import { field, meantBox } from '../../../../browser/elements/fields.ts';
 import { url } from '../../../../browser/url.ts';
-import { knownIn, type Limits } from '../../../../limits/limits.ts';
-import type { ByWindow } from '../../../../limits/windows.ts';
-import { api } from '../api.ts';
+import { knownIn, maxLimit, parseLimit, type Limits } from '../../../../limits/limits.ts';
 import {
-  doubtText,
-  isComplete,
-  isSameLimits,
-  limitFields,
-  limitTexts,
-  typedLimits,
-  type LimitTexts,
-} from '../limit-fields.ts';
+  equalPlanLimits,
+  forPlanFields,
+  shadowField,
+  type ByPlanField,
+  type PlanField,
+} from '../../../../limits/shadow-limits.ts';
+import { windows, type ByWindow } from '../../../../limits/windows.ts';
+import { api } from '../api.ts';
+import { doubtText, isComplete, limitFields } from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
 import type { Changed, Plan, PlanEffect } from '../responses.ts';
 import { session } from '../session.ts';
 import { LimitsForm } from './limits-form.ts';
 import { effectText } from './plan-effect-text.ts';
 
+type PlanTexts = Record<PlanField, string>;
+
+const planTexts = (plan: ByPlanField<number | null>): PlanTexts =>
+  forPlanFields((name) => String(plan[name] ?? ''));
+
+/** Null for an empty field. */
+const typedLimits = (texts: PlanTexts) => forPlanFields((name) => parseLimit(texts[name]) ?? null);
+
 /** The limits of a plan. */
-class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
+class PlanLimitsForm extends LimitsForm<Plan, PlanTexts, PlanEffect> {
   /** Whether unusual limits are meant. */
   confirmed = false;
 
@@ -30,7 +37,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   }
 
   valuesOf(plan: Plan) {
-    return limitTexts(plan);
+    return planTexts(plan);
   }
 
   override reset() {
@@ -43,7 +50,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     const { typed, subject } = this;
     if (typed === undefined || subject === undefined) return undefined;
     const limits = typedLimits(typed);
-    return !isComplete(limits) || isSameLimits(limits, subject) ? undefined : limits;
+    return !isComplete(limits) || equalPlanLimits(limits, subject) ? undefined : limits;
   }
 
   /** The count of many keys takes seconds, so it begins when somebody is about to type. */
@@ -53,7 +60,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     void this.readEffect(subject, this.valuesOf(subject)).catch(() => {});
   }
 
-  readEffect({ name }: Plan, typed: LimitTexts) {
+  readEffect({ name }: Plan, typed: PlanTexts) {
     return api.post<PlanEffect>(url`/api/plans/${name}/effect`, knownIn(typedLimits(typed)));
   }
 
@@ -64,7 +71,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   async save(plan: Plan) {
     const { name } = plan;
     const { wanted, confirmed } = this;
-    const body = { ...wanted, confirmed, expected: typedLimits(limitTexts(plan)) };
+    const body = { ...wanted, confirmed, expected: typedLimits(planTexts(plan)) };
     const changed = await api.patch<Changed<Limits & { before: ByWindow<number | null> }>>(
       url`/api/plans/${name}`,
       body,
@@ -83,8 +90,17 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
     return doubtText(this.wanted ?? {});
   }
 
-  limitFields(_plan: Plan, values: LimitTexts) {
-    return limitFields({ label: 'Requests', required: true, values });
+  limitFields(_plan: Plan, values: PlanTexts) {
+    return html`${limitFields({ label: 'Requests', required: true, values })}
+    ${windows.map(({ name, each }) =>
+      field(`Shadow limit ${each}`, shadowField(name), {
+        type: 'number',
+        min: 1,
+        max: maxLimit,
+        placeholder: 'none',
+        value: values[shadowField(name)],
+      }),
+    )}`;
   }
 
   effectView() {
@@ -103,7 +119,7 @@ class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   }
 
   overtakenView(seen: Plan, plan: Plan) {
-    if (isSameLimits(seen, plan)) return nothing;
+    if (equalPlanLimits(seen, plan)) return nothing;
     return html`<p class="warnings">
       Meanwhile somebody has changed the limits: now they are ${limitsText(plan)}.
       <button type="button" @click=${this.reset}>Show these</button>

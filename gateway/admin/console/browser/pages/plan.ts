@@ -10,7 +10,7 @@ import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
+import { countedText, enforcedText, issueList, limitsText, refusedText, shadowText } from '../plan-text.ts';
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
@@ -67,6 +67,7 @@ class PagePlan extends PolledElement<ShownPlan> {
     return html`${viewerNote()} ${issueList(issues)}
       ${factList([
         ['Limits', limitsText(plan)],
+        ['Shadow limits, counted only', shadowText(plan)],
         ['In force', enforcedText(plan, plan.running)],
         [
           'Keys',

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setPlan } from '../../gateway/operations/plans.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+
+describe('shadow limits of a plan', { tags: ['redis-server'] }, () => {
+  let server: RedisServer;
+  let fleet: GatewayFleet;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    fleet = await startGatewayFleet(server.url, 1);
+  });
+
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const session = () => ({
+    redis: fleet.redis,
+    audit: createAuditLog({ redis: fleet.redis, who: 'tests' }),
+    now: Date.now,
+  });
+  const metrics = async () => (await send(`${fleet.gateways[0]?.adminUrl}/metrics`)).text;
+  const refusals = async (plan: string) =>
+    Array.from(
+      (await metrics()).matchAll(
+        new RegExp(`^gateway_shadow_refusals_total{plan="${plan}",window="(\\w+)"} (\\d+)$`, 'gm'),
+      ),
+      ([, window, count]) => `${window} ${count}`,
+    );
+
+  test('serve what they would refuse, and count it by its window', async () => {
+    await setPlan(session(), 'shadowed', { minute: 10, day: 100, shadowMinute: 3, shadowDay: 50 }, true);
+    const [first, own] = await Promise.all([
+      fleet.issue({ plan: 'shadowed' }),
+      fleet.issue({ plan: 'shadowed', minute: 9 }),
+    ]);
+    for (let request = 0; request < 5; request += 1) {
+      expect((await fleet.pets(first.key)).status).toBe(200);
+      // A limit of its own takes the place of the plan's.
+      expect((await fleet.pets(own.key)).status).toBe(200);
+    }
+    expect((await refusals('shadowed')).toSorted()).toEqual(['day 0', 'minute 2']);
+  });
+
+  test('are refused for a window that the plan does not limit', async () => {
+    const limits = { minute: 10, day: 100, shadowHour: 5 };
+    await expect(setPlan(session(), 'lacking', limits, true)).rejects.toThrow(
+      'lacking has shadowHour and no hour limit: a shadow limit needs a limit of its window',
+    );
+    await setPlan(session(), 'lacking', { ...limits, hour: 50 }, true);
+    await expect(setPlan(session(), 'lacking', { hour: null }, false)).rejects.toThrow('has shadowHour');
+    await setPlan(session(), 'lacking', { hour: null, shadowHour: null }, false);
+    expect(await fleet.redis.hgetall(redisKeys.plan('lacking'))).toEqual({ minute: '10', day: '100' });
+  });
+
+  test('keep the last valid value if they were edited into an invalid one', async () => {
+    await setPlan(session(), 'edited', { minute: 10, day: 100, shadowMinute: 1 }, true);
+    const { key } = await fleet.issue({ plan: 'edited' });
+    expect((await fleet.pets(key)).status).toBe(200);
+    await fleet.redis.hset(redisKeys.plan('edited'), 'shadowMinute', 'few');
+    await expect.poll(metrics).toContain(`gateway_bad_settings{key="${redisKeys.plan('edited')}"} 1`);
+    expect((await fleet.pets(key)).status).toBe(200);
+    expect(await refusals('edited')).toEqual(['minute 1']);
+  });
+});
