@@ -40,7 +40,7 @@ interface InstanceDependencies {
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, gateway, worker, log, logRequest, metrics, tracing } = dependencies;
   const { services, api, limits, trustProxy, publicUrl, supportUrl } = config;
-  const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
+  const { redisUrl: url, redisIsPrivate: isPrivate } = config;
   const readStatus = createProcessStatus({
     gateway,
     worker,
@@ -49,7 +49,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     access: () => gatewayApp.access(),
     state: () => state,
   });
-  const state = createRedisState({ url, isPrivate, dataDirectory, log, metrics, readStatus, now });
+  const state = createRedisState({ url, isPrivate, log, metrics, readStatus, now });
   const upstreams = createServiceUpstreams({
     services,
     privateKey,

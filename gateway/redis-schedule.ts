@@ -49,7 +49,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   const {
     events,
     usageReports,
-    keptUsage,
     hotKeys,
     busyAddresses,
     keyUse,
@@ -122,7 +121,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     await ignoreWrongTypes([publishKeyPrefix(redis)]);
     started = true;
     await usageReports.report();
-    void keptUsage.add();
     void measureMemory();
     if (!isPrivate) void logRisks();
   });

@@ -18,8 +18,6 @@ interface RedisStateDependencies {
   url: string;
   /** Whether the gateway runs this Redis itself, and has logged how it keeps its data. */
   isPrivate: boolean;
-  /** Directory for what has to outlast the process. */
-  dataDirectory: string;
   log: Logger;
   metrics: Metrics;
   /** What this process says of itself, for consoles; undefined if it says nothing. */
@@ -109,7 +107,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
         await reports.reportAll();
       }
       await trafficReporter.close();
-      await reports.keptUsage.keep();
+      reports.usageReports.logPending();
       gate.close();
       redis.disconnect();
     },

@@ -1,10 +1,7 @@
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { withoutCredentials } from './config/redis-url.ts';
 import { createEventPublisher } from './events/event-publisher.ts';
 import { createUseObserver } from './events/use-events.ts';
-import { createKeptUsage } from './kept-usage.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createBusyAddresses } from './quota/busy-addresses.ts';
 import { createFailureReports } from './quota/failures.ts';
@@ -17,10 +14,6 @@ import { createUsageReports } from './quota/usage-reports.ts';
 import type { RedisClient } from './redis/redis-client.ts';
 
 interface ReportsDependencies {
-  url: string;
-  /** Whether the gateway runs this Redis itself. */
-  isPrivate: boolean;
-  dataDirectory: string;
   redis: RedisClient;
   usagePolicy: LiveUsagePolicy;
   metrics: Metrics;
@@ -33,12 +26,8 @@ export type Reports = ReturnType<typeof createReports>;
 
 /** What this process counts beside the quotas, and adds to that of others from time to time. */
 export function createReports(dependencies: ReportsDependencies) {
-  const { url, isPrivate, dataDirectory, redis, metrics, now } = dependencies;
-  // Gateways on other Redis servers may have the same directory. The port of a private one changes.
-  const redisName = isPrivate ? 'private' : encodeURIComponent(withoutCredentials(url)).slice(0, 200);
+  const { redis, metrics, now } = dependencies;
   const usageReports = createUsageReports(dependencies);
-  const directory = join(dataDirectory, 'kept-usage', redisName);
-  const keptUsage = createKeptUsage({ ...dependencies, directory, usageReports });
   let keysCounted: Promise<unknown> = Promise.resolve();
   const keysInUse = createKeysInUse((plan, counts, keys) => {
     const counted = countInFleet(redis, plan, keys, now())
@@ -59,7 +48,6 @@ export function createReports(dependencies: ReportsDependencies) {
     events,
     useObserver: createUseObserver(events),
     usageReports,
-    keptUsage,
     keysInUse,
     hotKeys: createHotKeys({ redis, now, keysInUse }),
     busyAddresses: createBusyAddresses(dependencies),

@@ -11,18 +11,15 @@ export type EndCause = 'shutdown' | 'primary_lost';
 export interface Instances {
   /** Name of this instance, another one at each start. */
   readonly id: string;
-  /** Number of live gateways with this one; at least 1. The last known number while Redis is unavailable. */
-  count(): number;
   /**
-   * Announces this instance with the settings that it enforces, and counts the others.
-   * @throws Error if Redis refuses the writes, or is unavailable: the last count stays
+   * Announces this instance with the settings that it enforces.
+   * @throws Error if Redis refuses the writes, or is unavailable
    */
   announce(): Promise<void>;
   /** Takes this instance off the list, at the end. Never rejects. @param cause why it ends */
   leave(cause?: EndCause): Promise<void>;
 }
 
-const aliveMs = 5000;
 const keptSeconds = 60;
 /** Interval for writing the record although it has not changed, so that it does not expire. */
 const renewMs = 15_000;
@@ -37,14 +34,13 @@ interface InstancesDependencies {
 }
 
 /**
- * Each instance has to know how many there are, because during an outage each one admits its share of a limit.
+ * Says which instances run and what they enforce: defaults are written only where none runs.
  * @param now Redis' clock, so that the instances' own clocks do not matter
  */
 export function createInstances(dependencies: InstancesDependencies): Instances {
   const { redis, enforced, readStatus, now } = dependencies;
   const id = randomUUID();
   const statusPublisher = createStatusPublisher({ redis, id, now });
-  let count = 1;
   let published = '';
   let publishedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -69,16 +65,14 @@ export function createInstances(dependencies: InstancesDependencies): Instances 
 
   return {
     id,
-    count: () => count,
     async announce() {
       const status = await readStatus?.();
       if (left) return;
-      const [[added, live]] = await Promise.all([
-        redis.announce(redisKeys.instances, now(), id, aliveMs, keptSeconds),
+      const [added] = await Promise.all([
+        redis.announce(redisKeys.instances, now(), id, keptSeconds),
         // Only consoles need it.
         status === undefined ? undefined : statusPublisher.publish(status),
       ]);
-      count = Math.max(1, live);
       if (!left) await publish(added === 1);
     },
     async leave(cause) {

@@ -1,24 +1,15 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Limits } from '../limits/limits.ts';
-import {
-  alignedLeftMs,
-  mapWindows,
-  windowLengthMs,
-  windowNames,
-  type WindowName,
-} from '../limits/windows.ts';
+import { alignedLeftMs, windowLengthMs, windowNames, type WindowName } from '../limits/windows.ts';
 import { decisionOf, type QuotaDecision } from './quota-decision.ts';
 
 export interface LocalQuota {
   /**
-   * Decides without Redis: this instance admits its share of each limit. Windows go on when Redis is back, so that a Redis
-   * that comes and goes does not grant a new share each time. A share suffices for one request, if the limit does.
-   * @param shares number of instances that share the limits
+   * Decides without Redis: this process alone admits the whole limit. Windows go on when Redis is back, so that a Redis that
+   * comes and goes does not grant the limit again each time.
    * @param units what the request costs
    */
-  consume(customerId: string, limits: Limits, shares: number, units?: number): Promise<QuotaDecision>;
-  /** Takes back a request that turned out to be counted in Redis. */
-  giveBack(customerId: string, units?: number): Promise<void>;
+  consume(customerId: string, limits: Limits, units?: number): Promise<QuotaDecision>;
 }
 
 /** The library forgets counts by a timer, which has no more than 2^31 ms. */
@@ -38,14 +29,11 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   }
 
   return {
-    async consume(customerId, limits, shares, units = 1) {
+    async consume(customerId, limits, units = 1) {
       const nowMs = now();
-      const shared = mapWindows(limits, (limit) =>
-        Math.max(Math.min(units, limit), Math.floor(limit / shares)),
-      );
       const counted = await Promise.all(
         Array.from(counters).flatMap(([name, counter]) => {
-          const limit = shared[name];
+          const limit = limits[name];
           if (limit === undefined) return [];
           const { leftMs, window } = windowAt(name, customerId, nowMs);
           return [
@@ -61,15 +49,7 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
       const uses = Object.fromEntries(
         counted.map(({ name, used, leftMs }) => [name, { used: used - (allowed ? 0 : units), leftMs }]),
       );
-      return decisionOf(allowed, shared, { units, uses, nowMs });
-    },
-    async giveBack(customerId, units = 1) {
-      const nowMs = now();
-      await Promise.all(
-        Array.from(counters, ([name, counter]) =>
-          take(counter, windowAt(name, customerId, nowMs).window, units),
-        ),
-      );
+      return decisionOf(allowed, limits, { units, uses, nowMs });
     },
   };
 }
@@ -78,11 +58,4 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
 function windowAt(name: WindowName, customerId: string, nowMs: number) {
   const leftMs = alignedLeftMs(name, nowMs);
   return { leftMs, window: `${customerId}:${nowMs + leftMs}` };
-}
-
-async function take(limiter: RateLimiterMemory, key: string, units: number): Promise<void> {
-  const used = await limiter.get(key);
-  // Not below zero: another window may have begun since.
-  const taken = Math.min(units, used?.consumedPoints ?? 0);
-  if (taken > 0) await limiter.reward(key, taken);
 }

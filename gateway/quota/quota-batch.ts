@@ -12,26 +12,21 @@ export interface QuotaBatch {
    * Runs consume.lua for one request.
    * @param args those of one request, as text
    * @param parse converts the reply for that request
-   * @param units what the request costs
    * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
   run<Result>(
     keys: QuotaKeys,
     args: readonly string[],
     parse: (reply: readonly number[]) => Result,
-    units?: number,
   ): Promise<Result>;
 }
 
 interface WaitingRequest {
   keys: QuotaKeys;
   args: readonly string[];
-  units: number;
   resolve: (reply: readonly number[]) => void;
   reject: (error: Error) => void;
   span: Span | undefined;
-  /** Number of outages of Redis when the request arrived. */
-  outages: number;
 }
 
 /** A command for this many requests delays others on the same Redis by about a millisecond. */
@@ -48,15 +43,12 @@ export function createQuotaBatch({
   gate,
   policies,
   spans,
-  onLateReply,
 }: {
   redis: RedisClient;
-  gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
+  gate: Pick<RedisGate, 'open' | 'send'>;
   /** Both policies as formatPolicies returns them. */
   policies: () => string;
   spans?: RequestSpans | undefined;
-  /** Called with the reply for a request whose caller has been told before that Redis is unavailable. */
-  onLateReply?: (keys: QuotaKeys, reply: readonly number[], units: number) => void;
 }): QuotaBatch {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
@@ -73,11 +65,10 @@ export function createQuotaBatch({
 
   function sendWaiting(): void {
     scheduled = false;
-    const requests: WaitingRequest[] = [];
-    for (const request of waiting.splice(0)) {
-      // After an outage the request is decided locally, and must not be counted in Redis as well.
-      if (gate.open && gate.outages === request.outages) requests.push(request);
-      else request.reject(gateShut());
+    const requests = waiting.splice(0);
+    if (!gate.open) {
+      for (const { reject } of requests) reject(gateShut());
+      return;
     }
     for (let sent = 0; sent < requests.length; sent += batchLimit) {
       void send(requests.slice(sent, sent + batchLimit));
@@ -93,15 +84,7 @@ export function createQuotaBatch({
       const numberOfKeys = keysAndArgs.length;
       keysAndArgs.push(policies());
       for (const { args } of batch) keysAndArgs.push(...args);
-      const replies = await gate.send(
-        () => redis.consumeQuota(numberOfKeys, ...keysAndArgs),
-        (late) => {
-          // Nobody catches an error here, and a malformed reply can shift the replies of a connection by one.
-          if (!Array.isArray(late)) return;
-          for (const [index, { keys, units }] of batch.entries())
-            onLateReply?.(keys, late[index] ?? [], units);
-        },
-      );
+      const replies = await gate.send(() => redis.consumeQuota(numberOfKeys, ...keysAndArgs));
       endSpan?.();
       for (const [index, { resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];
@@ -118,13 +101,12 @@ export function createQuotaBatch({
   }
 
   return {
-    run: (keys, args, parse, units = 1) =>
+    run: (keys, args, parse) =>
       new Promise((resolve, reject) => {
         if (!gate.open) return reject(gateShut());
         waiting.push({
           keys,
           args,
-          units,
           resolve(reply) {
             try {
               resolve(parse(reply));
@@ -134,7 +116,6 @@ export function createQuotaBatch({
           },
           reject,
           span: spans?.active(),
-          outages: gate.outages,
         });
         schedule();
       }),

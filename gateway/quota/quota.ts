@@ -4,14 +4,11 @@ import { GatewayError } from '../errors.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { Plans } from '../plans/plans.ts';
-import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { customerIdIn, type QuotaKeys } from '../redis/redis-keys.ts';
 import { createBanCache } from './ban-cache.ts';
 import type { LiveBanPolicy } from './ban-policy.ts';
 import { indexBan } from './ban-reason.ts';
-import type { Instances } from './instances.ts';
 import { knownLimits } from './known-limits.ts';
 import type { LocalQuota } from './local-quota.ts';
 import { createPolicyArgument } from './policy-argument.ts';
@@ -40,7 +37,6 @@ interface QuotaDependencies {
   plans: Plans;
   banPolicy: LiveBanPolicy;
   usagePolicy: LiveUsagePolicy;
-  instances: Instances;
   local: LocalQuota;
   usageReports: UsageReports;
   invalidValues: InvalidValues;
@@ -59,14 +55,13 @@ interface QuotaDependencies {
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, instances, local, usageReports, invalidValues } = dependencies;
+  const { redis, gate, plans, local, usageReports, invalidValues } = dependencies;
   const { useObserver, spans, log } = dependencies;
   const batch = createQuotaBatch({
     redis,
     gate,
     spans,
     policies: createPolicyArgument(dependencies),
-    onLateReply: takeBackIfCounted,
   });
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
@@ -77,22 +72,10 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
 
   async function decideLocally(caller: Caller, cost: number): Promise<QuotaDecision> {
     dependencies.onLocalDecision(caller.plan);
-    const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), cost);
+    const decision = await local.consume(caller.customerId, limitsOf(caller), cost);
     if (decision.outcome !== 'allowed') return decision;
     usageReports.addServed(caller.customerId, cost);
     return { ...decision, isLocal: true };
-  }
-
-  /** Without a reply in time, this process has decided on the request, and counted it if it was allowed. */
-  function takeBackIfCounted(
-    [recordKey]: QuotaKeys,
-    [outcome, nowMs = 0]: readonly number[],
-    units: number,
-  ): void {
-    const customerId = customerIdIn(recordKey);
-    if (outcome !== scriptOutcome.allowed || customerId === undefined) return;
-    usageReports.takeBackServed(customerId, nowMs, units);
-    void local.giveBack(customerId, units);
   }
 
   async function decideInRedis(caller: Caller, cost: number): Promise<QuotaDecision> {

@@ -28,7 +28,7 @@ export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<
   const { caller, limits, cost = 1 } = request;
   const args = [String(caller.rev), cost === 1 ? '' : String(cost)];
   for (const { name } of windows) args.push(String(limits[name] ?? ''));
-  return batch.run(caller.quotaKeys, args, (reply) => parseReply(reply, limits, cost), cost);
+  return batch.run(caller.quotaKeys, args, (reply) => parseReply(reply, limits, cost));
 }
 
 interface ChargedRequest extends QuotaRequest {

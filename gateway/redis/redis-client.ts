@@ -42,10 +42,7 @@ declare module 'ioredis' {
     /** read-hashes.lua */
     readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
     /** announce-1.lua */
-    announce(
-      instancesKey: string,
-      ...args: (string | number)[]
-    ): Result<[added: number, live: number], Context>;
+    announce(instancesKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** change-record.lua */
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /**

@@ -11,15 +11,12 @@ export interface RedisGate {
   readonly open: boolean;
   /** Time since which Redis is not used, by performance.now(); undefined while it is used. */
   readonly shutAtMs: number | undefined;
-  /** Number of outages so far. Requests that waited during one have been decided without Redis. */
-  readonly outages: number;
   /**
    * Sends one command or script, and waits for its reply within the time limit.
-   * @param onLateReply called with a reply that arrives after that: the command was executed all the same
    * @throws RedisUnavailable if Redis does not reply in time, or is not used. Errors that Redis replies with, such as
    * WRONGTYPE, are passed on and leave the gate open.
    */
-  send<T>(command: () => Promise<T>, onLateReply?: (reply: T) => void): Promise<T>;
+  send<T>(command: () => Promise<T>): Promise<T>;
   /** Sends a PING, so that an outage is noticed without traffic. Never rejects. */
   check(): Promise<void>;
   /** Adds a step that runs each time before the gate opens. */
@@ -53,7 +50,6 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   const waiting = new Set<{ dueTick: number; expire: () => void }>();
   const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
   let open = false;
-  let outages = 0;
   let shutAtMs = 0;
   let everOpen = false;
   let tick = 0;
@@ -96,11 +92,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   }
 
   /** @param onSettled called once, with the error if there is one, before the caller sees the reply */
-  function withinTime<T>(
-    command: () => Promise<T>,
-    onSettled?: (error?: unknown) => void,
-    onLateReply?: (reply: T) => void,
-  ): Promise<T> {
+  function withinTime<T>(command: () => Promise<T>, onSettled?: (error?: unknown) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const pending = command();
       const entry = {
@@ -112,7 +104,6 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       pending.then(
         (reply) => {
           if (waiting.delete(entry)) onSettled?.();
-          else onLateReply?.(reply);
           resolve(reply);
         },
         (error: unknown) =>
@@ -129,7 +120,6 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   function shut(reason: unknown): void {
     if (!open) return;
     open = false;
-    outages += 1;
     shutAtMs = performance.now();
     log.error({ err: reason }, 'Redis is unavailable; known keys are limited locally, unknown keys get 503');
     onChange?.(false);
@@ -164,10 +154,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     get shutAtMs() {
       return open ? undefined : shutAtMs;
     },
-    get outages() {
-      return outages;
-    },
-    send(command, onLateReply) {
+    send(command) {
       if (!open) return Promise.reject(new RedisUnavailable('not used at the moment'));
       const startedAt = performance.now();
       const onSettled = (error?: unknown) => {
@@ -175,7 +162,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
         // While one slot moves, keys of all other slots are still counted in Redis.
         if (error instanceof RedisUnavailable && !isSlotMove(error.cause)) shut(error);
       };
-      return withinTime(command, onSettled, onLateReply);
+      return withinTime(command, onSettled);
     },
     async check() {
       if (!open) return;

@@ -63,8 +63,9 @@ export const redisKeys = {
   ban: ({ customerId, keyHash }: KeyPlace) => `gw:ban:{${customerId}}:${keyHash}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
   strikes: ({ customerId, keyHash }: KeyPlace) => `gw:strikes:{${customerId}}:${keyHash}`,
-  /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
-  dayReport: (customerId: CustomerId, processId: string) => `gw:day-report:{${customerId}}:${processId}`,
+  /** String with expiry: number of the last report of a process' own counts of a day that was added (usage-reports.ts). */
+  dayReport: (customerId: CustomerId, processAndDay: string) =>
+    `gw:day-report:{${customerId}}:${processAndDay}`,
   /** String with expiry: runs of refused requests of a customer, newest first (refusals.lua). */
   refusals: (customerId: CustomerId) => `gw:refusals:{${customerId}}`,
   /** Hash with expiry: the last failed requests of a customer, by code (failures.ts). */

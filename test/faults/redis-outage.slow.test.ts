@@ -1,17 +1,12 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { redisStateOf, startGateway } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
-import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 
 describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let kit: GatewayKit;
@@ -100,7 +95,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     },
   );
 
-  test('stalls of 0.3 s under load: what Redis counts late is not counted a second time', async () => {
+  test('stalls of 0.3 s under load: every request is served, and counted at least once', async () => {
     const { key, customerId } = await kit.issue({ minute: 100_000, day: 100_000 });
     const load = startKeyLoad([kit.gateway.url], [key]);
     for (let stall = 0; stall < 6; stall += 1) {
@@ -113,106 +108,47 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await load.stop();
     expect(load.count(key, 200)).toBe(load.outcomes.length);
     expect(kit.gateway.output().match(/Redis is unavailable; known keys/g)).toHaveLength(6);
-    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(load.outcomes.length);
+    await expect.poll(() => dayUsage(kit.redis, customerId)).toBeGreaterThanOrEqual(load.outcomes.length);
   });
 
-  test('80 to 140 ms to Redis: each request is counted once, here or there', async () => {
-    await using relay = await startSlowRelay(kit.server.port);
+  test('what a gateway has served in the outage and not added when it ends is in its log', async () => {
     await using gateway = await startGateway({
-      REDIS_URL: `redis://127.0.0.1:${relay.port}`,
+      REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
+      GATEWAY_WORKERS: '2',
     });
-    const { key, customerId } = await kit.issue({ minute: 100_000, day: 100_000 });
-    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
-    const load = startKeyLoad([gateway.url], [key]);
-    for (let turn = 0; turn < 30; turn += 1) {
-      relay.delayMs = 80 + ((turn * 37) % 61);
-      await load.more(15);
-    }
-    await load.stop();
-    relay.delayMs = 0;
-    expect(load.count(key, 200)).toBe(load.outcomes.length);
-    expect(gateway.output()).toContain('Redis is unavailable; known keys');
-    await expect
-      .poll(() => dayUsage(kit.redis, customerId), { timeout: 7000 })
-      .toBe(load.outcomes.length + 1);
-  });
-
-  test('what a stopped gateway has served in the outage is added once after the next start', async () => {
-    await using data = await temporaryDirectory();
-    const kept = join(data.path, 'kept-usage', encodeURIComponent(kit.server.url));
-    const files = async () => (await readdir(kept)).map((name) => join(kept, name));
-    const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, DATA_DIR: data.path };
-    const { key, customerId } = await kit.issue({ minute: 100_000, day: 100_000 });
-    const stopped = await startGateway({ ...env, GATEWAY_WORKERS: '2' });
+    const { key, customerId } = await kit.issue();
+    for (let index = 0; index < 20; index += 1) await send(`${gateway.url}/v1/pets`, { key });
+    await kit.server.kill();
     let served = 0;
-    const pets = async () => {
-      if ((await send(`${stopped.url}/v1/pets`, { key })).status === 200) served += 1;
-    };
-    for (let index = 0; index < 20; index += 1) await pets();
-    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(20);
-    await kit.server.kill();
-    for (let index = 0; index < 40; index += 1) await pets();
-    expect(await stopped.stop()).toBe(0);
-    // What was in flight when Redis was killed is not known to be in it.
-    const lines = stopped.output().split('\n');
-    const keptLines = lines.filter((line) => line.includes('requests served without Redis are kept'));
-    const requests = keptLines.map((line) => (JSON.parse(line) as { requests: number }).requests);
-    expect(requests.reduce((sum, count) => sum + count, 0)).toBe(served - 20);
-    expect(keptLines).toHaveLength((await files()).length);
-
-    await kit.server.restart();
-    const copies = await Promise.all(
-      (await files()).map(async (file) => [file, await readFile(file)] as const),
-    );
-    await writeFile(join(kept, 'cut-off.json'), copies[0]?.[1].subarray(0, 100) ?? '');
-    await using next = await startGateway(env);
-    await expect.poll(files, { timeout: 10_000 }).toEqual([join(kept, 'cut-off.json.damaged')]);
-    await expect.poll(() => next.output()).toMatch(/"level":50.*is damaged, and was set aside/);
-    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(served);
-
-    // As if it had been killed between adding the files and deleting them.
-    for (const [file, text] of copies) await writeFile(file, text);
-    await kit.server.kill();
-    await expect.poll(() => next.output()).toContain('Redis is unavailable');
-    await kit.server.restart();
-    await expect.poll(files, { timeout: 10_000 }).toHaveLength(1);
-    await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(served);
-  });
-
-  test('without a directory to keep it in, the log says what is lost', async () => {
-    await using data = await temporaryDirectory();
-    await writeFile(join(data.path, 'kept-usage'), '');
-    const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, DATA_DIR: data.path };
-    const gateway = await startGateway(env);
-    const { key } = await kit.issue();
-    await send(`${gateway.url}/v1/pets`, { key });
-    await kit.server.kill();
-    for (let index = 0; index < 3; index += 1) await send(`${gateway.url}/v1/pets`, { key });
+    for (let index = 0; index < 20; index += 1) {
+      if ((await send(`${gateway.url}/v1/pets`, { key })).status === 200) served += 1;
+    }
+    expect(served).toBeGreaterThan(0);
     expect(await gateway.stop()).toBe(0);
-    expect(gateway.output()).toMatch(/"level":50.*"requests":3,"customers":1.*are lost to the day counters/);
+    const logged = gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('requests served without Redis are not counted'))
+      .map((line) => JSON.parse(line) as { level: number; customerId: string; requests: number });
+    expect(logged.every((line) => line.level === 50 && line.customerId === customerId)).toBe(true);
+    expect(logged.reduce((sum, { requests }) => sum + requests, 0)).toBe(served);
   });
 
-  test('each instance admits its share of the limit during an outage', async () => {
-    const second = await startGateway({
+  test('each process admits the limit by itself during an outage', async () => {
+    await using second = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
     });
-    const { key } = await kit.issue({ minute: 20 });
+    const { key } = await kit.issue({ minute: 10 });
     const both = [kit.gateway.url, second.url];
     for (const url of both) expect((await send(`${url}/v1/pets`, { key })).status).toBe(200);
-    // Each counts the other when it announces itself the next time.
-    const next = Date.now() + 50;
-    await expect.poll(() => kit.redis.zcount(redisKeys.instances, next, '+inf')).toBe(2);
     await kit.server.kill();
-    const served = [];
     for (const url of both) {
       const responses = [];
       for (let index = 0; index < 15; index += 1) responses.push(await send(`${url}/v1/pets`, { key }));
-      served.push(responses.filter(({ status }) => status === 200).length);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(10);
     }
-    await second[Symbol.asyncDispose]();
-    expect(served).toEqual([10, 10]);
   });
 
   test('a key that expires during the outage is refused', async () => {
@@ -253,7 +189,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
   });
 
-  test('a Redis that fails repeatedly lets a key have at most its limit and one local share of it', async () => {
+  test('a Redis that fails repeatedly lets a key have at most its limit there, and once more in the process', async () => {
     const { key } = await kit.issue({ minute: 40 });
     expect((await pets(key)).status).toBe(200);
     let served = 1;

@@ -11,7 +11,6 @@ import { clockAhead } from '../support/kits/fake-time.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 describe('authentication', () => {
   let kit: GatewayKit;
@@ -48,11 +47,9 @@ describe('authentication', () => {
     const { keyHash } = await kit.issue();
     const log = pino({ level: 'silent' });
     const metrics = createMetrics({ droppedLogLines: () => 0 });
-    await using directory = await temporaryDirectory();
     const state = createRedisState({
       url: kit.server.url,
       isPrivate: false,
-      dataDirectory: directory.path,
       log,
       metrics,
       now: Date.now,

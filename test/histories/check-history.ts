@@ -12,12 +12,12 @@ import {
 } from './promises/keys.ts';
 import type { Find } from './promises/promise.ts';
 import {
+  limitWithoutRedis,
   neverOverLimit,
   placesDiffer,
   refusedOnlyWithoutRoom,
   remainingNeverRises,
   retryAfterSuffices,
-  shareWithoutRedis,
   shownLimitIsInForce,
   twoWindowsAtMost,
   windowsAreFixed,
@@ -65,7 +65,7 @@ export const promises: readonly Promised[] = [
   },
   { name: 'remaining never rises', clause: 'specification 8.3', find: remainingNeverRises },
   { name: 'Retry-After suffices', clause: 'specification 7 and 8.4.2', find: retryAfterSuffices },
-  { name: 'a share without Redis', clause: 'OPERATIONS.md, When something fails', find: shareWithoutRedis },
+  { name: 'the limit without Redis', clause: 'OPERATIONS.md, When something fails', find: limitWithoutRedis },
   { name: 'revoked is refused', clause: 'API.md, Error codes; ops/README.md', find: revokedIsRefused },
   { name: 'expired is refused', clause: 'API.md, Error codes', find: expiredIsRefused },
   { name: 'suspended is refused', clause: 'API.md, Error codes; ops/README.md', find: suspendedIsRefused },

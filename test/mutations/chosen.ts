@@ -19,10 +19,8 @@ export const chosenChanges: readonly ChosenChange[] = [
   },
   {
     source: 'gateway/quota/quota.ts',
-    before:
-      'const decision = await local.consume(caller.customerId, limitsOf(caller), instances.count(), units);',
-    after:
-      'const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count(), units);',
+    before: 'const decision = await local.consume(caller.customerId, limitsOf(caller), units);',
+    after: 'const decision = await local.consume(caller.keyHash, limitsOf(caller), units);',
     tests: [customerKeys],
   },
   {

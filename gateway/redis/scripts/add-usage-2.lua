@@ -4,20 +4,18 @@
 Adds what a process has counted of one customer and UTC day: requests that were served without Redis, and refused requests. Once
 for each report.
 
-KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the customer, so that a report
-         that is sent again is not added again
+KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the customer and day, so that a
+         report that is sent again is not added again
 KEYS[2]  prefix of the day counters, as in consume.lua
-ARGV[1]  number of the report; a later one of the same process and customer has a larger one
+ARGV[1]  number of the report; a later one of the same process, customer and day has a larger one
 ARGV[2]  number of the day since 1970
-ARGV[3]  units that served requests cost; negative to take some back that consume.lua has counted as well
+ARGV[3]  units that served requests cost
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
 ARGV[6]  the refused requests as lines of the customer's last refusals (refusals.lua); empty if there are none
-ARGV[7]  seconds for which the mark is kept; a day if it is absent
-ARGV[8]  those units beyond one for each request; none if it is absent
+ARGV[7]  those units beyond one for each request; none if it is absent
 
-Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
-be added to.
+Returns 1 if it was added, 0 if it had been added before.
 ]]
 
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
@@ -25,9 +23,9 @@ if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
 end
 local customerTag = customerTagOf(KEYS[2])
 local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[8] or 0)
+local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[7] or 0)
 
-if served ~= 0 then
+if served > 0 then
   local date = utcDate(dayNumber)
   local counter = dayCounter(customerTag, date)
   local today = dayNumberOf(nowMs())
@@ -38,14 +36,13 @@ if served ~= 0 then
   end
   if redis.call('EXISTS', counter) == 1 then
     redis.call('INCRBY', counter, served)
-  elseif isOver or redis.call('EXISTS', 'gw:customer:' .. customerTag) == 0 then
-    -- While Redis has lost the record of the customer, its day stays shut: its next request opens it, with its id and plan.
+  elseif isOver then
     addToDay(customerTag, dayNumber, '', served, retentionDays)
   else
-    openDay(customerTag, dayNumber, math.max(0, rolledUp(customerTag, date) + served), retentionDays)
+    openDay(customerTag, dayNumber, rolledUp(customerTag, date) + served, retentionDays)
   end
 end
-if beyond ~= 0 then
+if beyond > 0 then
   addToDay(customerTag, dayNumber, 'x', beyond, retentionDays)
 end
 if refused > 0 then
@@ -53,5 +50,5 @@ if refused > 0 then
   recordRefusals(customerTag, ARGV[6])
 end
 -- Last: without successful increments there must be no mark.
-redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[7] or 86400)
+redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)
 return 1

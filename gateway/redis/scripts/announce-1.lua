@@ -1,16 +1,15 @@
 --[[
-Announces a gateway process, and counts those that are alive.
+Announces a gateway process.
 
 KEYS[1]  processes by the time they were last seen (sorted set with expiry)
 ARGV[1]  now in Unix ms
 ARGV[2]  name of the process
-ARGV[3]  ms after which a process that was not seen is not alive
-ARGV[4]  seconds after which it is removed
+ARGV[3]  seconds after which a process that was not seen is removed
 
-Returns 1 if the process was not in the set, and the number of those that are alive.
+Returns 1 if the process was not in the set, or 0.
 ]]
 
-local now, keptMs = tonumber(ARGV[1]), ARGV[4] * 1000
+local now, keptMs = tonumber(ARGV[1]), ARGV[3] * 1000
 local added = redis.pcall('ZADD', KEYS[1], now, ARGV[2])
 if type(added) == 'table' then
   -- Edited into another type of value. Older servers would report an error of the script.
@@ -19,5 +18,5 @@ end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - keptMs)
 -- From before the clock of Redis was set back.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], now + keptMs, '+inf')
-redis.call('EXPIRE', KEYS[1], ARGV[4])
-return { added, redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') }
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return added

@@ -1,4 +1,4 @@
-import { isServed, mayCount, type Interval, type LimitedWindow, type RecordedRequest } from '../history.ts';
+import { isServed, mayCount, type LimitedWindow, type RecordedRequest } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import { daysOf, minuteMs, minutesOf, type Decided, type SeenWindow } from '../seen-windows.ts';
 import type { View } from '../view.ts';
@@ -232,33 +232,8 @@ export const retryAfterSuffices: Find = (view) =>
     });
   });
 
-/** Time until each gateway has counted the others. */
-const settledMs = 3000;
-
-const silentMs = 2000;
-
-/** Processes that may share a limit when one decides alone: how many at least, how many at most. */
-function sharesAt({ history, lives }: View, { startMs, endMs }: Interval): { least: number; most: number } {
-  const gateways = new Set(history.lives.map(({ gateway }) => gateway)).size;
-  // One that ended, or was silent for nearly 5 s with what follows, is not counted by the others.
-  const isDisturbed = history.faults.some(
-    ({ kind, target, startMs: fromMs, endMs: untilMs }) =>
-      fromMs <= endMs &&
-      (kind === 'kill gateway' ||
-        kind === 'restart gateway' ||
-        ((target === 'gateway' || target === 'link') && untilMs - fromMs > silentMs)),
-  );
-  const isSettled = startMs > history.startMs + settledMs;
-  return {
-    least: isDisturbed || !isSettled ? 1 : gateways,
-    most: lives({ startMs: -Infinity, endMs }).length,
-  };
-}
-
-const shareOf = (limit: number, shares: number) => Math.max(1, Math.floor(limit / shares));
-
-/** Without Redis, each process serves its share in each minute of the clock, and refuses no less. */
-export const shareWithoutRedis: Find = (view) =>
+/** Without Redis, each process serves the limit in each minute of the clock, and refuses no less. */
+export const limitWithoutRedis: Find = (view) =>
   Array.from(view.byOwner).flatMap(([owner, requests]) =>
     view.history.lives.flatMap((life) => {
       const own = requests.filter(
@@ -271,23 +246,21 @@ export const shareWithoutRedis: Find = (view) =>
       );
       return Array.from(Map.groupBy(local, ({ startMs }) => minuteOf(startMs)).values()).flatMap(
         (inMinute) => {
-          const [first] = inMinute;
           const last = inMinute.at(-1);
-          if (first === undefined || last === undefined) return [];
-          const { least, most } = sharesAt(view, { startMs: first.startMs, endMs: last.endMs });
+          if (last === undefined) return [];
           const limits = view.limitsUntil(owner, 'minute', last.endMs);
           const served = inMinute.filter(isServed);
-          const share = shareOf(Math.max(...limits), least);
-          if (served.length > share)
+          const limit = Math.max(...limits);
+          if (served.length > limit)
             return [
               {
-                message: `${owner}: ${served.length} served without Redis in a minute of ${share}`,
+                message: `${owner}: ${served.length} served without Redis in a minute of ${limit}`,
                 requests: served,
               },
             ];
           const refused = inMinute.find((request) => refusedBy(request) === 'minute');
           if (refused === undefined) return [];
-          const room = shareOf(Math.min(...limits), most);
+          const room = Math.min(...limits);
           const used = own.filter(
             (request) =>
               mayCount(request) &&
@@ -298,7 +271,7 @@ export const shareWithoutRedis: Find = (view) =>
           return used < room
             ? [
                 {
-                  message: `${owner}: refused without Redis, with ${used} of a share of ${room} used`,
+                  message: `${owner}: refused without Redis, with ${used} of ${room} used`,
                   requests: [refused],
                 },
               ]

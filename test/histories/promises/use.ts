@@ -1,4 +1,4 @@
-import { counts, mayCount, overlaps, type Fault, type RecordedRequest } from '../history.ts';
+import { counts, mayCount, type RecordedRequest } from '../history.ts';
 import type { View } from '../view.ts';
 import type { Find } from './promise.ts';
 
@@ -9,27 +9,9 @@ function mayBeLost({ history }: View, { gateway, startMs, endMs }: RecordedReque
   );
 }
 
-/** A connection may be lost before its late replies have come, and that may be noticed after the fault. */
-const lossMs = 1000;
-
-/** A connection is given up after two seconds without a reply. */
-const silentMs = 1800;
-
-/** Whether a fault loses a connection. After any other, the late reply tells what Redis has counted. */
-const losesConnection = ({ kind, startMs, endMs }: Fault) =>
-  /^(restart redis|cut link|lose reply)$/.test(kind) ||
-  (/^pause (redis|gateway)$/.test(kind) && endMs - startMs > silentMs);
-
-/** Whether it was in flight on a connection that was lost, so that Redis may have counted it, and then the process. */
-function mayBeTwice(view: View, request: RecordedRequest): boolean {
-  if (!view.mayBeLocal(request) || view.isLocal(request)) return false;
-  return view.history.faults.some(
-    (fault) =>
-      losesConnection(fault) &&
-      (fault.gateway ?? request.gateway) === request.gateway &&
-      overlaps({ startMs: fault.startMs - lossMs, endMs: fault.endMs + lossMs }, request),
-  );
-}
+/** Whether it was in flight when a process gave up on Redis: both may have counted it. */
+const mayBeTwice = (view: View, request: RecordedRequest) =>
+  view.mayBeLocal(request) && !view.isLocal(request);
 
 /** At the end the record of use has what was served and refused. */
 export const useIsRecorded: Find = (view) => {

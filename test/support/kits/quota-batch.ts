@@ -4,6 +4,6 @@ import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 
 /** Batches without a gate, and so without a timeout: a busy machine does not count as an outage of Redis. */
 export function createOpenBatch(redis: RedisClient, policy: BanPolicy = defaultBanPolicy): QuotaBatch {
-  const gate = { open: true, outages: 0, send: <T>(command: () => Promise<T>) => command() };
+  const gate = { open: true, send: <T>(command: () => Promise<T>) => command() };
   return createQuotaBatch({ redis, gate, policies: () => formatPolicies(policy) });
 }

@@ -143,20 +143,6 @@ describe('an open gate', () => {
     expect(await outcomesOf([late, gate.send(() => promise)])).toEqual([timedOut, 'in time']);
   });
 
-  test('passes on a reply that comes after the timeout, and only such a one', async () => {
-    const { gate, redis } = await createOpenGate();
-    redis.connected = false;
-    const late: string[] = [];
-    const onLateReply = (reply: string) => late.push(reply);
-    expect(await gate.send(() => Promise.resolve('in time'), onLateReply)).toBe('in time');
-    const { promise, resolve } = Promise.withResolvers<string>();
-    expect(await outcomesOf([gate.send(() => promise, onLateReply)])).toEqual([timedOut]);
-    expect(late).toEqual([]);
-    resolve('late');
-    await promise;
-    expect(late).toEqual(['late']);
-  });
-
   test('shuts when the connection is lost, and keeps the cause for the log', async () => {
     const { gate, redis } = await createOpenGate();
     redis.connected = false;
