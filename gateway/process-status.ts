@@ -18,7 +18,7 @@ interface ProcessStatusDependencies {
   metrics: Metrics;
   health: () => Pick<Health, 'status' | 'services'>;
   access: () => ApiDescription['access'];
-  state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'lostKeys'>;
+  state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'setUpMarker'>;
 }
 
 /** Many records of keys can be invalid. The first ones say enough. */
@@ -38,7 +38,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   const readBusy = createBusyReading();
   const readRecent = createRecentMeasures(metrics);
   return async function readProcessStatus() {
-    const { instances, invalidValues, localMode, lostKeys } = state();
+    const { instances, invalidValues, localMode, setUpMarker } = state();
     const { status, services } = health();
     const [counts, recent, connections, active, refused] = await Promise.all([
       readTrafficCounters(metrics),
@@ -62,7 +62,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
         .list()
         .slice(0, maxInvalidSettings)
         .map(({ key, issues, inForce }) => ({ key, issues: [...issues], inForce })),
-      lostKeys: lostKeys.count(),
+      redisEmptied: setUpMarker.isMissing(),
       localMode: localMode.last(),
       earlierLocalModes: localMode.earlier(),
       recent,

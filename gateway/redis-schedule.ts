@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { LostKeys } from './api-keys/lost-keys.ts';
 import { defaultKeyPrefix, keyPrefix } from './config/key-prefix.ts';
 import type { InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -12,6 +11,7 @@ import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import type { RedisGate } from './redis/redis-gate.ts';
 import { readRedisMemory } from './redis/redis-memory.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
+import type { SetUpMarker } from './redis/set-up-marker.ts';
 import type { Reports } from './reports.ts';
 
 /** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
@@ -20,7 +20,7 @@ const refreshMs = 500;
 const hotKeysReportMs = 2000;
 /** Maximum delay of refused requests and of who uses which key, and what a killed process loses of them. */
 const usageReportMs = 5000;
-/** No request depends on the indexes, only operators do. A loss of Redis without traffic is noticed as soon. */
+/** No request depends on the indexes, only operators do. */
 const checkMs = 5000;
 /** Interval for the memory of Redis, which only alerts need. */
 const memoryMs = 5000;
@@ -36,7 +36,7 @@ interface RedisScheduleDependencies {
   refreshSettings: () => Promise<void>;
   instances: Instances;
   reports: Reports;
-  lostKeys: LostKeys;
+  setUpMarker: SetUpMarker;
   invalidValues: InvalidValues;
   metrics: Metrics;
   log: Logger;
@@ -44,7 +44,7 @@ interface RedisScheduleDependencies {
 
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
-  const { redis, isPrivate, gate, refreshSettings, instances, lostKeys } = dependencies;
+  const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
   const {
     events,
@@ -60,7 +60,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await refreshSettings();
+    await Promise.all([refreshSettings(), setUpMarker.refresh()]);
     // After the settings were read, so that it publishes what is in force.
     await ignoreWrongTypes([instances.announce()]);
   }
@@ -93,7 +93,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
 
   function check(): void {
     void checkIndexes();
-    void lostKeys.check().catch(() => {});
     // Redis may have lost it. The default one is not written.
     if (keyPrefix() !== defaultKeyPrefix) void publishKeyPrefix(redis).catch(() => {});
   }

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { createLostKeys } from './api-keys/lost-keys.ts';
 import { createLiveSettings } from './live-settings.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
@@ -11,6 +10,7 @@ import { createRedis } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
 import { createRedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
+import { createSetUpMarker } from './redis/set-up-marker.ts';
 import { createReports } from './reports.ts';
 import { createTrafficReporter } from './traffic/traffic-reporter.ts';
 
@@ -36,11 +36,10 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   const { enforced, usagePolicy, invalidValues } = settings;
   const reports = createReports({ ...dependencies, redis, usagePolicy, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
-  const lostKeys = createLostKeys({
+  const setUpMarker = createSetUpMarker({
     redis,
     log,
-    onCount: (lost) => metrics.lostKeys.set(lost),
-    now: clock.now,
+    onChange: (isMissing) => metrics.redisEmptied.set(isMissing ? 1 : 0),
   });
 
   metrics.localMode.set(1);
@@ -74,7 +73,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     refreshSettings,
     instances,
     reports,
-    lostKeys,
+    setUpMarker,
     invalidValues,
     metrics,
     log,
@@ -88,7 +87,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     instances,
     local: createLocalQuota({ now: clock.now }),
     localMode,
-    lostKeys,
+    setUpMarker,
     /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
     async waitUntilOpen(timeoutMs: number): Promise<boolean> {
       const deadline = performance.now() + timeoutMs;

@@ -6,8 +6,8 @@ import type { HashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { isCustomerId, quotaKeys, redisKeys, type KeyPlace, type QuotaKeys } from '../redis/redis-keys.ts';
+import type { SetUpMarker } from '../redis/set-up-marker.ts';
 import { apiKeyState, type ApiKeyRecord } from './api-key-record.ts';
-import type { LostKeys } from './lost-keys.ts';
 import { createNewestRecords, describeLostChange } from './newest-records.ts';
 import { readApiKey, type ReadApiKey } from './read-api-key.ts';
 
@@ -33,7 +33,7 @@ export type ApiKeyLookup =
   | { outcome: 'valid'; caller: Caller }
   | { outcome: 'unknown' }
   | { outcome: 'expired' | 'revoked' | 'suspended'; key: EndedKey }
-  /** Redis is unavailable or holds an invalid record, and nothing recent is cached; or it has lost the record. */
+  /** Redis is unavailable or holds an invalid record, and nothing recent is cached; or it came back empty. */
   | { outcome: 'unavailable' };
 
 export interface ApiKeyCache {
@@ -52,7 +52,7 @@ interface ApiKeyCacheDependencies {
   invalidValues: InvalidValues;
   /** The plan of each record that is read is loaded before its limits are needed. */
   plans: Pick<Plans, 'ensureLoaded' | 'limitsOf'>;
-  lostKeys: Pick<LostKeys, 'found' | 'wasDeleted'>;
+  setUpMarker: SetUpMarker;
   now: () => number;
 }
 
@@ -73,7 +73,7 @@ interface FoundKey {
 }
 
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
-  const { redis, hashes, gate, invalidValues, plans, lostKeys, now } = dependencies;
+  const { redis, hashes, gate, invalidValues, plans, setUpMarker, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
@@ -81,26 +81,13 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   /** @returns undefined for an unknown key */
   async function findKey(keyHash: string): Promise<FoundKey | undefined> {
     const known = cache.get(keyHash)?.caller.customerId;
-    if (known === undefined) {
-      const place = await findPlace(keyHash);
-      return place && readAt(place);
+    if (known !== undefined) {
+      const found = await readAt({ customerId: known, keyHash });
+      if (found.read.outcome !== 'absent') return found;
     }
-    const found = await readAt({ customerId: known, keyHash });
-    if (found.read.outcome !== 'absent') return found;
-    // Without an answer, the key is absent: a deleted one is not served for longer.
-    const elsewhere = await findElsewhere(found.place).catch(() => undefined);
-    if (elsewhere === undefined) return found;
-    report(found.place, [], []);
-    cache.delete(keyHash);
-    return elsewhere;
-  }
-
-  /** Finds a key that was issued again for another customer, such as after a loss. */
-  async function findElsewhere({ customerId, keyHash }: KeyPlace): Promise<FoundKey | undefined> {
+    // Also of one that was issued again for another customer.
     const place = await findPlace(keyHash);
-    if (place === undefined || place.customerId === customerId) return undefined;
-    const found = await readAt(place);
-    return found.read.outcome === 'absent' ? undefined : found;
+    return place && readAt(place);
   }
 
   function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
@@ -175,14 +162,14 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     }
   }
 
-  /** A key that was valid and that Redis has lost is no unknown one: clients take a 401 as final. */
   async function findAbsent(keyHash: string): Promise<ApiKeyLookup> {
-    const last = cache.get(keyHash);
-    if (last !== undefined && apiKeyState(last.caller, now()) === 'valid') {
-      const readAgoMs = now() - last.readAtMs;
-      const deleted = await gate.send(() => lostKeys.wasDeleted(last.caller, readAgoMs)).catch(() => false);
-      if (!deleted) return { outcome: 'unavailable' };
+    try {
+      // Of a key that was there, the loss may be newer than the last look.
+      if (cache.has(keyHash)) await gate.send(setUpMarker.refresh);
+    } catch {
+      return { outcome: 'unavailable' };
     }
+    if (setUpMarker.isMissing()) return { outcome: 'unavailable' };
     cache.delete(keyHash);
     return { outcome: 'unknown' };
   }
@@ -194,9 +181,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     const isLimited = plans.limitsOf(read) !== undefined;
     const caller = isLimited ? read : withLastLimits(read);
     cache.set(caller.keyHash, { caller, readAtMs: isLimited ? now() : tooOld() });
-    const lookup = lookupOf(caller);
-    if (lookup.outcome === 'valid') lostKeys.found(caller);
-    return lookup;
+    return lookupOf(caller);
   }
 
   /** A known key stays on its last limits if it was put on a plan that can't be read, such as just before an outage. */

@@ -62,8 +62,8 @@ export interface Metrics {
   invalidSettings: Gauge<'key'>;
   /** Failed sign-ins to the console, and requests that its access control refused, by code. */
   consoleRefusals: Counter<'code'>;
-  /** API keys that a process has served and Redis has lost. */
-  lostKeys: Gauge;
+  /** Whether Redis came back empty. */
+  redisEmptied: Gauge;
   /** Attempts to deliver an event to a webhook. */
   deliveries: Counter<'outcome'>;
   /** Webhooks that are disabled because they failed. */
@@ -253,9 +253,9 @@ export function createMetrics(sources: MetricSources): Metrics {
       labelNames: ['code'],
       registers,
     }),
-    lostKeys: new Gauge({
-      name: 'gateway_lost_keys',
-      help: 'API keys that a process has served and Redis has lost; their requests get 503',
+    redisEmptied: new Gauge({
+      name: 'gateway_redis_emptied',
+      help: '1 while Redis lacks the mark that it was set up: it came back empty, and keys that it lacks get 503',
       aggregator: 'max',
       registers,
     }),

@@ -42,8 +42,8 @@ export const processStatus = z.object({
   ),
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
   invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()), inForce: valueSource })),
-  /** API keys that this process has served and Redis has lost. */
-  lostKeys: count,
+  /** Whether Redis came back empty. */
+  redisEmptied: z.boolean(),
   /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */
   localMode: localModePeriod.nullable(),
   /** Those before it that ended within 15 minutes, oldest first. */

@@ -16,14 +16,10 @@ import type { ReadingSession } from './session.ts';
 /** Entry of the index, which leads from an id to a record. */
 export interface IndexedKey {
   id: string;
-  /** Undefined if only gw:keys has the id. */
+  /** Undefined while the key is being issued. */
   place: KeyPlace | undefined;
-  /** False for a key so new that its record may still be being written. */
-  settled: boolean;
 }
 
-/** Maximum time between an entry in the index and its record. */
-const issueTimeoutMs = 60_000;
 const { apiKeyIds, apiKeysByCreation } = redisKeys;
 
 export async function placeOf(redis: RedisClient, id: string): Promise<KeyPlace | undefined> {
@@ -46,15 +42,9 @@ export async function placesOf(
   return (await redis.hmget(apiKeyIds, ...ids)).map((text) => parsePlace(text ?? ''));
 }
 
-/** Whether gw:keys has the id. */
-export async function isListed(redis: RedisClient, id: string): Promise<boolean> {
-  return (await redis.zscore(apiKeysByCreation, id)) !== null;
-}
-
-/** Number of ids in gw:keys and in gw:key-ids: the same, except while keys are being issued. */
-export async function indexSizes(redis: RedisClient): Promise<{ listed: number; hashed: number }> {
-  const [listed, hashed] = await Promise.all([redis.zcard(apiKeysByCreation), redis.hlen(apiKeyIds)]);
-  return { listed, hashed };
+/** Number of ids of API keys. */
+export function countKeys(redis: RedisClient): Promise<number> {
+  return redis.zcard(apiKeysByCreation);
 }
 
 /** Adds a key. Without a valid time of creation it counts as made now. */
@@ -90,7 +80,7 @@ function creationMs(createdAt: string, now: () => number): number {
  * @throws UnknownKey if that key is not in the index
  */
 export async function* indexPages(
-  { redis, now }: ReadingSession,
+  { redis }: ReadingSession,
   after: string | undefined,
   size: number,
 ): AsyncGenerator<IndexedKey[]> {
@@ -106,11 +96,7 @@ export async function* indexPages(
       redis,
       entries.map(([id]) => id),
     );
-    yield entries.map(([id, createdAtMs], index) => ({
-      id,
-      place: places[index],
-      settled: isSettled(createdAtMs, now),
-    }));
+    yield entries.map(([id], index) => ({ id, place: places[index] }));
   }
 }
 
@@ -132,38 +118,6 @@ async function* pagesFrom(redis: RedisClient, index: string, first: number, size
   }
 }
 
-/**
- * Removes ids, except those of keys that are being issued. They stay among the ids of their customers' keys: gateways tell by
- * it that a key was not lost (lost-keys.ts).
- */
-export async function removeFromIndex({ redis, now }: ReadingSession, ids: readonly string[]): Promise<void> {
-  const scores = await Promise.all(ids.map((id) => redis.zscore(apiKeysByCreation, id)));
-  const settled = ids.filter((_id, index) => isSettled(Number(scores[index]), now));
-  if (settled.length === 0) return;
-  const places = await placesOf(redis, settled);
-  const deserted = await Promise.all(places.map((place) => findDeserted(redis, place)));
-  const pointers = deserted.filter((pointer) => pointer !== undefined);
-  await Promise.all([
-    redis.zrem(apiKeysByCreation, ...settled),
-    redis.hdel(apiKeyIds, ...settled),
-    ...pointers.map((pointer) => redis.del(pointer)),
-  ]);
-}
-
-/**
- * Finds what still leads to a place without a record.
- * @returns undefined if nothing does, such as for a key that was issued again for another customer
- */
-async function findDeserted(redis: RedisClient, place: KeyPlace | undefined): Promise<string | undefined> {
-  if (place === undefined) return undefined;
-  const [said, exists] = await Promise.all([
-    placeOfHash(redis, place.keyHash),
-    redis.exists(redisKeys.apiKey(place)),
-  ]);
-  const isDeserted = said?.customerId === place.customerId && exists === 0;
-  return isDeserted ? redisKeys.keyCustomer(place.keyHash) : undefined;
-}
-
 /** Rank after the last of the ids that is still in the index: later ones move up when some are removed. */
 async function rankAfter(
   redis: RedisClient,
@@ -175,9 +129,4 @@ async function rankAfter(
     if (rank !== null) return rank + 1;
   }
   return undefined;
-}
-
-/** Whether an entry of that time has its record by now, if it is to have one. */
-export function isSettled(createdAtMs: number, now: () => number): boolean {
-  return createdAtMs <= now() - issueTimeoutMs;
 }

@@ -1,16 +1,7 @@
-import { readApiKey } from '../api-keys/read-api-key.ts';
 import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
-import { createHashReader } from '../redis/hash-reader.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { banPattern, placeIn, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { placesOf } from './api-key-index.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
-import {
-  countRedisKeys,
-  scanRedisKeys,
-  scanRedisKeysFrom,
-  type ScanPart,
-  type ScanProgress,
-} from './scan-redis-keys.ts';
 import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { readRetentionDays } from './settings.ts';
@@ -27,19 +18,7 @@ export interface ActiveBan {
   endsAt: string;
 }
 
-/** A part of a scan for bans. */
-export interface BanScan extends Pick<ScanPart, 'next' | 'scanned'> {
-  bans: ActiveBan[];
-  /** Redis keys there are now. */
-  total: number;
-}
-
 const pageSize = 500;
-/** Redis keys of a part of a scan, in thousands: some 50 ms. A part with many bans ends sooner. */
-const scanPages = 50;
-const maxBansOfPart = 500;
-/** Keys that are read at once: so few that requests, which this process may serve as well, do not wait noticeably. */
-const batchSize = 100;
 
 /** The ban of a key; undefined if it is not banned. */
 export async function findBan(
@@ -59,32 +38,13 @@ export async function findBan(
   return { reason: describeBan(value), endsAt };
 }
 
-/**
- * All bans in pages; memory is used for the ids of banned keys only. First those that gateways have observed or operators have
- * added, soonest to expire first; then those that only the ban itself tells of, such as one that was made with redis-cli, for
- * which all Redis keys are scanned.
- */
-export async function* listBans(
-  session: Session,
-  onProgress?: (progress: ScanProgress) => void,
-): AsyncGenerator<ActiveBan[]> {
-  const { redis } = session;
-  const listed = new Set<string>();
-  for (let start = 0; ; start += pageSize) {
-    const ids = await redis.zrange(redisKeys.bans, String(start), String(start + pageSize - 1));
-    if (ids.length === 0) break;
-    yield unlisted(await Promise.all(ids.map((id) => bannedKey(session, id))));
-  }
-  for await (const names of scanRedisKeys(redis, banPattern, onProgress)) {
-    const places = names.flatMap((name) => placeIn('ban', name) ?? []);
-    yield unlisted(await Promise.all(places.map((place) => describeAt(session, place))));
-  }
-
-  function unlisted(bans: readonly (ActiveBan | undefined)[]): ActiveBan[] {
-    // A ban that was lifted by hand stays in the index until its end (indexBan).
-    const active = bans.filter((ban) => ban !== undefined).filter(({ id }) => !listed.has(id));
-    for (const { id } of active) listed.add(id);
-    return active;
+/** All bans in pages, soonest to expire first. */
+export async function* listBans(session: Session): AsyncGenerator<ActiveBan[]> {
+  for (let after: string | undefined; ;) {
+    const { bans, next } = await readBanPage(session, after, pageSize);
+    yield bans;
+    if (next === undefined) return;
+    after = next;
   }
 }
 
@@ -118,27 +78,16 @@ export async function readBanPage(
   };
 }
 
-/**
- * Looks for bans that no page has, in a part of the Redis keys.
- * @param cursor `next` of the part before
- */
-export async function scanBans(session: Session, cursor: string | undefined): Promise<BanScan> {
-  const { redis } = session;
-  const [{ names, next, scanned }, total] = await Promise.all([
-    scanRedisKeysFrom(redis, banPattern, { cursor, pages: scanPages, enough: maxBansOfPart }),
-    countRedisKeys(redis),
-  ]);
-  const places = [...new Set(names)].flatMap((name) => placeIn('ban', name) ?? []);
-  const bans: ActiveBan[] = [];
-  for (let start = 0; start < places.length; start += batchSize) {
-    const found = await Promise.all(
-      places
-        .slice(start, start + batchSize)
-        .map(async (place) => ((await isListed(redis, place)) ? undefined : describeAt(session, place))),
-    );
-    bans.push(...found.filter((ban) => ban !== undefined));
-  }
-  return { bans, next, scanned, total };
+/** Bans that are looked at to count them. */
+const maxCounted = 1000;
+
+/** Number of active bans. Up to a thousand of them, without those that were lifted with redis-cli. */
+export async function countBans({ redis, now }: ReadingSession): Promise<number> {
+  const ids = await redis.zrangebyscore(redisKeys.bans, now(), '+inf', 'LIMIT', 0, maxCounted + 1);
+  if (ids.length > maxCounted) return redis.zcount(redisKeys.bans, now(), '+inf');
+  const places = (await placesOf(redis, ids)).filter((place) => place !== undefined);
+  const found = await Promise.all(places.map((place) => redis.exists(redisKeys.ban(place))));
+  return found.filter((exists) => exists === 1).length;
 }
 
 /**
@@ -195,21 +144,6 @@ async function describe(session: Session, id: string) {
 /** A key that is gone, or whose record is invalid, is refused for that. */
 async function bannedKey(session: Session, id: string): Promise<ActiveBan | undefined> {
   return (await ignoreInvalid(describe(session, id)))?.ban;
-}
-
-/** The id comes from the record, since the indexes may lack it. */
-async function describeAt(session: Session, place: KeyPlace): Promise<ActiveBan | undefined> {
-  const { redis } = session;
-  const parsed = await readApiKey(createHashReader(redis), place);
-  if (parsed.outcome !== 'record') return undefined;
-  const { id, name, plan } = parsed.record;
-  const found = await findBan(session, place);
-  return found === undefined ? undefined : { id, name, plan, ...found };
-}
-
-async function isListed(redis: RedisClient, place: KeyPlace): Promise<boolean> {
-  const id = await redis.hget(redisKeys.apiKey(place), 'id').catch(() => null);
-  return id !== null && (await redis.zscore(redisKeys.bans, id)) !== null;
 }
 
 function banKeys(place: KeyPlace): [ban: string, strikes: string] {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { byText, customerTexts, type CustomerTexts } from '../limits/customer-texts.ts';
 import type { SomeLimits } from '../limits/limits.ts';
-import { dayMs } from '../limits/utc-day.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
@@ -163,7 +162,7 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
             redisKeys.refusedUse(place),
           ]),
         ],
-        args: [record.rev, dayMs],
+        args: [record.rev],
       },
     );
     if (removed) {
@@ -198,12 +197,11 @@ async function assertIndexed(
   const known = new Set(keys.map(({ place }) => redisKeys.apiKey(place)));
   for await (const page of scanRedisKeys(redis, redisKeys.apiKey({ customerId: id, keyHash: '*' }))) {
     if (page.some((key) => !known.has(key))) {
-      throw new InvalidOperation(`the customer ${id} has a key that is not in the index: ops keys reindex`);
+      throw new InvalidOperation(`the customer ${id} has a key that is not in the index`);
     }
   }
 }
 
-/** Comes after the removal, and can be completed by reindexKeys. */
 async function removeFromIndexes(
   redis: RedisClient,
   id: CustomerId,

@@ -3,6 +3,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
+import { countBans } from './bans.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import type { ReadingSession } from './session.ts';
 import { settingPage } from './setting-page.ts';
@@ -64,7 +65,7 @@ export async function readFleetStatus({ redis, now }: ReadingSession): Promise<F
     }),
     redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES').catch(() => []),
     readEnforcedValues({ redis, now }),
-    redis.zcount(redisKeys.bans, now(), '+inf').catch(() => 0),
+    countBans({ redis, now }),
   ]);
   const atMs = now();
   const gateways = groupByGateway(statuses, atMs);

@@ -12,7 +12,7 @@ const processSchema = publishedStatus
     counts: true,
     keysInUse: true,
     invalidSettings: true,
-    lostKeys: true,
+    redisEmptied: true,
     services: true,
     earlierLocalModes: true,
     recent: true,

@@ -36,8 +36,7 @@ export class UnknownId extends InvalidOperation {}
 
 /** There is no API key with an id. */
 export class UnknownKey extends UnknownId {
-  /** @param hint what may be the reason, with a comma before it */
-  constructor(id: string, hint = '') {
-    super(`there is no API key with the id ${JSON.stringify(id)}${hint}`);
+  constructor(id: string) {
+    super(`there is no API key with the id ${JSON.stringify(id)}`);
   }
 }

@@ -4,8 +4,8 @@ import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse, readRefusedUse, refusedUseSchema } from '../quota/key-use.ts';
-import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { isListed, placeOf } from './api-key-index.ts';
+import type { KeyPlace } from '../redis/redis-keys.ts';
+import { placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid, UnknownKey } from './invalid-operation.ts';
@@ -21,9 +21,7 @@ import { readStoredKey } from './stored-keys.ts';
 export const keyDetailSchema = keyViewSchema
   .omit(forAll((): true => true))
   .extend({
-    state: z
-      .enum([...keyStates, 'banned', 'gone', 'lost'])
-      .describe('`gone`: there is no record. `lost`: the index has no hash for the id'),
+    state: z.enum([...keyStates, 'banned']),
     issues: z
       .array(z.string())
       .describe('What is wrong with its record, or with the fields of temporary limits'),
@@ -63,13 +61,8 @@ export type BanView = NonNullable<KeyDetail['ban']>;
 export async function readKeyDetail(session: Session, id: string): Promise<KeyDetail> {
   const { redis, now } = session;
   const place = await placeOf(redis, id);
-  if (place === undefined) {
-    if (!(await isListed(redis, id))) throw new UnknownKey(id);
-    const issues = [`${redisKeys.apiKeyIds} has no hash for it; ops keys reindex finds it`];
-    return withoutRecord(id, { state: 'lost', issues, nowMs: now() });
-  }
-  const key = (await readStoredKey(redis, id, place))?.key;
-  if (key === undefined) return withoutRecord(id, { state: 'gone', issues: [], nowMs: now() });
+  const key = place && (await readStoredKey(redis, id, place))?.key;
+  if (key === undefined || place === undefined) throw new UnknownKey(id);
   if (key.outcome === 'invalid') {
     const state = key.revoked ? 'revoked' : 'unusable';
     const view = withoutRecord(id, { state, issues: key.issues, nowMs: now() });
@@ -80,7 +73,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
 
 function withoutRecord(
   id: string,
-  options: { state: 'lost' | 'gone' | 'unusable' | 'revoked'; issues: string[]; nowMs: number },
+  options: { state: 'unusable' | 'revoked'; issues: string[]; nowMs: number },
 ): KeyDetail {
   const { state, issues, nowMs } = options;
   const view = keyView({ outcome: 'invalid', id, issues, revoked: state === 'revoked', where: '' }, nowMs);

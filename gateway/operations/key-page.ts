@@ -7,7 +7,7 @@ import { assertSearchable } from './pasted-key.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 import { findExactly, keyTextMatcher, searchText, textOfKey } from './search-keys.ts';
 import type { Session } from './session.ts';
-import { lostKey, readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
 
 export interface KeyPageOptions {
   filter: KeyFilter;
@@ -122,8 +122,7 @@ async function lookUpPlaces(
   const found = await Promise.all(
     places.map(async (place, position): Promise<PlacedKey | undefined> => {
       const keyPlace = keyPlaces[position];
-      if (keyPlace === undefined) return { key: lostKey(place.member), keyPlace, place };
-      if (!(await mayMatch(place.member, keyPlace))) return undefined;
+      if (keyPlace === undefined || !(await mayMatch(place.member, keyPlace))) return undefined;
       const key = (await readStoredKey(redis, place.member, keyPlace))?.key;
       return key && { key, keyPlace, place };
     }),

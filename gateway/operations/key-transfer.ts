@@ -12,6 +12,7 @@ import { createHashReader } from '../redis/hash-reader.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { markSetUp } from '../redis/set-up-marker.ts';
 import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
 import { assertTypes } from './change-redis.ts';
 import { InvalidOperation, ofLine } from './invalid-operation.ts';
@@ -94,6 +95,7 @@ export async function importKeys(
     const expiring = absent.flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
     await scheduleExpiry(redis, expiring, now());
   }
+  await markSetUp(redis);
   return result;
 
   async function checkKey(key: TransferredKey, line: number): Promise<Outcome> {
@@ -172,7 +174,6 @@ export async function importKeys(
         isNew: true,
       },
     });
-    // The record first: reindexKeys removes ids without one from the index.
     const rev = await redis.changeRecord(keys.length, ...keys, ...args);
     await addToIndex({ redis, now }, record, { customerId, keyHash: sha256 });
     // Another operator is importing the same file.

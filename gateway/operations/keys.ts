@@ -48,11 +48,7 @@ export interface ApiKeyChange extends LimitedChange, KeyFields {}
 /** A key as the list shows it. */
 export type ListedApiKey =
   | (Extract<StoredApiKey, { outcome: 'record' }> & { place: KeyPlace })
-  | Extract<StoredApiKey, { outcome: 'invalid' }>
-  /** Only gw:keys has the id, so its record can't be found. */
-  | { outcome: 'lost'; id: string }
-  /** There is no record: it expired long ago, or was deleted by hand. */
-  | { outcome: 'gone'; id: string };
+  | Extract<StoredApiKey, { outcome: 'invalid' }>;
 
 export interface IssuedApiKey {
   /** Not stored anywhere: only the caller has it. */
@@ -220,8 +216,7 @@ export async function revokeKey({ redis, audit, now }: Session, id: string): Pro
 const defaultPageSize = 500;
 
 /**
- * All keys by time of creation, in pages, without those that are being issued. Changes nothing, whatever is wrong with
- * the index: reindexKeys repairs it.
+ * All keys by time of creation, in pages, without those that are being issued.
  * @throws InvalidOperation if there is no key with the id `after`
  */
 export async function* listKeys(
@@ -237,10 +232,10 @@ export async function* listKeys(
 
 async function lookUp(
   { redis }: Pick<Session, 'redis'>,
-  { id, place, settled }: IndexedKey,
+  { id, place }: IndexedKey,
 ): Promise<ListedApiKey | undefined> {
-  if (place === undefined) return { outcome: 'lost', id };
-  const key = (await readStoredKey(redis, id, place))?.key;
-  if (key === undefined) return settled ? { outcome: 'gone', id } : undefined;
+  // Without a place or a record, it is being issued, or expired 90 days ago.
+  const key = place && (await readStoredKey(redis, id, place))?.key;
+  if (key === undefined || place === undefined) return undefined;
   return key.outcome === 'record' ? { ...key, place } : key;
 }

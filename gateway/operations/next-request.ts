@@ -4,7 +4,7 @@ import { byWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
 import type { WindowView, WindowViews } from './key-windows.ts';
 
 /** Why the next request of a key that is not valid is refused. */
-const reasonsForGood = ['gone', 'lost', 'unusable', 'revoked', 'expired', 'suspended'] as const;
+const reasonsForGood = ['unusable', 'revoked', 'expired', 'suspended'] as const;
 const reasons = z.enum([...reasonsForGood, 'ban', 'no_limits', ...windowNames]);
 
 type RefusalForGood = (typeof reasonsForGood)[number];
@@ -85,14 +85,6 @@ export function refusedForGood(
           'others go on with its last valid record',
         null,
       );
-    case 'gone':
-      return refusal(
-        state,
-        'it has no record: the record expired 90 days after the key ended, or was deleted by hand',
-        null,
-      );
-    case 'lost':
-      return refusal(state, issues.join('; '), null);
   }
 }
 

@@ -3,7 +3,6 @@ import { defaultPlans, planSetting } from '../plans/plan-settings.ts';
 import type { Fields } from '../redis/define-setting.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { detectMissingKeys } from './missing-keys.ts';
 import { noImpact, planImpacts, type PlanImpact } from './plan-impact.ts';
 import { comparePlanNames, type PlanNames } from './plan-names.ts';
 import type { PlansFile } from './plans-file-schema.ts';
@@ -45,13 +44,7 @@ export async function diffPlansFile(
   const impacts = concernsKeys
     ? await planImpacts(session, newLimits(changes, file))
     : new Map<string, PlanImpact>();
-  const missing = concernsKeys ? await detectMissingKeys(redis, prune) : undefined;
   if (prune) assertNoKeys(impacts, [...unlisted, ...plansWithout(file.plans ?? {}, names.enforcedOnly)]);
-  if (missing !== undefined) {
-    const problem = `${missing}, so keys may be missing in the counts; run ops keys reindex`;
-    if (removed.length > 0) throw new InvalidOperation(`no plan is removed: ${problem}`);
-    warnings.push(problem);
-  }
   return {
     changes: changes.map((change) => withImpact(change, impacts)),
     unlisted: prune ? [] : unlisted.filter((name) => !Object.hasOwn(defaultPlans, name)),

@@ -1,7 +1,6 @@
 import { anonymousPlan, defaultPlans, enterprisePlan, planSetting } from '../plans/plan-settings.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { detectMissingKeys } from './missing-keys.ts';
 import { planImpacts, type PlanImpact } from './plan-impact.ts';
 import { comparePlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
@@ -13,7 +12,7 @@ import { writeSettings } from './write-settings.ts';
  * Removes a plan that no valid key is on. Gateways that run keep its limits until they end, but no key can be put on it
  * any more. A key that is put on it while the keys are counted is not seen.
  * @param ask called before the change; refuses it by throwing InvalidOperation. Then the keys are counted once more
- * @throws InvalidOperation if it is built in, does not exist, has valid keys, or keys may be missing in the count
+ * @throws InvalidOperation if it is built in, does not exist, or has valid keys
  */
 export async function removePlan(
   session: Session,
@@ -36,12 +35,6 @@ export async function removePlan(
     await ask();
     // The question may have been open for minutes.
     assertNoKeys(await planImpacts(session), [name]);
-  }
-  const missing = await detectMissingKeys(redis, true);
-  if (missing !== undefined) {
-    throw new InvalidOperation(
-      `${name} is not removed: ${missing}, so a key may be on it that was not counted; run ops keys reindex`,
-    );
   }
   const removal = removalOf(setting, stored);
   await writeSettings(session, [removal]);

@@ -114,7 +114,7 @@ async function scan(
   const keys: StoredApiKey[] = [];
   for await (const page of pages) {
     for (const key of page) {
-      if (key.outcome === 'lost' || key.outcome === 'gone' || !matches(textOfKey(key))) continue;
+      if (!matches(textOfKey(key))) continue;
       if (keys.length === max) return { keys, more: true };
       keys.push(key);
     }

@@ -55,18 +55,6 @@ export async function* storedCustomerPages(
   }
 }
 
-/** The first of some customers that has a record, but that gw:customers lacks. */
-export async function findUnlistedCustomer(
-  redis: RedisClient,
-  ids: Iterable<CustomerId>,
-): Promise<CustomerId | undefined> {
-  for (const id of ids) {
-    const score = await redis.zscore(redisKeys.customers, id);
-    if (score === null && (await redis.exists(redisKeys.customer(id))) === 1) return id;
-  }
-  return undefined;
-}
-
 /** @throws InvalidOperation if there is no such customer, or its record is invalid */
 export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {
   assertNotApiKey(id);

@@ -5,7 +5,7 @@ import type { AuditAction } from '../redis/audit-actions.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
-import { indexSizes, isListed, placeOf, placeOfHash, placesOf } from './api-key-index.ts';
+import { placeOf, placeOfHash, placesOf } from './api-key-index.ts';
 import { IssueForOperators, UnknownKey } from './invalid-operation.ts';
 import { OvertakenChange } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
@@ -28,12 +28,6 @@ export type StoredApiKey =
       /** Redis key of the record that is invalid: the key's, or its customer's. */
       where: string;
     };
-
-/** A key of which only gw:keys has the id. */
-export function lostKey(id: string): Extract<StoredApiKey, { outcome: 'invalid' }> {
-  const where = redisKeys.apiKeyIds;
-  return { outcome: 'invalid', id, issues: [`its hash is missing in ${where}`], revoked: false, where };
-}
 
 /** Maximum number of attempts at a change while others change the same key. */
 export const maxAttempts = 5;
@@ -110,18 +104,9 @@ export async function findStoredKey(
   id: string,
 ): Promise<{ place: KeyPlace; rev: string; key: StoredApiKey }> {
   const place = await placeOf(redis, id);
-  if (place === undefined && (await isListed(redis, id))) {
-    throw new IssueForOperators(
-      `${redisKeys.apiKeyIds} has no hash for ${id}, which is in ${redisKeys.apiKeysByCreation}: ` +
-        'ops keys reindex finds it',
-    );
-  }
   const found = place === undefined ? undefined : await readStoredKey(redis, id, place);
   if (place === undefined || found === undefined) {
-    const { hashed } = await indexSizes(redis);
-    const hint =
-      hashed === 0 ? `, and ${redisKeys.apiKeyIds} has no ids at all: ops keys reindex finds all keys` : '';
-    throw new UnknownKey(id, hint);
+    throw new UnknownKey(id);
   }
   return { place, ...found };
 }

@@ -1,10 +1,8 @@
 import { Command } from 'commander';
 import { addBan, liftBan, listBans, type ActiveBan } from '../operations/bans.ts';
-import type { Session } from '../operations/session.ts';
 import { changing } from './changing.ts';
 import { fieldLayout, listing } from './list-output.ts';
 import { durationArgument, idArgument, reasonArgument } from './options.ts';
-import { createProgressLine } from './progress.ts';
 import { lengthAndReason } from './usage-error.ts';
 
 export function bansCommand(): Command {
@@ -24,25 +22,8 @@ const layout = fieldLayout<ActiveBan>({
 });
 
 function listCommand(): Command {
-  const command = new Command('list').description(
-    'active bans, soonest to expire first, and then those that were made with redis-cli',
-  );
-  return listing(command, layout, listedBans);
-}
-
-/** Shows its progress on a terminal: bans that were made with redis-cli are found by a scan. */
-async function* listedBans(session: Session): AsyncGenerator<ActiveBan[]> {
-  const progress = createProgressLine('Redis keys');
-  const bans = listBans(session, ({ scanned, total }) => progress.update(scanned, total));
-  try {
-    for await (const page of bans) {
-      if (page.length === 0) continue;
-      progress.clear();
-      yield page;
-    }
-  } finally {
-    progress.clear();
-  }
+  const command = new Command('list').description('active bans, soonest to expire first');
+  return listing(command, layout, listBans);
 }
 
 function addCommand(): Command {

@@ -5,8 +5,8 @@ import {
   type KeyFilter,
   type KeyInList,
 } from '../operations/key-filter.ts';
+import { listKeys } from '../operations/keys.ts';
 import type { Session } from '../operations/session.ts';
-import { listedKeys } from './listed-keys.ts';
 import { nameArgument, timeAgoArgument, timeAheadArgument } from './options.ts';
 
 /** Options that select keys. */
@@ -53,7 +53,7 @@ export async function* matchingKeys(
   const selection = await createKeySelection(session, filter ?? {}, { withLastUse });
   let left = limit;
   const pageSize = filter === undefined ? Math.min(left, maxPage) : maxPage;
-  for await (const page of listedKeys(session, after, pageSize)) {
+  for await (const page of listKeys(session, after, pageSize)) {
     const matching = (await selection.select(page)).slice(0, left);
     yield matching;
     left -= matching.length;

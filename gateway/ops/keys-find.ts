@@ -4,11 +4,11 @@ import { Command } from 'commander';
 import { findKey } from '../operations/find-key.ts';
 import type { KeyInList } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
+import { listKeys } from '../operations/keys.ts';
 import { searchKeys } from '../operations/search-keys.ts';
 import { printKey } from './key-output.ts';
 import { keyLayout } from './keys-list.ts';
 import { addListOptions, fieldLayout, outputFormat, printList, type ListOptions } from './list-output.ts';
-import { listedKeys } from './listed-keys.ts';
 import { countArgument } from './options.ts';
 import { printError } from './output.ts';
 import { redisNow, withRedis } from './redis-session.ts';
@@ -46,7 +46,7 @@ export function keysFindCommand(): Command {
       return printList(format, layout, [keyView(key, redisNow())]);
     }
     const found = await withRedis((session) =>
-      searchKeys(text, { session, pages: listedKeys(session), max: options.limit }),
+      searchKeys(text, { session, pages: listKeys(session), max: options.limit }),
     );
     const [first] = found.keys;
     if (format === 'table' && first !== undefined && found.keys.length === 1 && !found.more) {

@@ -2,11 +2,8 @@ import { Command, Option } from 'commander';
 import type { ByWindow } from '../limits/windows.ts';
 import type { KeyFields } from '../operations/key-input.ts';
 import { changeKey } from '../operations/keys.ts';
-import { acceptLoss } from '../operations/missing-keys.ts';
-import { reindexKeys } from '../operations/reindex-keys.ts';
 import { rotateKey } from '../operations/rotate-key.ts';
 import { changing } from './changing.ts';
-import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { printIssued, printKey } from './key-output.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
@@ -24,7 +21,6 @@ import {
   untilArgument,
   type ChangeOptions,
 } from './options.ts';
-import { printError, printResult } from './output.ts';
 
 export function keysCommand(): Command {
   return new Command('keys')
@@ -37,9 +33,7 @@ export function keysCommand(): Command {
     .addCommand(rotateCommand())
     .addCommand(keysRevokeCommand())
     .addCommand(keysExportCommand())
-    .addCommand(keysImportCommand())
-    .addCommand(keysAcceptLossCommand())
-    .addCommand(reindexCommand());
+    .addCommand(keysImportCommand());
 }
 
 interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
@@ -103,36 +97,4 @@ function rotateCommand(): Command {
     (id) => (session) => rotateKey(session, id, command.opts<{ grace: number }>().grace),
     printIssued,
   );
-}
-
-/** More lines would scroll the result off the screen. */
-const maxPrinted = 10;
-
-function reindexCommand(): Command {
-  const command = new Command('reindex').description(
-    'make the indexes gw:key-ids and gw:keys agree with the records; scans all of Redis',
-  );
-  return changing(
-    command,
-    () => reindexKeys,
-    ({ unusable, ...counts }, json) => {
-      printResult({ ...counts, unusable: unusable.length }, json);
-      for (const key of unusable.slice(0, maxPrinted)) {
-        printError(`warning: ${key} has no id, or that of another key: it is served, but can't be listed`);
-      }
-    },
-  );
-}
-
-function keysAcceptLossCommand(): Command {
-  const command = new Command('accept-loss')
-    .description(
-      'refuse keys that Redis has lost as unknown: gateways that served them answer 503 until then',
-    )
-    .addOption(yesOption());
-  return changing(command, async () => {
-    const { yes } = command.opts<YesOption>();
-    await confirm('Are all keys that Redis has lost meant to be gone? Their clients get 401.', yes);
-    return acceptLoss;
-  });
 }

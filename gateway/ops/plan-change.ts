@@ -13,8 +13,8 @@ import {
 } from '../operations/plan-impact.ts';
 import type { PlanChange } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
+import { countingKeys } from './counting-keys.ts';
 import { fieldLayout, printList } from './list-output.ts';
-import { countingKeys } from './listed-keys.ts';
 import { print, printJson } from './output.ts';
 import { formatFields } from './setting-changes.ts';
 

@@ -5,6 +5,7 @@ import { planImpacts } from '../operations/plan-impact.ts';
 import { lacksLimits, readPlans, type ListedPlan } from '../operations/plans.ts';
 import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plan-settings.ts';
+import { countingKeys } from './counting-keys.ts';
 import {
   addListOptions,
   fieldColumns,
@@ -13,7 +14,6 @@ import {
   type ListLayout,
   type ListOptions,
 } from './list-output.ts';
-import { countingKeys } from './listed-keys.ts';
 import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
 

@@ -3,6 +3,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings } from '../redis/seed-settings.ts';
+import { markSetUp } from '../redis/set-up-marker.ts';
 import { wholeSettings } from './whole-settings.ts';
 
 /** Gateways announce themselves twice a second. */
@@ -12,7 +13,8 @@ const otherHeartbeatMs = 750;
 const settings = [...new Set([...builtInPlans.values(), ...wholeSettings])];
 
 /**
- * Writes the defaults of settings that were never set, if no running gateway enforces any (seed-settings.ts).
+ * Sets up a Redis that no running gateway uses: writes the defaults of settings that were never set and that none enforces
+ * (seed-settings.ts), and the marker. Running gateways have seen it, so that it is missing means a loss.
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
  */
@@ -26,4 +28,5 @@ export async function seedDefaults(
       if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
     }),
   ]);
+  if ((await redis.zcard(redisKeys.instances)) === 0) await markSetUp(redis);
 }

@@ -14,7 +14,7 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],
   [redisKeys.keyPrefix, 'string'],
-  [redisKeys.lossAccepted, 'string'],
+  [redisKeys.setUp, 'string'],
   [redisKeys.consoleSessions, 'hash'],
   [redisKeys.consoleSeen, 'hash'],
   [redisKeys.consoleAddresses, 'zset'],

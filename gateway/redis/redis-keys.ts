@@ -128,8 +128,8 @@ export const redisKeys = {
   settings: 'gw:settings',
   /** String: prefix of the API keys, unless it is the default one (published-key-prefix.ts). */
   keyPrefix: 'gw:key-prefix',
-  /** String: Unix ms at which an operator said that lost API keys are meant to be gone (lost-keys.ts). */
-  lossAccepted: 'gw:loss-accepted',
+  /** String: when this Redis was set up. Without it, Redis came back empty (set-up-marker.ts). */
+  setUp: 'gw:set-up',
   /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
   seeding: 'gw:seeding',
   /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
@@ -169,8 +169,6 @@ export function customerIdIn(key: string): CustomerId | undefined {
 }
 
 /** Patterns for SCAN. */
-export const recordPattern = redisKeys.apiKey({ customerId: 'cus_*', keyHash: '*' });
-export const banPattern = redisKeys.ban({ customerId: 'cus_*', keyHash: '*' });
 /** Day counters and months of use of all customers, and the few other names that begin alike. */
 export const usagePattern = 'gw:[du]*:{cus_*}:*';
 

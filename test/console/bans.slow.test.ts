@@ -73,20 +73,6 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(requests.join()).not.toContain(key.slice(0, 20));
   });
 
-  test('a ban that was set by hand is found, and lifted', async () => {
-    const { key, customerId, keyHash } = await started.kit.issue({ name: 'Handmade' });
-    await started.kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'by hand');
-    const { page } = await started.open('/console/bans');
-    await page.getByRole('button', { name: 'Look for bans set by hand' }).click();
-    const found = page.getByRole('region', { name: 'Bans set by hand' });
-    await found.getByRole('link', { name: 'Handmade' }).waitFor();
-    await expectAccessible(page, 'bans-found');
-    await page.getByRole('button', { name: 'Lift the ban of Handmade' }).click();
-    await page.locator('wa-dialog').getByRole('button', { name: 'Lift the ban' }).click();
-    await found.getByRole('link', { name: 'Handmade' }).waitFor({ state: 'detached' });
-    await expect.poll(() => statusOf(key), { timeout: 3000 }).toBe(200);
-  });
-
   test('a viewer is offered no change', async () => {
     const { id } = await banned('Viewed', 600);
     const { page } = await started.open('/console/bans', { role: 'viewer' });

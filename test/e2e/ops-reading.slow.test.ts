@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { formatPlace, parsePlace, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
+import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';
@@ -220,121 +220,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     // No defaults while a gateway is running: it still has the lost limits.
     await server.redis.flushall();
     await server.redis.zadd(redisKeys.instances, Date.now(), 'running');
-    expect((await run('keys', 'reindex')).code).toBe(0);
+    expect((await run('bans', 'lift', 'key_none')).code).toBe(2);
     expect(await server.redis.keys('*')).toEqual([redisKeys.instances]);
-  });
-});
-
-describe('key indexes that were edited by hand', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  interface ListedKey {
-    id: string;
-    state: string;
-  }
-
-  async function issueThreeKeys() {
-    const server = await startOwnRedis();
-    const run = opsOn(server);
-    const ids = [await issue(run), await issue(run), await issue(run)];
-    const listKeys = async () => {
-      const { stdout, stderr } = await run('keys', 'list', '--json');
-      return { keys: (JSON.parse(stdout) as ListedKey[]).map(({ id, state }) => [id, state]), stderr };
-    };
-    const reindex = async () =>
-      JSON.parse((await run('keys', 'reindex', '--as', 'Alice', '--json')).stdout) as unknown;
-    return { redis: server.redis, run, ids, listKeys, reindex };
-  }
-
-  const allValid = (ids: string[]) => ({ keys: ids.map((id) => [id, 'valid']), stderr: '' });
-
-  test('a lost gw:key-ids is reported by list and export without a write, and restored by keys reindex', async () => {
-    const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
-    const intact = (await contents(redis)).filter(([key]) => key !== redisKeys.audit);
-    await redis.del(redisKeys.apiKeyIds);
-    const before = await contents(redis);
-    const warning =
-      'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here; run ops keys reindex\n';
-    expect(await listKeys()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
-    expect((await run('keys', 'list', '--limit', '1')).stderr).toBe(warning);
-    const exportResult = await run('keys', 'export');
-    expect(exportResult).toMatchObject({ code: 1, stdout: '' });
-    expect(exportResult.stderr).toContain(warning);
-    const showResult = await run('keys', 'show', ids[0] ?? '');
-    expect(showResult).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
-    expect(await contents(redis)).toEqual(before);
-
-    expect(await reindex()).toEqual({ added: 3, customers: 0, removed: 0, unusable: 0 });
-    expect(await listKeys()).toEqual(allValid(ids));
-    expect((await contents(redis)).filter(([key]) => key !== redisKeys.audit)).toEqual(intact);
-    // A second run changes nothing and adds no audit entry.
-    expect(await reindex()).toEqual({ added: 0, customers: 0, removed: 0, unusable: 0 });
-    const audit = await run('audit');
-    expect(audit.stdout.match(/Alice +keys\.reindex +gw:keys +added: - -> 3/g)).toHaveLength(1);
-  });
-
-  test('a lost gw:keys is reported, and restored by keys reindex in its order', async () => {
-    const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
-    await redis.del(redisKeys.apiKeysByCreation);
-    expect(await run('keys', 'export')).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /\nops: keys may be missing in the export: gw:keys has 0 ids .+\n$/,
-      ) as string,
-    });
-    expect(await listKeys()).toEqual({
-      keys: [],
-      stderr: expect.stringMatching(/gw:keys has 0 ids and gw:key-ids has 3/) as string,
-    });
-    expect(await reindex()).toEqual({ added: 3, customers: 0, removed: 0, unusable: 0 });
-    expect(await listKeys()).toEqual(allValid(ids));
-  });
-
-  test('if both indexes are lost, the records show that keys are missing', async () => {
-    const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
-    await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
-    const warning = expect.stringMatching(
-      /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here; run ops keys reindex/,
-    ) as string;
-    expect(await listKeys()).toEqual({ keys: [], stderr: warning });
-    expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
-    const revokeResult = await run('keys', 'revoke', '--yes', ids[0] ?? '');
-    expect(revokeResult).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('keys reindex') as string,
-    });
-    // A newly issued key makes both indexes agree, so a list does not look at the records.
-    ids.push(await issue(run));
-    expect(await listKeys()).toEqual(allValid(ids.slice(3)));
-    expect(await run('keys', 'export')).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        /^ops: keys may be missing in the export: gw:key-ids lacks key_/,
-      ) as string,
-    });
-    expect(await reindex()).toEqual({ added: 3, customers: 0, removed: 0, unusable: 0 });
-    expect(await listKeys()).toEqual(allValid(ids));
-  });
-
-  test('ids without a record are skipped with a note until keys reindex removes them', async () => {
-    const { redis, ids, listKeys, reindex } = await issueThreeKeys();
-    const [gone = '', kept = '', other = ''] = ids;
-    await redis.del(redisKeys.apiKey(await placeOf(redis, gone)));
-    // No note: the record of a key this new may not be written yet.
-    expect(await listKeys()).toEqual(allValid([kept, other]));
-    await redis.zadd(redisKeys.apiKeysByCreation, 1, gone);
-    expect(await listKeys()).toEqual({
-      ...allValid([kept, other]),
-      stderr: expect.stringMatching(/^ops: note: left out 1 without a record/) as string,
-    });
-    // A copy of a record, a record of the wrong type, and a mistyped id.
-    const place = await placeOf(redis, kept);
-    await redis.copy(redisKeys.apiKey(place), redisKeys.apiKey({ ...place, keyHash: 'c'.repeat(64) }));
-    await redis.set(redisKeys.apiKey({ ...place, keyHash: 'd'.repeat(64) }), 'oops');
-    await redis.hset(redisKeys.apiKeyIds, 'key_typo', formatPlace(await placeOf(redis, other)));
-    expect(await reindex()).toEqual({ added: 0, customers: 0, removed: 2, unusable: 2 });
-    expect(await listKeys()).toEqual(allValid([kept, other]));
-    expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(
-      [kept, other].toSorted(),
-    );
   });
 });

@@ -227,12 +227,12 @@ describe('what operators search', { timeout: 120_000 }, () => {
           'who',
           index % 400 === 0 ? 'rare' : 'often',
           'action',
-          'keys.reindex',
+          'portal.end',
         );
       }
       await pipeline.exec();
-      expect(await entries('--since', '1h', '--action', 'keys.reindex')).toHaveLength(1200);
-      expect(await entries('--action', 'keys.reindex')).toHaveLength(50);
+      expect(await entries('--since', '1h', '--action', 'portal.end')).toHaveLength(1200);
+      expect(await entries('--action', 'portal.end')).toHaveLength(50);
       expect(await entries('--who', 'rare')).toHaveLength(3);
       const { stdout } = await kit.run('audit', '--action', 'plans.set', '--output', 'csv');
       const [header, line = ''] = stdout.split('\n');

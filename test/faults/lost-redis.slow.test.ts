@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { backupCommands, runDocumented } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
@@ -44,8 +45,8 @@ describe(
       const today = new Date().toISOString().slice(0, 10);
       return JSON.parse((await ops('usage', 'export', '--from', today, '--json')).stdout) as unknown;
     };
-    const lostKeys = async () =>
-      /^gateway_lost_keys (\d+)$/m.exec((await send(`${gateway.adminUrl}/metrics`)).text)?.[1];
+    const emptied = async () =>
+      /^gateway_redis_emptied (\d)$/m.exec((await send(`${gateway.adminUrl}/metrics`)).text)?.[1];
 
     /** Keys whose limits no traffic of a test reaches, also while a gateway limits them alone. */
     async function issueServed(count: number): Promise<IssuedKey[]> {
@@ -93,18 +94,20 @@ describe(
       expect([...codes]).toEqual([]);
       relay.switchTo(empty.port);
       await expect.poll(() => [...codes], { timeout: 10_000 }).toEqual(['service_unavailable 1']);
-      await expect.poll(lostKeys, { timeout: 10_000 }).toBe(String(busy.length));
+      expect(await emptied()).toBe('1');
+      expect((await pets(generateApiKey())).status).toBe(503);
       await using live = await openLive(empty.redis, gateway);
-      await live.until((state) => expect(problemTitles(state)).toContain('Redis has lost API keys'));
+      await live.until((state) => expect(problemTitles(state)).toContain('Redis came back empty'));
 
       await run(restore, empty);
-      await expect.poll(lostKeys, { timeout: 10_000 }).toBe('0');
+      await expect.poll(emptied, { timeout: 10_000 }).toBe('0');
+      expect((await pets(generateApiKey())).status).toBe(401);
       // Those in flight, one a key, have begun before.
       const before = load.outcomes.length + busy.length;
       await expect.poll(() => load.outcomes.length).toBeGreaterThan(before + 100);
       expect((await load.stop()).slice(before).every((status) => status === 200)).toBe(true);
       expect([...codes]).toEqual(['service_unavailable 1']);
-      await live.until((state) => expect(problemTitles(state)).not.toContain('Redis has lost API keys'));
+      await live.until((state) => expect(problemTitles(state)).not.toContain('Redis came back empty'));
 
       const rows = [
         { id: idle?.customerId, served: 1 },
@@ -128,28 +131,29 @@ describe(
       await expect.poll(() => load.outcomes.length).toBeGreaterThan(before + 100);
       await load.stop();
       expect([...codes]).toEqual([]);
-      expect(await lostKeys()).toBe('0');
+      expect(await emptied()).toBe('0');
     });
 
-    test('is noticed without traffic, until an operator says that the loss is meant, which is audited', async () => {
-      const [first, second] = await issueServed(2);
+    test('is noticed without traffic, also by a gateway that starts, until all have ended or the marker is set', async () => {
+      const [first] = await issueServed(1);
       await lose();
-      await expect.poll(lostKeys, { timeout: 15_000 }).toBe('1');
-      expect((await pets(first?.key ?? '')).status).toBe(503);
-      expect(await ops('keys', 'accept-loss')).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('--yes') as string,
-      });
-      expect((await pets(first?.key ?? '')).status).toBe(503);
-      expect(await ops('keys', 'accept-loss', '--yes', '--as', 'Ada')).toMatchObject({ code: 0 });
-      for (const { key } of [first, second].filter((each) => each !== undefined)) {
-        expect((await pets(key)).json).toMatchObject({ code: 'unknown_api_key' });
-      }
-      await expect.poll(lostKeys, { timeout: 15_000 }).toBe('0');
-      const { stdout } = await ops('audit', '--action', 'keys.accept-loss', '--json');
-      expect(JSON.parse(stdout)).toMatchObject([
-        { who: 'Ada', target: redisKeys.lossAccepted, before: null },
-      ]);
+      await expect.poll(emptied, { timeout: 5000 }).toBe('1');
+      await using second = await startGateway({ REDIS_URL: empty.url, PETS_SERVICE_URL: upstream.url });
+      const statuses = async (key: string) => [
+        (await pets(key)).status,
+        (await send(`${second.url}/v1/pets`, { key })).status,
+      ];
+      expect(await statuses(first?.key ?? '')).toEqual([503, 503]);
+      // A change of settings brings no keys back.
+      expect(await ops('plans', 'set', 'free', '--minute', '61')).toMatchObject({ code: 0 });
+      expect(await statuses(generateApiKey())).toEqual([503, 503]);
+      await empty.redis.set(redisKeys.setUp, '1');
+      await expect.poll(() => statuses(generateApiKey())).toEqual([401, 401]);
+      await empty.redis.flushall();
+      await expect.poll(() => statuses(first?.key ?? '')).toEqual([503, 503]);
+      await Promise.all([gateway.stop(), second.stop()]);
+      await using third = await startGateway({ REDIS_URL: empty.url, PETS_SERVICE_URL: upstream.url });
+      expect((await send(`${third.url}/v1/pets`, { key: first?.key ?? '' })).status).toBe(401);
     });
 
     test('a key that was revoked in the backup, or is deleted by hand, gets 401', async () => {

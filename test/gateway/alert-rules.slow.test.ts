@@ -352,22 +352,22 @@ const alertTests: AlertTest[] = [
     ],
   },
   {
-    alert: 'GatewayLostKeys',
+    alert: 'GatewayRedisEmptied',
     situations: [
       {
-        name: 'one process has lost keys, the other none',
+        name: 'as one process sees it',
         series: {
-          [`gateway_lost_keys{${source}}`]: gauge(3),
-          'gateway_lost_keys{job="gateway",instance="gw-2:9090"}': gauge(0),
+          [`gateway_redis_emptied{${source}}`]: gauge(1),
+          'gateway_redis_emptied{job="gateway",instance="gw-2:9090"}': gauge(0),
         },
         at: 0,
         fires: {
           labels: job,
           description:
-            'Redis has lost 3 API keys that a process of gateway has served. Their requests get 503 until they are imported.',
+            'Redis lacks the mark that it was set up. Requests of gateway with keys that it lacks get 503.',
         },
       },
-      { name: 'none is lost', series: { [`gateway_lost_keys{${source}}`]: gauge(0) }, at: 10 },
+      { name: 'as no process sees it', series: { [`gateway_redis_emptied{${source}}`]: gauge(0) }, at: 10 },
     ],
   },
   {

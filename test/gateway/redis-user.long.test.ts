@@ -28,7 +28,6 @@ const pets = async ({ url }: Service, key: string) => (await send(`${url}/v1/pet
 async function expectOpsWorks(url: string, id: string): Promise<void> {
   for (const args of [
     ['keys', 'set', id, '--minute', '50'],
-    ['keys', 'reindex'],
     ['plans', 'list'],
   ]) {
     const { code, stderr } = await runOps(args, { REDIS_URL: url });

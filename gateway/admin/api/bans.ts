@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { readBanPage, scanBans, type ActiveBan } from '../../operations/bans.ts';
-import { isScanCursor } from '../../operations/scan-redis-keys.ts';
+import { readBanPage, type ActiveBan } from '../../operations/bans.ts';
 import { scorePattern } from '../../operations/scored-pages.ts';
 import { countInput, nextInput } from './query-input.ts';
 import { pageOf } from './results.ts';
@@ -32,27 +31,6 @@ export const bansRoutes = [
     handle: async ({ req, input: { after, limit } }, { search }) => {
       const { bans, next } = await search(req, (session) => readBanPage(session, after, limit));
       return { items: bans.map(viewBan), next: next ?? null };
-    },
-  }),
-  // The client asks for part after part, and can stop.
-  route.get('/bans/scan', {
-    operationId: 'scanBans',
-    summary: 'Bans that were made with redis-cli, in one part of the Redis keys',
-    input: z.strictObject({
-      after: z
-        .string()
-        .refine(isScanCursor, { error: 'is not the next of a part' })
-        .optional()
-        .describe('`next` of the part before'),
-    }),
-    responds: 'Bans of this part that are not in the list; a ban may come twice',
-    result: pageOf(banSchema).extend({
-      scanned: z.int().describe('Redis keys looked at in this part, about'),
-      total: z.int().describe('Redis keys there are'),
-    }),
-    handle: async ({ req, input: { after } }, { search }) => {
-      const { bans, next, ...counts } = await search(req, (session) => scanBans(session, after));
-      return { items: bans.map(viewBan), next: next ?? null, ...counts };
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../limits/limits.ts';
 import { isWindowName, windowNames } from '../../limits/windows.ts';
-import { indexSizes } from '../../operations/api-key-index.ts';
+import { countKeys } from '../../operations/api-key-index.ts';
 import { isRecorded, pastUse, type PastUse } from '../../operations/past-impact.ts';
 import {
   planImpacts,
@@ -114,7 +114,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
 export async function describeCount<T>(
   read: ApiDependencies['read'],
   { latest, progress, soFar }: BackgroundState<T>,
-  readTotal: (session: Session) => Promise<number> = async ({ redis }) => (await indexSizes(redis)).listed,
+  readTotal: (session: Session) => Promise<number> = ({ redis }) => countKeys(redis),
 ): Promise<Counted<T>> {
   return {
     value: latest?.value ?? soFar,

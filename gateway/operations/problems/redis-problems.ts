@@ -78,7 +78,7 @@ export function findRedisProblems({
     }
     return problems;
   });
-  return [...lostKeyProblems(fleet), ...ofServers, ...slowRedis(fleet)];
+  return [...emptiedProblem(fleet), ...ofServers, ...slowRedis(fleet)];
 }
 
 function* slowRedis({ gateways }: LiveFacts['fleet']): Iterable<Problem> {
@@ -101,21 +101,18 @@ function stallsText(fleet: LiveFacts['fleet']): string {
     : ` It has gone ${stalls.count} times since ${stalls.since}.`;
 }
 
-function* lostKeyProblems({ gateways }: LiveFacts['fleet']): Iterable<Problem> {
-  const lost = Math.max(
-    0,
-    ...gateways
-      .flatMap(({ processes }) => processes)
-      .map(({ state, lostKeys }) => (state === 'not_seen' ? 0 : lostKeys)),
-  );
-  if (lost === 0) return;
+function* emptiedProblem({ gateways }: LiveFacts['fleet']): Iterable<Problem> {
+  const isEmptied = gateways
+    .flatMap(({ processes }) => processes)
+    .some(({ state, redisEmptied }) => state !== 'not_seen' && redisEmptied);
+  if (!isEmptied) return;
   yield {
-    id: 'redis-lost-keys',
+    id: 'redis-emptied',
     severity: 'critical',
-    title: 'Redis has lost API keys',
-    detail: `It came back empty, or older: ${lost} ${lost === 1 ? 'key that a gateway process has served is' : 'keys that a gateway process has served are'} missing. Their requests get 503 until they are imported; keys that no gateway has served get 401.`,
-    advice:
-      'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says; then, if keys are still missing on purpose: ops keys accept-loss.',
+    title: 'Redis came back empty',
+    detail:
+      'The mark that it was set up, gw:set-up, is missing. Requests with keys that Redis lacks get 503.',
+    advice: 'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says.',
     link: runbook('Redis came back empty'),
   };
 }

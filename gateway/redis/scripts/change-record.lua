@@ -44,8 +44,6 @@ writeFields(key, ARGV, firstOfKey, #ARGV)
 local id = redis.call('HGET', key, 'id')
 if id then
   redis.call('SADD', KEYS[3], id)
-  -- The customer may have been removed, and imported again.
-  redis.call('PERSIST', KEYS[3])
 end
 local nowSeconds = math.floor(now / 1000)
 if ARGV[2] == '' then

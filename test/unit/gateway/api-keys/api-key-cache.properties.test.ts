@@ -62,7 +62,7 @@ const cache = createApiKeyCache({
   } as unknown as RedisGate,
   invalidValues: { report: () => {}, forget: () => {}, list: () => [] },
   plans: { ensureLoaded: () => Promise.resolve(), limitsOf: () => ({ minute: 1, day: 1 }) },
-  lostKeys: { found: () => {}, wasDeleted: () => Promise.resolve(false) },
+  setUpMarker: { isMissing: () => false, refresh: () => Promise.resolve() },
   now: () => scenario.nowMs,
 });
 

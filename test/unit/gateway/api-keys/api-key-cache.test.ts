@@ -17,6 +17,7 @@ let owner: string;
 let open: boolean;
 let nowMs: number;
 let limitsAreKnown: boolean;
+let isEmptied: boolean;
 let reports: [key: string, issues: readonly string[]][];
 /** What is in force in place of what is invalid. */
 const insteadOf = new Map<string, ValueSource | undefined>();
@@ -49,7 +50,7 @@ const cache = () =>
       ensureLoaded: () => Promise.resolve(),
       limitsOf: ({ plan }) => (limitsAreKnown && plan !== 'unread' ? { minute: 1, day: 1 } : undefined),
     },
-    lostKeys: { found: () => {}, wasDeleted: () => Promise.resolve(false) },
+    setUpMarker: { isMissing: () => isEmptied, refresh: () => Promise.resolve() },
     now: () => nowMs,
   });
 
@@ -60,6 +61,7 @@ beforeEach(() => {
   open = true;
   nowMs = 1_000_000;
   limitsAreKnown = true;
+  isEmptied = false;
   reports = [];
   insteadOf.clear();
 });
@@ -100,6 +102,19 @@ test('a known key that was put on a plan which cannot be read stays on its last 
   await keys.find(keyHash);
   expect(keys.getCached(keyHash)).toMatchObject({ plan: 'pro' });
   expect(keys.getCached(keyHash)).not.toHaveProperty('minute');
+});
+
+test('a key that is absent is unknown, and unavailable while Redis is not set up', async () => {
+  const keys = cache();
+  await keys.find(keyHash);
+  record = {};
+  isEmptied = true;
+  expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
+  expect(await cache().find(keyHash)).toEqual({ outcome: 'unavailable' });
+  isEmptied = false;
+  expect(await keys.find(keyHash)).toEqual({ outcome: 'unknown' });
+  open = false;
+  expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
 });
 
 test('an absent record withdraws what was reported of it', async () => {

@@ -1,5 +1,4 @@
 import '../elements/ban-key-form.ts';
-import '../elements/ban-scan.ts';
 import { html, nothing } from 'lit';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
@@ -13,7 +12,7 @@ import { session } from '../session.ts';
 
 const pageSize = 100;
 
-/** Active bans, soonest to expire first, and those that were set by hand if they are looked for. */
+/** Active bans, soonest to expire first. */
 class PageBans extends PolledElement<Page<Ban>> {
   pages = 1;
 
@@ -39,8 +38,6 @@ class PageBans extends PolledElement<Page<Ban>> {
   override render() {
     return html`<h1>Bans</h1>
       ${viewerNote()} ${super.render()}
-      <h2>Bans set by hand</h2>
-      <ban-scan @changed=${this.reload}></ban-scan>
       ${
         session.isOperator
           ? html`<h2>Ban a key</h2>
@@ -59,8 +56,7 @@ class PageBans extends PolledElement<Page<Ban>> {
     return html`<p class="quiet">
         ${plural(items.length, 'ban')}${next === null ? '' : ' of more'}, soonest to expire first.
       </p>
-      ${banTable(this, 'Active bans', items, (ban) => {
-        this.querySelector('ban-scan')?.dispatchEvent(new CustomEvent('lifted', { detail: ban.id }));
+      ${banTable(this, 'Active bans', items, () => {
         this.reload();
       })}
       ${next === null ? nothing : html`<button type="button" @click=${this.more}>Show more</button>`}`;

@@ -22,7 +22,7 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   state: 'ok',
   services: {},
   invalidSettings: [],
-  lostKeys: 0,
+  redisEmptied: false,
   localMode: null,
   earlierLocalModes: [],
   recent: { redisP99Ms: null, upstreamP99Ms: null, errors: {} },
@@ -205,7 +205,11 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'critical',
     says: ago(5),
   },
-  'Redis has lost API keys': { problems: withProcess({ lostKeys: 7 }), severity: 'critical', says: '7 keys' },
+  'Redis came back empty': {
+    problems: withProcess({ redisEmptied: true }),
+    severity: 'critical',
+    says: 'gw:set-up',
+  },
   'Redis is nearly full': {
     problems: withRedis({ memory: { usedBytes: 91, limitBytes: 100 } }),
     severity: 'warning',
