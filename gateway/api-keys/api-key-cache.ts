@@ -84,8 +84,12 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     if (known !== undefined) {
       const found = await readAt({ customerId: known, keyHash });
       if (found.read.outcome !== 'absent') return found;
+      // It may have been issued again for another customer. Without an answer, it is absent.
+      const place = await findPlace(keyHash).catch(() => undefined);
+      if (place === undefined || place.customerId === known) return found;
+      cache.delete(keyHash);
+      return readAt(place);
     }
-    // Also of one that was issued again for another customer.
     const place = await findPlace(keyHash);
     return place && readAt(place);
   }

@@ -114,8 +114,4 @@ describe('the API of bans', () => {
       expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
     },
   );
-
-  test('refuses a cursor of a scan that is none', async () => {
-    expect((await ada.send('GET', '/api/bans/scan?after=1:x')).status).toBe(400);
-  });
 });
