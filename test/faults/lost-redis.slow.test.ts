@@ -145,7 +145,7 @@ describe(
       ];
       expect(await statuses(first?.key ?? '')).toEqual([503, 503]);
       // A change of settings brings no keys back.
-      expect(await ops('plans', 'set', 'free', '--minute', '61')).toMatchObject({ code: 0 });
+      expect(await ops('plans', 'set', 'free', '--minute', '61', '--day', '1000')).toMatchObject({ code: 0 });
       expect(await statuses(generateApiKey())).toEqual([503, 503]);
       await empty.redis.set(redisKeys.setUp, '1');
       await expect.poll(() => statuses(generateApiKey())).toEqual([401, 401]);
