@@ -13,7 +13,7 @@ import type { GatewayError } from './errors.ts';
 import { findClientAddress } from './http/client-address.ts';
 import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { createIsProxy } from './http/trusted-proxies.ts';
-import { allowOrigins } from './journey/allow-origins.ts';
+import { allowOrigins, createOriginHeaders } from './journey/allow-origins.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
@@ -90,7 +90,9 @@ export interface Gateway {
   /** Charges an address for something that became no request. @returns headers for the response to it */
   chargeAddress(address: string, error: GatewayError): Promise<RateLimitHeaders>;
   /** Logs and counts the response to it. */
-  recordRawResponse(error: GatewayError, address: string): void;
+  recordRawResponse(error: GatewayError, address: string, requestId: string): void;
+  /** Headers with which a page of an origin may read a response. */
+  originHeaders(origin: string | undefined): Readonly<Record<string, string>>;
   close(): void;
 }
 
@@ -118,7 +120,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     allow: () => api.everything.allow,
     isProxy,
     close: portalConnection.close,
-    recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
+    recordRawResponse: (...response) => recordRawResponse({ log, metrics }, ...response),
+    originHeaders: createOriginHeaders(dependencies.corsOrigins),
     async chargeAddress(address, { code, headers }) {
       if (addressBlocks.remainingMs(address) !== undefined) return {};
       const { window } = await addressLimit.charge(address);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createNodeServer } from '#runtime/http-server.ts';
@@ -25,7 +26,9 @@ interface HttpServerOptions {
   /** Charges the address for something that became no request. @returns rate limit headers for the response to it */
   chargeAddress: (address: string, error: GatewayError) => Promise<Record<string, string>>;
   /** Called for each such response, which no step of the journey sees, with the client's address. */
-  onRawResponse: (error: GatewayError, address: string) => void;
+  onRawResponse: (error: GatewayError, address: string, requestId: string) => void;
+  /** Headers with which a page of an origin may read a response. */
+  originHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   /** Called with the number of open connections of this process. */
   onOpenConnections: (count: number) => void;
   /** Called for each idle connection that is closed for a new one. */
@@ -42,7 +45,7 @@ const maxOpenRefused = 50;
  * journey or the HTTP parser refuses its request.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { app, allow, limits, chargeAddress, onRawResponse } = options;
+  const { app, allow, limits, chargeAddress, onRawResponse, originHeaders } = options;
   const failed = new WeakSet<Socket>();
   const idle = createIdleConnections();
   const pipelines = createPipelines(app, limits, idle);
@@ -64,18 +67,19 @@ export function createHttpServer(options: HttpServerOptions): Server {
   closeHalfClosed(server, pipelines);
   closeSlowReaders(server, limits.responseTimeoutMs);
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  server.on('clientError', (error: ParserError, socket: Socket) => {
     if (failed.has(socket)) return;
     failed.add(socket);
     const requestError = parserError(error);
+    const request = { origin: originOf(error) };
     const last = pipelines.last(socket);
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
     } else if (last === undefined) {
-      void respondRaw(socket, requestError);
+      void respondRaw(socket, requestError, request);
     } else if (last.req.complete) {
       // The error is in what follows a request, whose own response goes first.
-      pipelines.whenIdle(socket, () => void respondRaw(socket, requestError));
+      pipelines.whenIdle(socket, () => void respondRaw(socket, requestError, request));
     } else {
       failUnfinished(last, requestError);
     }
@@ -96,24 +100,45 @@ export function createHttpServer(options: HttpServerOptions): Server {
     );
   });
 
-  function refuseConnection({ socket, method }: IncomingMessage, limit: ConnectionLimit): void {
+  function refuseConnection({ socket, method, headers }: IncomingMessage, limit: ConnectionLimit): void {
     // Further requests of the connection get no response.
     if (failed.has(socket)) return;
     failed.add(socket);
-    void respondRaw(socket, tooManyConnections(limit), method);
+    void respondRaw(socket, tooManyConnections(limit), { method, origin: headers.origin });
   }
 
-  /** @param method of the request, if it became one */
-  async function respondRaw(socket: Socket, error: GatewayError, method?: string): Promise<void> {
+  async function respondRaw(socket: Socket, error: GatewayError, request: RawRequest = {}): Promise<void> {
     const address = peerAddress({ socket });
-    onRawResponse(error, address);
+    const requestId = randomUUID();
+    onRawResponse(error, address, requestId);
     // The response matters more than its rate limit headers.
     const limitHeaders = await chargeAddress(address, error).catch(() => ({}));
-    const headers = { Link: helpLink(error.code), ...limitHeaders };
-    if (socket.writable) sendRawResponse(socket, error, headers, method);
+    const headers = {
+      'X-Request-Id': requestId,
+      ...originHeaders(request.origin),
+      Link: helpLink(error.code),
+      ...limitHeaders,
+    };
+    if (socket.writable) sendRawResponse(socket, error, headers, request.method);
   }
 
   return server;
+}
+
+/** What is known of a request that gets its response without the journey. */
+interface RawRequest {
+  method?: string | undefined;
+  origin?: string | undefined;
+}
+
+interface ParserError extends NodeJS.ErrnoException {
+  /** What the parser was given last. */
+  rawPacket?: Buffer;
+}
+
+/** The Origin of a request that the parser refused, if it was in the last packet. */
+function originOf({ rawPacket }: ParserError): string | undefined {
+  return /^origin:[ \t]*([!-~]+)[ \t]*\r?$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
 }
 
 /** Ends a request whose body is invalid or late. */

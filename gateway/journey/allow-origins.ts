@@ -13,6 +13,22 @@ interface AllowOriginsDependencies {
 /** Seconds for which a browser need not ask again: the longest that Chromium keeps it. */
 const preflightMaxAge = '7200';
 
+/** @returns the headers with which a page of an origin may read a response; none at all if no site is allowed */
+export function createOriginHeaders(
+  corsOrigins: readonly string[] | '*',
+): (origin: string | undefined) => Readonly<Record<string, string>> {
+  if (corsOrigins.length === 0) return () => ({});
+  const allowed = corsOrigins === '*' ? undefined : new Set(corsOrigins);
+  return (origin) =>
+    origin === undefined || allowed?.has(origin) === false
+      ? { Vary: 'Origin' }
+      : {
+          Vary: 'Origin',
+          'Access-Control-Allow-Origin': allowed === undefined ? '*' : origin,
+          'Access-Control-Expose-Headers': '*',
+        };
+}
+
 /**
  * Lets pages of other sites use the API, and read every response and refusal (CORS protocol of the Fetch standard). Never with
  * credentials of the browser's own, such as cookies: a page has to send a key. An early step, so that refusals have its headers.
@@ -24,14 +40,12 @@ export function allowOrigins({
   publicAddress,
 }: AllowOriginsDependencies): RequestHandler[] {
   if (corsOrigins.length === 0) return [];
-  const allowed = corsOrigins === '*' ? undefined : new Set(corsOrigins);
+  const headersFor = createOriginHeaders(corsOrigins);
   const step: RequestHandler = function allowOrigins(req, res, next) {
     const { headers, route = api.everything } = res.locals;
     const { origin } = req.headers;
-    headers.set('Vary', 'Origin');
-    if (origin === undefined || allowed?.has(origin) === false) return next();
-    headers.set('Access-Control-Allow-Origin', allowed === undefined ? '*' : origin);
-    headers.set('Access-Control-Expose-Headers', '*');
+    headers.setAll(headersFor(origin));
+    if (!headers.has('Access-Control-Allow-Origin')) return next();
     if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined) {
       assertWellFormed(req);
       res.locals.decision = 'free';

@@ -87,11 +87,12 @@ export function recordRawResponse(
   { log, metrics }: { log: Logger; metrics: Metrics },
   error: GatewayError,
   address: string,
+  requestId: string,
 ): void {
   const { code, status } = error;
   metrics.requests.count('none', 'other', statusClass(status), 'none');
   metrics.errors.inc({ code });
-  log.info({ status, code, address: addressGroup(address) }, 'malformed request');
+  log.info({ requestId, status, code, address: addressGroup(address) }, 'malformed request');
 }
 
 /** nginx's status for a client that left before the response began. In logs and metrics only. */

@@ -100,6 +100,8 @@ export function checkDescription({ fields }: Description, known: Fields): YamlIs
       report(place, `${name} has no operationId of letters, digits and _.-`);
     if (typeof operation['summary'] !== 'string' || operation['summary'] === '')
       report(place, `${name} has no summary, which the documentation shows as its title`);
+    if (method === 'get' && operation['requestBody'] !== undefined)
+      report([...place, 'requestBody'], `requestBody of ${name} does not pass: a GET has no body`);
     checkParameters(path, name, [...place, 'parameters'], parametersOf(item, operation));
     const responses = Object.entries(fieldsOf(operation['responses']));
     if (responses.length === 0) report(place, `${name} has no responses`);

@@ -39,6 +39,21 @@ describe('pages of other sites', () => {
   const ask = (path: string, origin: string, gateway = kit.gateway) =>
     send(gateway.url + path, { method: 'OPTIONS', ...from(origin, preflight) });
 
+  test('what the parser refuses has a request id, and can be read by a page whose Origin has arrived', async () => {
+    for (const [origin, allowed] of [
+      [shop, [shop]],
+      ['https://other.example', []],
+    ] as const) {
+      const lines = `Host: x\r\nOrigin: ${origin}\r\n`;
+      for (const rest of ['No colon\r\n\r\n', `A: ${'a'.repeat(30_000)}\r\n\r\n`]) {
+        const raw = await sendRaw(kit.gateway.port, `GET /v1/pets HTTP/1.1\r\n${lines}${rest}`);
+        expect(raw).toMatch(/^HTTP\/1\.1 4(?:00|31) /);
+        expect(raw).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
+        expect(/^Access-Control-Allow-Origin: (.*)\r$/m.exec(raw)?.slice(1) ?? []).toEqual(allowed);
+      }
+    }
+  });
+
   test('a preflight of an allowed site says what its pages may send', async () => {
     const response = await ask('/v1/pets', shop);
     expect([response.status, response.text]).toEqual([204, '']);

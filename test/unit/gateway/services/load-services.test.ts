@@ -210,6 +210,10 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
     files: { 'orders.yaml': orders.replace("'200'", "'204'") },
     issue: 'orders.yaml:8:20: GET /orders 204 has content, which this status cannot have',
   },
+  'a body of a GET': {
+    files: { 'orders.yaml': orders.replace('responses:', 'requestBody: { content: {} }\n      responses:') },
+    issue: /^orders\.yaml:8:\d+: requestBody of GET \/orders does not pass: a GET has no body/,
+  },
   'a 401 of its own': {
     files: { 'orders.yaml': orders.replace("'200'", "'401'") },
     issue:
