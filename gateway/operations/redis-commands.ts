@@ -33,7 +33,7 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
   // Scripts may be sent, too: what they call is held to these commands as well.
   reader: [
     ...connecting,
-    ...words('dbsize eval evalsha exists get hget hgetall hlen hmget hscan mget ping pttl scan smembers'),
+    ...words('dbsize eval evalsha exists get hget hgetall hlen hmget lrange mget ping pttl scan smembers'),
     ...words('time type xrange xread xrevrange zcard zcount zrange zrangebyscore zrank zscore zunion'),
   ],
 };

@@ -301,8 +301,12 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
 
     test('runs each command that reads, and is denied nothing', async () => {
       await server.redis.acl('LOG', 'RESET');
-      await resetCommandUse(server.redis);
       const plans = join(directory.path, 'plans.yaml');
+      const added = await runOps(['webhooks', 'add', 'https://webhooks.invalid/', '--json'], {
+        REDIS_URL: `${server.url}/2`,
+      });
+      const { id: webhook } = JSON.parse(added.stdout) as { id: string };
+      await resetCommandUse(server.redis);
       const commands = [
         ['keys', 'list', '--plan', 'gold'],
         ['keys', 'list', '--state', 'banned'],
@@ -329,6 +333,8 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['audit'],
         ['audit', '--target', id, '--since', '1h'],
         ['console', 'sessions'],
+        ['webhooks', 'list'],
+        ['webhooks', 'deliveries', webhook],
       ];
       const following = spawn(process.execPath, ['gateway/ops/main.ts', 'audit', '--follow'], {
         env: { ...process.env, REDIS_URL: urlOf('reader') },
@@ -369,7 +375,6 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['keys', 'set', id, '--minute', '5'],
         ['keys', 'rotate', id],
         ['keys', 'revoke', id, '--yes'],
-        ['keys', 'revoke', '--plan', 'gold', '--yes'],
         ['keys', 'import', file],
         ['bans', 'add', id, '--for', '1h', '--reason', 'flood'],
         ['bans', 'lift', id],
