@@ -46,7 +46,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'usage retention': ['usage retention --days 400'],
   'usage services': ['usage services --month 2026-10 --output csv > services.csv'],
   top: ['top --count 20', 'top --by customer'],
-  traffic: ['traffic --last 1h', 'traffic --last 10m --plan pro --watch'],
   'bans list': ['bans list'],
   'bans add': [`bans add ${id} --for 2h --reason "scraping"`],
   'bans lift': [`bans lift ${id}`],

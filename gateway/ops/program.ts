@@ -18,7 +18,6 @@ import { servicesCommand } from './services.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
-import { trafficCommand } from './traffic.ts';
 import { usageCommand } from './usage.ts';
 import { webhooksCommand } from './webhooks.ts';
 
@@ -36,7 +35,6 @@ export const program = new Command('ops')
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())
-  .addCommand(trafficCommand())
   .addCommand(bansCommand())
   .addCommand(addressesCommand())
   .addCommand(plansCommand())

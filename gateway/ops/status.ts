@@ -10,7 +10,6 @@ import type { TrafficPoint } from '../operations/traffic.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printable, printFields, printJson, printTable } from './output.ts';
 import { RedisUnreachable, withRedis } from './redis-session.ts';
-import { perSecond } from './traffic-table.ts';
 
 export function statusCommand(): Command {
   return new Command('status')
@@ -93,9 +92,9 @@ function timeWithoutRedis({ processes }: GatewayView): string {
 }
 
 function trafficText(point: TrafficPoint): string {
-  const { requests, byStatus, refusals, bannedRequests, latencyMs } = point;
+  const { seconds, requests, byStatus, refusals, bannedRequests, latencyMs } = point;
   const failed = (byStatus['5xx'] ?? 0) + (byStatus['cut_off'] ?? 0);
-  const rate = (count: number) => perSecond(point, count).toFixed(2);
+  const rate = (count: number) => (seconds > 0 ? count / seconds : 0).toFixed(2);
   const p99 = latencyMs.served === null ? '' : `, p99 ${Math.round(latencyMs.served.p99)} ms`;
   return `${rate(requests)} requests/s, ${rate(allRefusals(refusals) + bannedRequests)} refused/s, ${rate(failed)} failed/s${p99}`;
 }

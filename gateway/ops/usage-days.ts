@@ -5,7 +5,6 @@ import type { DayUsage } from '../quota/usage-days.ts';
 import { fieldLayout, printList, type ListLayout, type OutputFormat } from './list-output.ts';
 import { printJson, printResult } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { sparkOf } from './traffic-chart.ts';
 
 const shown = fieldLayout<DayUsage>({
   DATE: 'date',
@@ -34,11 +33,6 @@ export async function printLastDays(id: string, count: number, format: OutputFor
   if (format === 'json') return printJson({ id, days });
   const costsMore = days.some(({ units }) => units !== undefined);
   await printList(format, costsMore ? layoutWithUnits : layout, days);
-  if (format !== 'table' || !process.stdout.isTTY) return;
-  const served = days.map((day) => day.served);
-  const max = Math.max(...served);
-  const bars = served.map((value) => sparkOf(value, max)).join('');
-  process.stdout.write(`\n${bars}  served, at most ${max} a day\n`);
 }
 
 /** @param day number of the day since the Unix epoch */

@@ -69,15 +69,6 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(await kit.json('usage', gone.id, '--day', iso(yesterday))).toMatchObject({ served: 3 });
   });
 
-  test('draws a bar for each day on a terminal', { tags: ['script'] }, async () => {
-    const output = await runOnTerminal(
-      ['gateway/ops/main.ts', 'usage', acme.id, '--days', '3'],
-      { REDIS_URL: kit.server.url },
-      (text) => text.includes('a day'),
-    );
-    expect(output).toContain(' █▁  served, at most 120 a day');
-  });
-
   test('export prints a row for each key and day with use, also of a key that is in no index', async () => {
     await kit.redis.hdel(redisKeys.apiKeyIds, gone.id);
     await kit.redis.zrem(redisKeys.apiKeysByCreation, gone.id);

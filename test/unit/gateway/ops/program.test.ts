@@ -113,7 +113,7 @@ test.each(['keys issue', 'keys set'])('%s has an option for each field of a key'
 });
 
 describe('every command that lists', () => {
-  const lists = ['keys list', 'keys find', 'bans list', 'plans list', 'audit', 'usage', 'top', 'traffic'];
+  const lists = ['keys list', 'keys find', 'bans list', 'plans list', 'audit', 'usage', 'top'];
 
   test.each(lists)('%s takes --output table, json or csv, and --json', (path) => {
     const found = commands.find(({ words }) => words.join(' ') === path);
