@@ -4,12 +4,9 @@ import { readVersion } from '#runtime/version.ts';
 import type { ApiDescription } from './api-description.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
-import { anonymousPlan } from './plans/plan-settings.ts';
 import type { RedisState } from './redis-state.ts';
 import type { Health } from './service.ts';
 import { createRecentMeasures } from './traffic/recent-measures.ts';
-import { readTrafficCounters } from './traffic/traffic-counters.ts';
-import { withoutPlans } from './traffic/traffic-fields.ts';
 
 interface ProcessStatusDependencies {
   gateway: GatewayIdentity;
@@ -40,14 +37,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   return async function readProcessStatus() {
     const { instances, invalidValues, localMode, setUpMarker } = state();
     const { status, services } = health();
-    const [counts, recent, connections, active, refused] = await Promise.all([
-      readTrafficCounters(metrics),
-      readRecent(),
-      metrics.connections.get(),
-      metrics.activeKeys.get(),
-      metrics.refusedKeys.get(),
-    ]);
-    const refusedOf = new Map(refused.values.map(({ labels, value }) => [labels.plan, value]));
+    const [recent, connections] = await Promise.all([readRecent(), metrics.connections.get()]);
     return {
       id: instances.id,
       gateway,
@@ -64,20 +54,10 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
         .map(({ key, issues, inForce }) => ({ key, issues: [...issues], inForce })),
       redisEmptied: setUpMarker.isMissing(),
       localMode: localMode.last(),
-      earlierLocalModes: localMode.earlier(),
       recent,
       connections: connections.values[0]?.value ?? 0,
       busy: readBusy(),
       rssBytes: process.memoryUsage.rss(),
-      keysInUse: Object.fromEntries(
-        active.values
-          .filter(({ value }) => value > 0)
-          .map(({ labels, value }) => [
-            String(labels.plan),
-            { active: value, refused: refusedOf.get(labels.plan) ?? 0 },
-          ]),
-      ),
-      counts: Object.fromEntries(withoutPlans(counts, anonymousPlan)),
     };
   };
 }

@@ -6,15 +6,14 @@ import { createSearchTurns } from './access/search-turns.ts';
 import { apiDocs } from './api-docs.ts';
 import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
+import { createLive, type LiveDependencies } from './api/live.ts';
 import type { Api } from './api/route.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages, type PageSettings } from './console/console-pages.ts';
-import { createLiveFeed } from './live/live-feed.ts';
-import { createLiveReader, type LiveReaderDependencies } from './live/live-reader.ts';
 
 interface ConsoleDependencies
   extends
-    Omit<ConsoleAccessDependencies & LiveReaderDependencies, 'read'>,
+    Omit<ConsoleAccessDependencies & LiveDependencies, 'read'>,
     Pick<Api, 'webhookNetworks' | 'publicOrigin'> {
   redisUrl: string;
   /** What the pages say of the API. */
@@ -40,10 +39,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const access = createConsoleAccess({ ...dependencies, read });
   let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
-  const live = createLiveFeed({
-    createReader: () => createLiveReader({ ...dependencies, read }),
-    logUnexpected,
-  });
   return {
     api: Router().use(
       apiDocs(),
@@ -53,7 +48,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
         search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
         change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
         access,
-        live,
+        live: createLive({ ...dependencies, read }),
         logUnexpected,
       }),
     ),
@@ -64,7 +59,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     },
     async close() {
       await announcement?.close();
-      live.close();
       access.close();
       redis.close();
     },

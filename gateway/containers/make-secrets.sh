@@ -17,7 +17,7 @@ redis=$(password)
 digest=$(printf %s "$redis" | openssl dgst -sha256 -r | cut -d ' ' -f 1)
 # One user for the gateway and for the ops command in its container, with what `ops redis-acl` permits to both.
 # Another one only for the health check.
-access='~gw:[^a]* ~gw:an* -@all +client|setinfo +client|setname +dbsize +del +eval +evalsha +exec +exists +expire +expireat +get +hdel +hexists +hget +hgetall +hincrby +hlen +hmget +hscan +hset +incr +incrby +info +mget +multi +persist +pexpire +pfadd +pfcount +ping +pttl +sadd +scan +select +set +sismember +smembers +srem +time +type +wait +waitaof +xadd +xrange +xrevrange +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +zunion (~gw:audit -@all +type +xadd +xrange +xread +xrevrange)'
+access='~gw:[^a]* ~gw:an* -@all +client|setinfo +client|setname +dbsize +del +eval +evalsha +exec +exists +expire +expireat +get +hdel +hget +hgetall +hincrby +hlen +hmget +hscan +hset +incr +incrby +info +mget +multi +persist +pexpire +pfadd +pfcount +ping +pttl +sadd +scan +select +set +sismember +smembers +srem +time +type +wait +waitaof +xadd +xrange +xrevrange +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +zunion (~gw:audit -@all +type +xadd +xrange +xread +xrevrange)'
 cat > redis-users.acl <<END
 user default off
 user health on nopass -@all +ping

@@ -19,6 +19,24 @@ const gatewayIdentity = z.object({
   restartedAt: z.array(isoTime),
 });
 
+const counts = z.record(z.string(), count);
+
+/** What a process has counted and measured in the last minute (recent-measures.ts). */
+export const recentMeasures = z.object({
+  /** Requests by class of status. */
+  byStatus: counts,
+  /** Requests refused over a limit or during a ban, by plan. */
+  refused: counts,
+  /** Requests refused for want of a valid key. */
+  unauthenticated: count,
+  bans: count,
+  /** Served requests by upper bound of their duration in milliseconds. */
+  durations: counts,
+  redisP99Ms: count.nullable().describe('Of the slowest process; null with few commands'),
+  upstreamP99Ms: count.nullable().describe('Of the slowest process; null with few requests'),
+  errors: counts.describe('Error responses of the gateways by code'),
+});
+
 const localModePeriod = z.object({ from: isoTime, to: isoTime.nullable() });
 
 export const processStatus = z.object({
@@ -46,27 +64,17 @@ export const processStatus = z.object({
   redisEmptied: z.boolean(),
   /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */
   localMode: localModePeriod.nullable(),
-  /** Those before it that ended within 15 minutes, oldest first. */
-  earlierLocalModes: z.array(localModePeriod),
-  /** What it has measured in the last minute (recent-measures.ts). */
-  recent: z.object({
-    redisP99Ms: count.nullable().describe('Of the slowest process; null with few commands'),
-    upstreamP99Ms: count.nullable().describe('Of the slowest process; null with few requests'),
-    errors: z.record(z.string(), z.int()).describe('Error responses of the gateways by code'),
-  }),
+  recent: recentMeasures,
   /** Open client connections. */
   connections: count,
   /** Share of the last half second in which the event loop was busy. */
   busy: count,
   /** Memory of the process. */
   rssBytes: count,
-  /** API keys with requests in a minute, and those of them that had one refused, by plan; of all gateways. */
-  keysInUse: z.record(z.string(), z.object({ active: count, refused: count })),
-  /** Counts since the start of the process, by field of the record of traffic (traffic-fields.ts), without plans. */
-  counts: z.record(z.string(), count),
 });
 
 export type GatewayIdentity = z.infer<typeof gatewayIdentity>;
+export type RecentMeasures = z.infer<typeof recentMeasures>;
 export type ProcessStatus = z.infer<typeof processStatus>;
 
 /** Processes that ended without saying so, as after a crash, are shown this long. */

@@ -4,7 +4,6 @@ import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { countBans } from './bans.ts';
-import { readEnforcedValues } from './enforced-values.ts';
 import type { ReadingSession } from './session.ts';
 import { settingPage } from './setting-page.ts';
 
@@ -27,8 +26,6 @@ export interface FleetGateway extends Omit<PublishedStatus['gateway'], 'restarte
   processes: FleetProcess[];
   /** Unexpected exits of workers in the last 15 minutes. ISO 8601, oldest first. */
   restartedAt: string[];
-  /** When the one before it, of the same name, was last seen if it has not shut down. ISO 8601. */
-  crashedAt?: string;
 }
 
 export interface FleetStatus {
@@ -39,8 +36,6 @@ export interface FleetStatus {
   activeBans: number;
   /** Processes that announce themselves without a status: they run an older release. */
   withoutStatus: { id: string; seenAtMs: number }[];
-  /** Settings that live processes enforce differently, with the number of processes for each value. */
-  disagreements: { key: string; values: { fields: Record<string, string>; processes: number }[] }[];
   /**
    * Invalid values in Redis, with the fields that are stored now, the number of processes that report them, and how many of these
    * have no values in force.
@@ -57,14 +52,13 @@ export interface FleetStatus {
 /** Reads what all gateways and workers say of themselves. */
 export async function readFleetStatus({ redis, now }: ReadingSession): Promise<FleetStatus> {
   let isWhole = true;
-  const [statuses, announced, enforced, activeBans] = await Promise.all([
+  const [statuses, announced, activeBans] = await Promise.all([
     readProcessStatuses(redis).catch((error: unknown) => {
       if (!isWrongType(error)) throw error;
       isWhole = false;
       return [];
     }),
     redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES').catch(() => []),
-    readEnforcedValues({ redis, now }),
     countBans({ redis, now }),
   ]);
   const atMs = now();
@@ -78,9 +72,6 @@ export async function readFleetStatus({ redis, now }: ReadingSession): Promise<F
     withoutStatus: scoredMembers(announced)
       .filter(([id]) => !known.has(id))
       .map(([id, seenAtMs]) => ({ id, seenAtMs })),
-    disagreements: enforced.keys
-      .map((key) => ({ key, values: enforced.counted(key) }))
-      .filter(({ values }) => values.length > 1),
     invalidSettings: [...(isWhole ? [] : [wrongType]), ...(await readInvalidSettings(redis, live))],
   };
 }
@@ -102,25 +93,24 @@ export function groupByGateway(statuses: readonly PublishedStatus[], atMs: numbe
   const gateways = Array.from(byId.values(), (ofGateway) => describeGateway(ofGateway, atMs));
   const isLive = ({ state }: FleetGateway) => state !== 'not_seen';
   const lastSeenMs = ({ processes }: FleetGateway) => Math.max(...processes.map(({ seenAtMs }) => seenAtMs));
-  return Array.from(Map.groupBy(gateways, nameOf).values())
+  return Array.from(Map.groupBy(gateways, gatewayName).values())
     .flatMap((ofName) => {
       const [live, gone] = [ofName.filter(isLive), ofName.filter((gateway) => !isLive(gateway))];
       const [newest] = gone.toSorted((one, other) => lastSeenMs(other) - lastSeenMs(one));
-      if (newest === undefined) return live;
-      if (live.length === 0) return [newest];
-      const crashedAt = new Date(lastSeenMs(newest)).toISOString();
-      return live.map((gateway) => Object.assign({}, gateway, { crashedAt }));
+      return live.length === 0 && newest !== undefined ? [newest] : live;
     })
     .toSorted(
       (one, other) =>
         Number(isLive(other)) - Number(isLive(one)) ||
-        nameOf(one).localeCompare(nameOf(other)) ||
+        gatewayName(one).localeCompare(gatewayName(other)) ||
         one.startedAt.localeCompare(other.startedAt),
     );
 }
 
-const nameOf = ({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddress'>) =>
-  `${host} ${adminAddress ?? ''}`;
+/** Name that an operator knows a gateway by. */
+export function gatewayName({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddress'>): string {
+  return adminAddress === undefined ? host : `${host} (${adminAddress})`;
+}
 
 function describeGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway {
   const all = statuses

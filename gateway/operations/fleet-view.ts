@@ -9,12 +9,9 @@ const processSchema = publishedStatus
   .omit({
     gateway: true,
     at: true,
-    counts: true,
-    keysInUse: true,
     invalidSettings: true,
     redisEmptied: true,
     services: true,
-    earlierLocalModes: true,
     recent: true,
   })
   .extend({
@@ -35,9 +32,6 @@ export const gatewaySchema = publishedStatus.shape.gateway
     id: z.string().describe('Another one at each start'),
     workers: z.int().describe('Processes that are to serve requests'),
     version: z.string(),
-    crashedAt: z
-      .exactOptional(time)
-      .describe('When the one before it, of the same name, was last seen if it has not shut down'),
     state: z.enum(['starting', 'ok', 'draining', 'incomplete', 'not_seen']),
     processes: z.array(processSchema),
     restartedAt: z.array(time).describe('Unexpected exits of workers in the last 15 minutes'),

@@ -24,11 +24,7 @@ const operators = [
  * that may do no more, and checks that each command is sent.
  */
 export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
-  gateway: [
-    ...shared,
-    ...operators,
-    ...words('exec expire hexists hincrby incr incrby multi zincrby pfadd pfcount'),
-  ],
+  gateway: [...shared, ...operators, ...words('exec expire hincrby incr incrby multi zincrby pfadd pfcount')],
   ops: [...shared, ...operators, 'xread'],
   // Scripts may be sent, too: what they call is held to these commands as well.
   reader: [

@@ -1,12 +1,10 @@
 import { Command } from 'commander';
-import { readFleetReport, reportedMinutes, type FleetReport } from '../operations/fleet-report.ts';
+import { isWrong, readFleetReport, type FleetReport } from '../operations/fleet-report.ts';
+import { gatewayName } from '../operations/fleet-status.ts';
 import type { GatewayView } from '../operations/fleet-view.ts';
 import { OperationFailure } from '../operations/invalid-operation.ts';
+import { withoutRedis } from '../operations/problems/find-problems.ts';
 import type { Problem, ProblemLink } from '../operations/problems/problem.ts';
-import { withoutRedis } from '../operations/problems/redis-problems.ts';
-import { isWrong } from '../operations/problems/summarize-problems.ts';
-import { allRefusals } from '../operations/traffic-summary.ts';
-import type { TrafficPoint } from '../operations/traffic.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printable, printFields, printJson, printTable } from './output.ts';
 import { RedisUnreachable, withRedis } from './redis-session.ts';
@@ -28,13 +26,13 @@ export function statusCommand(): Command {
 }
 
 async function printReport(report: FleetReport): Promise<void> {
-  const { summary, problems, gateways, upstreams, redis, traffic, recent, activeBans, withoutStatus } =
-    report;
+  const { summary, problems, gateways, upstreams, redis, recent, activeBans, withoutStatus } = report;
+  const servers = redis.available ? redis.servers : [];
   await print(`${summary}\n\n${problems.map(problemText).join('')}`);
   printTable(
     ['GATEWAY', 'STATE', 'VERSION', 'WORKERS', 'STARTED', 'WITHOUT REDIS'],
     gateways.map((gateway) => [
-      gateway.adminAddress === undefined ? gateway.host : `${gateway.host} (${gateway.adminAddress})`,
+      gatewayName(gateway),
       gateway.state,
       gateway.version,
       `${gateway.processes.filter(({ state }) => state !== 'not_seen').length} of ${gateway.workers}`,
@@ -51,7 +49,7 @@ async function printReport(report: FleetReport): Promise<void> {
   await print('\n');
   printTable(
     ['REDIS', 'VERSION', 'MEMORY', 'APPEND-ONLY FILE', 'REPLICAS', 'PING MS'],
-    redis.servers.map(({ address, version, memory, appendOnly, connectedReplicas, latencyMs }) => [
+    servers.map(({ address, version, memory, appendOnly, connectedReplicas, latencyMs }) => [
       address,
       version,
       memory === null ? null : `${Math.round((100 * memory.usedBytes) / memory.limitBytes)} %`,
@@ -62,7 +60,7 @@ async function printReport(report: FleetReport): Promise<void> {
   );
   await print('\n');
   printFields({
-    [`last ${reportedMinutes} minutes`]: trafficText(traffic),
+    'last minute': trafficText(recent),
     'error responses, last minute': countsText(recent.errors) || 'none',
     'p99, last minute': `Redis ${milliseconds(recent.redisP99Ms)}, upstream ${milliseconds(recent.upstreamP99Ms)}`,
     'active bans': activeBans,
@@ -91,12 +89,10 @@ function timeWithoutRedis({ processes }: GatewayView): string {
   return newest.to === null ? `since ${newest.from}` : `${newest.from} to ${newest.to}`;
 }
 
-function trafficText(point: TrafficPoint): string {
-  const { seconds, requests, byStatus, refusals, bannedRequests, latencyMs } = point;
+function trafficText({ requests, byStatus, refused, withoutKey, latencyMs }: FleetReport['recent']): string {
   const failed = (byStatus['5xx'] ?? 0) + (byStatus['cut_off'] ?? 0);
-  const rate = (count: number) => (seconds > 0 ? count / seconds : 0).toFixed(2);
-  const p99 = latencyMs.served === null ? '' : `, p99 ${Math.round(latencyMs.served.p99)} ms`;
-  return `${rate(requests)} requests/s, ${rate(allRefusals(refusals) + bannedRequests)} refused/s, ${rate(failed)} failed/s${p99}`;
+  const p99 = latencyMs === null ? '' : `, p99 ${Math.round(latencyMs.p99)} ms`;
+  return `${requests} requests, ${refused} refused, ${withoutKey} without a key, ${failed} failed${p99}`;
 }
 
 const milliseconds = (ms: number | null) => (ms === null ? '-' : `${Math.round(ms)} ms`);

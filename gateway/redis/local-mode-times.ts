@@ -15,15 +15,9 @@ export interface LocalModeTimes {
    * process, which itself waits for Redis.
    */
   last(): LocalModePeriod | null;
-  /** Those before the last one that ended within 15 minutes, oldest first. */
-  earlier(): LocalModePeriod[];
   /** Since when Redis is unavailable, at the start as well; undefined while it is available. */
   unavailableSince(): string | undefined;
 }
-
-const keptMs = 15 * 60_000;
-/** With more, the first ones say nothing new. */
-const maxKept = 50;
 
 /** @param now Unix milliseconds by Redis' clock, as last known */
 export function createLocalModeTimes(now: () => number): LocalModeTimes {
@@ -31,21 +25,14 @@ export function createLocalModeTimes(now: () => number): LocalModeTimes {
   const startedAt = iso();
   let everAvailable = false;
   let last: LocalModePeriod | null = null;
-  let earlier: LocalModePeriod[] = [];
-
-  const recentlyEnded = (periods: readonly LocalModePeriod[]) =>
-    periods.filter(({ to }) => to !== null && now() - Date.parse(to) < keptMs).slice(-maxKept);
 
   return {
     changed(local) {
-      if (local) {
-        if (last !== null) earlier = recentlyEnded([...earlier, last]);
-        last = { from: iso(), to: null };
-      } else if (everAvailable && last !== null) last = { from: last.from, to: iso() };
+      if (local) last = { from: iso(), to: null };
+      else if (everAvailable && last !== null) last = { from: last.from, to: iso() };
       everAvailable = true;
     },
     last: () => last,
-    earlier: () => recentlyEnded(earlier),
     unavailableSince() {
       if (!everAvailable) return startedAt;
       return last?.to === null ? last.from : undefined;

@@ -23,8 +23,6 @@ declare module 'ioredis' {
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-usage-months.lua: pairs of field and value for each month. */
     readUsageMonths(numberOfKeys: number, ...monthKeys: string[]): Result<string[][], Context>;
-    /** add-traffic.lua */
-    addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** add-key-use-2.lua */
     addKeyUse(recordKey: string, useKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** add-service-use-1.lua */
@@ -68,7 +66,6 @@ export const scriptFiles = {
   giveBack: 'give-back-4.lua',
   addUsage: 'add-usage-2.lua',
   readUsageMonths: 'read-usage-months.lua',
-  addTraffic: 'add-traffic.lua',
   addKeyUse: 'add-key-use-2.lua',
   addServiceUse: 'add-service-use-1.lua',
   addFailures: 'add-failures-1.lua',

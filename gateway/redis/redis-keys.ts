@@ -89,11 +89,8 @@ export const redisKeys = {
   busyEnded: (slot: number) => `${busyPrefix}${slot}:ended`,
   /** The same for refused requests of addresses, by why they were refused. */
   busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
-  /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */
-  trafficBucket: (resolution: '10s' | '1m', startMs: number) =>
-    `gw:{traffic}:${resolution}:${Math.floor(startMs / 1000)}`,
-  /** String with expiry: number of the last report of traffic that a process has added. */
-  trafficReporter: (id: string) => `gw:{traffic}:reporter:${id}`,
+  /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
+  traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
   /** Hash: webhooks by id (webhook-record.ts). */

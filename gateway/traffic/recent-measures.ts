@@ -1,84 +1,103 @@
 import type { Metrics } from '../observability/metrics.ts';
 import type { HistogramChild } from '../observability/prelabelled-histogram.ts';
-import { latencyOf, type DurationHistogram } from './latency.ts';
-
-/** What a process has measured in the last minute. */
-export interface RecentMeasures {
-  /** In milliseconds, of the Redis commands that requests wait for; null with few of them. */
-  redisP99Ms: number | null;
-  /** In milliseconds, of the requests to the slowest service; null with few of them. */
-  upstreamP99Ms: number | null;
-  /** The gateway's own error responses, by code. */
-  errors: Record<string, number>;
-}
-
-type Counts = ReadonlyMap<string | number, number>;
-
-interface Reading {
-  atMs: number;
-  redis: Counts;
-  /** By service. */
-  upstream: ReadonlyMap<string, Counts>;
-  errors: Counts;
-}
+import type { RecentMeasures } from '../observability/process-status.ts';
+import { latencyOf } from './latency.ts';
+import {
+  countsSince,
+  formatBound,
+  parseBound,
+  parseField,
+  readTrafficCounts,
+  type TrafficCounts,
+} from './traffic-counts.ts';
 
 const keptMs = 60_000;
-const stepMs = 5000;
+const stepMs = 1000;
 /** With fewer, the p99 is the slowest one. */
 const minimumCount = 100;
 
+type Measured = Pick<
+  Metrics,
+  | 'requests'
+  | 'quotaRefusals'
+  | 'bannedRequests'
+  | 'unauthenticatedRequests'
+  | 'bans'
+  | 'errors'
+  | 'redisSeconds'
+  | 'upstreamSeconds'
+>;
+
 /**
- * Creates the reading of them, from what the metrics count anyway.
+ * Creates the reading of what a process has measured in the last minute, from what the metrics count anyway.
  * @param now in milliseconds
  */
 export function createRecentMeasures(
-  metrics: Pick<Metrics, 'redisSeconds' | 'upstreamSeconds' | 'errors'>,
+  metrics: Measured,
   now: () => number = () => performance.now(),
 ): () => Promise<RecentMeasures> {
-  let readings: Reading[] = [];
+  /** The first one is a minute old, or the start of the process. */
+  const readings: { atMs: number; counts: TrafficCounts }[] = [{ atMs: now(), counts: new Map() }];
 
   return async function readRecentMeasures() {
-    const errors = (await metrics.errors.get()).values;
-    const reading: Reading = {
-      atMs: now(),
-      redis: bucketsOf(metrics.redisSeconds),
-      upstream: new Map(
-        metrics.upstreamSeconds
-          .children()
-          .map(({ labels, child }) => [String(labels['service']), bucketsOf(child)]),
-      ),
-      errors: new Map(errors.map(({ labels, value }) => [String(labels.code), value])),
-    };
-    readings = readings.filter(({ atMs }) => reading.atMs - atMs <= keptMs);
-    const [oldest] = readings;
-    if (reading.atMs - (readings.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= stepMs) readings.push(reading);
-    return {
-      redisP99Ms: p99Of(since(oldest?.redis, reading.redis)),
-      upstreamP99Ms: largest(
-        Array.from(reading.upstream, ([service, counts]) =>
-          p99Of(since(oldest?.upstream.get(service), counts)),
-        ),
-      ),
-      errors: Object.fromEntries(since(oldest?.errors, reading.errors)),
-    };
+    const reading = { atMs: now(), counts: await readCounts(metrics) };
+    while (reading.atMs - (readings[1]?.atMs ?? reading.atMs) >= keptMs) readings.shift();
+    if (reading.atMs - (readings.at(-1)?.atMs ?? 0) >= stepMs) readings.push(reading);
+    const added = countsSince(readings[0]?.counts, reading.counts);
+    return describe(added, metrics.upstreamSeconds.children().map(serviceOf));
   };
 }
 
-const bucketsOf = (histogram: HistogramChild): Counts =>
-  new Map(histogram.buckets().map(({ bound, count }) => [bound, count]));
-
-function largest(values: readonly (number | null)[]): number | null {
-  return values.reduce((max, value) => (max === null || (value !== null && value > max) ? value : max), null);
+/** The counts of the record, and those that only the last minute has. */
+async function readCounts(metrics: Measured): Promise<TrafficCounts> {
+  const counts = await readTrafficCounts(metrics);
+  const addBuckets = (kind: string, histogram: HistogramChild) => {
+    for (const { bound, count } of histogram.buckets()) counts.set(`${kind}:${formatBound(bound)}`, count);
+  };
+  addBuckets('redis', metrics.redisSeconds);
+  for (const each of metrics.upstreamSeconds.children())
+    addBuckets(`upstream ${serviceOf(each)}`, each.child);
+  for (const { labels, value } of (await metrics.errors.get()).values)
+    counts.set(`error:${labels.code}`, value);
+  for (const { labels, value } of (await metrics.bans.get()).values) counts.set(`ban:${labels.plan}`, value);
+  for (const { labels, value } of (await metrics.unauthenticatedRequests.get()).values) {
+    counts.set(`unauthenticated:${labels.plan}`, value);
+  }
+  return counts;
 }
 
-/** Counts that were added, without those that were not. */
-function since<K extends string | number>(earlier: Counts | undefined, counts: ReadonlyMap<K, number>) {
-  const added = Array.from(counts, ([key, count]): [K, number] => [key, count - (earlier?.get(key) ?? 0)]);
-  return new Map(added.filter(([, count]) => count > 0));
-}
+type UpstreamChild = ReturnType<Metrics['upstreamSeconds']['children']>[number];
+const serviceOf = ({ labels }: UpstreamChild) => String(labels['service']);
+const notStatuses = /^(?:refused|ms|redis|error|ban|unauthenticated|upstream .*)$/;
 
-function p99Of(added: ReadonlyMap<string | number, number>): number | null {
-  const histogram: DurationHistogram = new Map(Array.from(added, ([bound, count]) => [Number(bound), count]));
-  const count = added.values().reduce((sum, each) => sum + each, 0);
-  return count < minimumCount ? null : (latencyOf(histogram)?.p99 ?? null);
+function describe(added: TrafficCounts, services: readonly string[]): RecentMeasures {
+  const fields = Array.from(added, ([field, count]) => ({ field: parseField(field), count }));
+  const ofKind = (wanted: string) =>
+    fields
+      .filter(({ field: [kind] }) => kind === wanted)
+      .map(({ field: [, name], count }) => ({ name, count }));
+  const byName = (kind: string) => Object.fromEntries(ofKind(kind).map(({ name, count }) => [name, count]));
+  const total = (kind: string) => ofKind(kind).reduce((sum, { count }) => sum + count, 0);
+  const p99Of = (kind: string) =>
+    total(kind) < minimumCount
+      ? null
+      : (latencyOf(new Map(ofKind(kind).map(({ name, count }) => [parseBound(name), count])))?.p99 ?? null);
+  const byStatus: Record<string, number> = {};
+  for (const {
+    field: [status],
+    count,
+  } of fields) {
+    if (!notStatuses.test(status)) byStatus[status] = (byStatus[status] ?? 0) + count;
+  }
+  const upstreamP99s = services.map((service) => p99Of(`upstream ${service}`)).filter((ms) => ms !== null);
+  return {
+    byStatus,
+    refused: byName('refused'),
+    unauthenticated: total('unauthenticated'),
+    bans: total('ban'),
+    durations: byName('ms'),
+    redisP99Ms: p99Of('redis'),
+    upstreamP99Ms: upstreamP99s.length === 0 ? null : Math.max(...upstreamP99s),
+    errors: byName('error'),
+  };
 }

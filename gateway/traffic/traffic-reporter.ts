@@ -1,15 +1,17 @@
-import { randomInt } from 'node:crypto';
+import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../redis/redis-client.ts';
-import type { TrafficMetrics } from './traffic-counters.ts';
-import { createTrafficReports } from './traffic-reports.ts';
+import { isCommandError } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { countsSince, readTrafficCounts, type TrafficCounts } from './traffic-counts.ts';
 
-/** Interval of the reports of a process. Bounds of buckets are multiples of it. */
+/** Interval of the reports of a process. */
 export const reportMs = 5000;
-/** Reports are spread over this time, because all processes count at the same moments. */
-export const maxReportDelayMs = 1000;
-/** A timer may fire a little early: then the next interval is longer, instead of very short. */
-const minimumIntervalMs = 1000;
+export const minuteMs = 60_000;
+/** Minutes that the record goes back. */
+export const keptMinutes = 24 * 60;
+/** Minutes that are kept while Redis is unavailable. */
+const maxPendingMinutes = 60;
 
 export interface TrafficReporter {
   /** Reports what is left, if Redis is available, and stops. Never rejects. */
@@ -20,53 +22,64 @@ interface TrafficReporterDependencies {
   redis: RedisClient;
   /** Whether Redis is available. */
   isOpen: () => boolean;
-  /** Redis' clock, so that all processes have the same buckets. */
+  /** Redis' clock, so that all processes have the same minutes. */
   now: () => number;
-  metrics: TrafficMetrics;
+  metrics: Parameters<typeof readTrafficCounts>[0];
   log: Logger;
 }
 
 /**
- * Adds the traffic of this process to the record of all gateways: every five seconds the difference of its counters, with
- * one command, whatever the load. If the process is killed, its traffic since the last report is lost.
+ * Adds the traffic of this process to the record of all gateways: every five seconds the difference of its counters. What
+ * Redis does not confirm is not sent again, so that the chart may lack it, but never has it twice.
  */
 export function createTrafficReporter(dependencies: TrafficReporterDependencies): TrafficReporter {
-  const { isOpen, now, log } = dependencies;
-  const reports = createTrafficReports(dependencies);
-  const delayMs = randomInt(maxReportDelayMs);
-  let countedAtMs = performance.now();
-  let countTimer: NodeJS.Timeout;
-  let sendTimer: NodeJS.Timeout | undefined;
+  const { redis, isOpen, now, metrics, log } = dependencies;
+  const isDue = createLogThrottle();
+  /** By number of the minute since the Unix epoch. */
+  const pending = new Map<number, TrafficCounts>();
+  let counted: TrafficCounts = new Map();
 
-  /** Counts what has come since the last call for the middle of that time. */
   async function count(): Promise<void> {
-    const intervalMs = performance.now() - countedAtMs;
-    countedAtMs += intervalMs;
-    await reports.count(now() - intervalMs / 2);
+    const counts = await readTrafficCounts(metrics);
+    const added = countsSince(counted, counts);
+    counted = counts;
+    const minute = Math.floor(now() / minuteMs);
+    if (added.size > 0) {
+      const sums = pending.get(minute) ?? new Map<string, number>();
+      for (const [field, count] of added) sums.set(field, (sums.get(field) ?? 0) + count);
+      pending.set(minute, sums);
+    }
+    for (const old of pending.keys()) if (old <= minute - maxPendingMinutes) pending.delete(old);
   }
 
-  function countNext(): void {
-    const untilBoundMs = reportMs - (now() % reportMs);
-    const waitMs = untilBoundMs < minimumIntervalMs ? untilBoundMs + reportMs : untilBoundMs;
-    countTimer = setTimeout(() => {
-      countNext();
-      void count();
-      sendTimer = setTimeout(() => {
-        if (isOpen()) void reports.send();
-      }, delayMs);
-    }, waitMs);
+  async function send(minute: number, counts: TrafficCounts): Promise<void> {
+    const key = redisKeys.traffic(minute);
+    const transaction = redis.multi();
+    for (const [field, count] of counts) transaction.hincrby(key, field, count);
+    // An hour more than a chart shows.
+    transaction.expireat(key, (minute + keptMinutes + 60) * 60);
+    try {
+      await transaction.exec();
+    } catch (error) {
+      // An unavailable Redis is logged once, by the gate.
+      if (isCommandError(error) && isDue('refused'))
+        log.error({ err: error }, 'Redis refuses the record of traffic');
+    }
   }
-  countNext();
 
+  async function report(): Promise<void> {
+    await count();
+    if (!isOpen()) return;
+    const minutes = [...pending];
+    pending.clear();
+    await Promise.all(minutes.map(([minute, counts]) => send(minute, counts)));
+  }
+
+  const timer = setInterval(() => void report(), reportMs);
   return {
-    async close() {
-      clearTimeout(countTimer);
-      clearTimeout(sendTimer);
-      await count();
-      // The first may be under way, with traffic from before.
-      while (isOpen() && (await reports.send()));
-      const requests = reports.pending();
-      if (requests > 0) log.warn({ requests }, 'requests are missing in the record of traffic');
+    close() {
+      clearInterval(timer);
+      return report();
     },
   };
 }

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { setPlan } from '../../gateway/operations/plans.ts';
 import type { ChangingSession } from '../../gateway/operations/session.ts';
-import { openEventStream } from '../support/http/event-stream.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
@@ -59,6 +58,7 @@ const unlimited = { plan: 'enterprise', minute: maxLimit, day: maxLimit };
 const portalPaths = ['/customer', '/usage?days=30', '/failures', '/keys'];
 /** As the page of the portal has it. */
 const portalRefreshMs = 10_000;
+const consoleRefreshMs = 2000;
 const consoles = 10;
 
 /** Resolves early when the load has ended. */
@@ -158,7 +158,7 @@ export const phases: readonly Phase[] = [
       const { session, portals, fail, ended } = ground;
       const adminUrl = `http://127.0.0.1:${await freePort()}`;
       const gateway = await ground.start({ GATEWAY_ADMIN_PORT: new URL(adminUrl).port });
-      const { cookie } = await signIn(session.redis, { adminUrl });
+      const console = await signIn(session.redis, { adminUrl });
       const issuer = keyIssuer(session.redis);
       const customers = await Array.fromAsync({ length: portals }, async () => {
         const { customerId } = await issuer.issue(unlimited);
@@ -172,14 +172,17 @@ export const phases: readonly Phase[] = [
           await pause(portalRefreshMs, ended);
         }
       };
+      const watchLive = async () => {
+        while (!ended.aborted) {
+          const { status } = await console.send('GET', '/api/live');
+          if (status !== 200) fail(`console ${status}`);
+          await pause(consoleRefreshMs, ended);
+        }
+      };
       return {
         calm: { url: urlOf(gateway) },
         async happen() {
-          for (let opened = 0; opened < consoles; opened += 1) {
-            const stream = ground.stack.use(await openEventStream(`${adminUrl}/api/live`, cookie));
-            if (stream.status !== 200) fail(`console ${stream.status}`);
-          }
-          await Promise.all(customers.map(watch));
+          await Promise.all([...Array.from({ length: consoles }, watchLive), ...customers.map(watch)]);
         },
       };
     },

@@ -29,7 +29,7 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
   test('says that all is well, shows gateways, upstream, Redis and traffic, and exits with 0', async () => {
     const { key } = await fleet.issue({ plan: 'business' });
     for (let turn = 0; turn < 20; turn += 1) expect((await fleet.pets(key, turn)).status).toBe(200);
-    await expect.poll(async () => (await report()).traffic.requests, { timeout: 30_000 }).toBe(20);
+    await expect.poll(async () => (await report()).recent.requests, { timeout: 30_000 }).toBe(20);
     const { code, stdout, stderr } = await status();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^All is well\.\n/);
@@ -38,7 +38,7 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     }
     expect(stdout).toMatch(new RegExp(`^${fleet.upstream.url} +ready +3 ready$`, 'm'));
     expect(stdout).toMatch(new RegExp(`^127.0.0.1:${server.port} +[\\d.]+ .* yes +0 `, 'm'));
-    expect(stdout).toMatch(/^last 5 minutes +0\.\d\d requests\/s, 0\.00 refused\/s, 0\.00 failed\/s, p99 /m);
+    expect(stdout).toMatch(/^last minute +20 requests, 0 refused, 0 without a key, 0 failed, p99 \d+ ms$/m);
   });
 
   test('plans list counts gateways, however many workers they have', async () => {
@@ -50,15 +50,13 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     const { port } = new URL(fleet.upstream.url);
     await fleet.upstream[Symbol.asyncDispose]();
     await fleet.redis.hset(redisKeys.plan('pro'), 'minute', 'plenty');
-    await using live = await openLive(fleet.redis, { adminUrl: fleet.gateways[0]?.adminUrl ?? '' });
+    const live = await openLive(fleet.redis, { adminUrl: fleet.gateways[0]?.adminUrl ?? '' });
     await live.until(({ problems }) => expect(problems).toHaveLength(2));
     const { code, problems, summary } = await report();
     expect(code).toBe(1);
     expect(summary).toBe('1 critical problem, 1 warning.');
-    expect({ problems, summary }).toEqual({
-      problems: live.state()?.problems,
-      summary: live.state()?.summary,
-    });
+    const shown = await live.read();
+    expect({ problems, summary }).toEqual({ problems: shown.problems, summary: shown.summary });
     const text = await status();
     expect(text.code).toBe(1);
     expect(text.stdout).toMatch(
@@ -70,18 +68,6 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     fleet.upstream = await startUpstream(Number(port));
     await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '300');
     await expect.poll(async () => (await report()).code, { timeout: 15_000 }).toBe(0);
-  });
-
-  test('names a gateway that enforces other values for long, not one that is about to take them over', async () => {
-    const [first] = fleet.gateways;
-    first?.signal('SIGSTOP');
-    const stopped = { problems: [{ title: expect.stringMatching(/ is not seen$/) as string }] };
-    await expect.poll(report, { timeout: 15_000 }).toMatchObject({ code: 1, ...stopped });
-    first?.signal('SIGCONT');
-    await expect.poll(async () => (await report()).code, { timeout: 15_000 }).toBe(0);
-    const { code } = await runOps(['plans', 'set', 'pro', '--minute', '301'], { REDIS_URL: server.url });
-    expect(code).toBe(0);
-    expect((await report()).problems.map(({ id }) => id)).not.toContain('disagreement gw:plan:pro');
   });
 
   test('says that no gateway is running, and that Redis cannot be reached', async () => {

@@ -3,7 +3,6 @@ import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runOnTerminal } from '../support/kits/terminal.ts';
 
 describe('ops usage', { timeout: 120_000 }, () => {
   let kit: OpsKit;

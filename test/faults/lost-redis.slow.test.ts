@@ -96,7 +96,7 @@ describe(
       await expect.poll(() => [...codes], { timeout: 10_000 }).toEqual(['service_unavailable 1']);
       expect(await emptied()).toBe('1');
       expect((await pets(generateApiKey())).status).toBe(503);
-      await using live = await openLive(empty.redis, gateway);
+      const live = await openLive(empty.redis, gateway);
       await live.until((state) => expect(problemTitles(state)).toContain('Redis came back empty'));
 
       await run(restore, empty);

@@ -1,7 +1,4 @@
-import { createServer } from 'node:http';
-import { listen } from '#runtime/listen.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSessionVerifier } from '../../gateway/admin/access/verify-session.ts';
 import { announceConsole, findConsoleOrigins } from '../../gateway/operations/console-addresses.ts';
 import {
   makeConsoleCode,
@@ -11,7 +8,6 @@ import {
 import { hashSecret } from '../../gateway/operations/console-secret.ts';
 import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
 import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
-import { readOnlyAudit, type Session } from '../../gateway/operations/session.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -148,35 +144,6 @@ describe('sessions of the console', () => {
     ]);
     const everything = JSON.stringify(await contents(redis));
     for (const secret of [code, begun?.token ?? code]) expect(everything).not.toContain(secret);
-  });
-
-  test('a stream of a session that is ended is closed, and others go on', async () => {
-    const read = <T>(use: (wanted: Session) => Promise<T>) => use({ ...session(), audit: readOnlyAudit });
-    const verifier = createSessionVerifier({ read, now: Date.now, watchMs: 20 });
-    const streams = createServer((req, res) => {
-      const token = String(req.headers['x-token']);
-      void verifier.verify(token, 'read').then(() => verifier.watch(token, res));
-      res.write('begun');
-    });
-    const port = await listen(streams, { portSetting: '', hostSetting: '', port: 0, host: '127.0.0.1' });
-    const open = async (token: string) => {
-      const response = await fetch(`http://127.0.0.1:${port}`, { headers: { 'x-token': token } });
-      const state = { ended: false };
-      void response.text().catch(() => {
-        state.ended = true;
-      });
-      return state;
-    };
-    const [one, two] = [await begin(), await begin()];
-    const [first, second] = [await open(one.token), await open(two.token)];
-    await createConsoleSessions(session()).end(one.session.id);
-    await expect.poll(() => first.ended).toBe(true);
-    expect(second.ended).toBe(false);
-    // One that has signed out is no longer known, either.
-    verifier.forget(two.token);
-    await expect.poll(() => second.ended).toBe(true);
-    verifier.close();
-    streams.close();
   });
 
   test('every key of the console expires', async () => {

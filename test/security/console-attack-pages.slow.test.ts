@@ -63,7 +63,7 @@ describe('a page of another server', { tags: ['chromium'] }, () => {
     await expect.poll(() => complaints.filter((text) => text.includes('frame-ancestors')).length).toBe(2);
   });
 
-  test.each(hosts)('on %s cannot read the API, nor open its stream', async (host) => {
+  test.each(hosts)('on %s cannot read the API', async (host) => {
     const { page } = await openAttack(host);
     for (const path of ['/api/session', '/api/plans', '/api/live', '/metrics']) {
       const outcome = await page.evaluate(`fetch('${kit.origin}${path}', { credentials: 'include' }).then(
@@ -72,12 +72,6 @@ describe('a page of another server', { tags: ['chromium'] }, () => {
       )`);
       expect({ path, outcome }).toEqual({ path, outcome: 'refused: Failed to fetch' });
     }
-    const stream = await page.evaluate(`new Promise((resolve) => {
-      const source = new EventSource('${kit.origin}/api/live', { withCredentials: true });
-      source.onopen = () => resolve('open');
-      source.onerror = () => resolve('refused');
-    })`);
-    expect(stream).toBe('refused');
   });
 
   test.each(hosts)('on %s cannot change anything, by fetch or by a form', async (host) => {

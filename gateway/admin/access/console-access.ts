@@ -63,7 +63,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   });
   const fromPage = [requireOrigin(adminUrl), requireJsonBody()];
   const findSessions = createSessionFinder({ cookie, verifier });
-  const person = Router().use(...fromPage, requireSession({ findSessions, verifier }), requireCsrfToken());
+  const person = Router().use(...fromPage, requireSession({ findSessions }), requireCsrfToken());
   const program = Router().use(requireJsonBody(), requireToken({ read, refuseSecret }));
   return {
     cookie,

@@ -28,20 +28,18 @@ export function createSessionFinder({ cookie, verifier }: SessionDependencies) {
 
 interface RequireSessionDependencies {
   findSessions: ReturnType<typeof createSessionFinder>;
-  verifier: SessionVerifier;
 }
 
 /**
  * Refuses a request without a valid session, or with several: another page must not choose whose session this is. Later
  * steps get it from callerOf.
  */
-export function requireSession({ findSessions, verifier }: RequireSessionDependencies): RequestHandler {
-  return async function requireSession(req, res, next) {
+export function requireSession({ findSessions }: RequireSessionDependencies): RequestHandler {
+  return async function requireSession(req, _res, next) {
     const [found, ...others] = await findSessions(req);
     if (found === undefined || others.length > 0) throw new ApiError('no_session');
     const { session, token: secret } = found;
     setCaller(req, { id: session.id, who: session.name, secret, session });
-    verifier.watch(secret, res);
     next();
   };
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { hashSecret } from '../../operations/console-secret.ts';
 import { createConsoleSessions, type ConsoleSession } from '../../operations/console-sessions.ts';
@@ -13,8 +12,6 @@ export interface SessionVerifier {
    * @throws ApiError service_unavailable for a change during an outage, or a session that this process has not seen
    */
   verify(token: string, use: 'read' | 'change'): Promise<ConsoleSession | undefined>;
-  /** Closes a response that is still open when its session ends, such as a stream of events. */
-  watch(token: string, res: ServerResponse): void;
   /** To be called when a person has signed out. */
   forget(token: string): void;
   close(): void;
@@ -24,20 +21,19 @@ interface SessionVerifierDependencies {
   read: ApiDependencies['read'];
   /** Unix milliseconds. */
   now: () => number;
-  /** Maximum delay with which a stream of an ended session closes. */
-  watchMs?: number;
 }
 
 const maxKnown = 1000;
+/** Interval of dropping sessions that have ended. */
+const dropMs = 5000;
 /** Interval of last seen, in the list of sessions. */
 const touchMs = 60_000;
 
 export function createSessionVerifier(dependencies: SessionVerifierDependencies): SessionVerifier {
-  const { read, now, watchMs = 5000 } = dependencies;
+  const { read, now } = dependencies;
   /** Sessions by the hash of their token: the memory of a process holds no secrets of others. */
   const known = new LRUCache<string, ConsoleSession>({ max: maxKnown });
   const touched = new LRUCache<string, true>({ max: maxKnown, ttl: touchMs });
-  const openResponses = new Map<string, Set<ServerResponse>>();
 
   const isCurrent = ({ expiresAt }: ConsoleSession) => Date.parse(expiresAt) > now();
 
@@ -61,18 +57,15 @@ export function createSessionVerifier(dependencies: SessionVerifierDependencies)
   }
 
   async function dropEnded(): Promise<void> {
-    if (known.size === 0 && openResponses.size === 0) return;
+    if (known.size === 0) return;
     const before = [...known.entries()];
     const valid = await readValid();
     for (const [tokenHash, session] of before) {
       if (!isCurrent(session) || valid?.has(session.id) === false) known.delete(tokenHash);
     }
-    for (const [tokenHash, responses] of openResponses) {
-      if (!known.has(tokenHash)) for (const res of responses) res.destroy();
-    }
   }
 
-  const watcher = setInterval(() => void dropEnded(), watchMs);
+  const watcher = setInterval(() => void dropEnded(), dropMs);
   watcher.unref();
 
   return {
@@ -89,18 +82,6 @@ export function createSessionVerifier(dependencies: SessionVerifierDependencies)
         if (use === 'change' || last === undefined || !isRedisUnavailable(error)) throw error;
         return isCurrent(last) ? last : undefined;
       }
-    },
-    watch(token, res) {
-      // Then no 'close' follows.
-      if (res.closed) return;
-      const tokenHash = hashSecret(token);
-      const responses = openResponses.get(tokenHash) ?? new Set();
-      openResponses.set(tokenHash, responses.add(res));
-      res.once('close', () => {
-        responses.delete(res);
-        if (responses.size === 0 && openResponses.get(tokenHash) === responses)
-          openResponses.delete(tokenHash);
-      });
     },
     forget: (token) => known.delete(hashSecret(token)),
     close: () => clearInterval(watcher),

@@ -1,10 +1,7 @@
 import express, { Router, type RequestHandler } from 'express';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { isCustomerId } from '../../redis/redis-keys.ts';
-import { callerOf } from '../access/caller.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
-import type { LiveFeed } from '../live/live-feed.ts';
-import { sendEvents } from '../live/send-events.ts';
 import { addressesRoutes } from './addresses.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
@@ -14,7 +11,7 @@ import { customersRoutes } from './customers.ts';
 import { documentsRoutes } from './documents.ts';
 import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
-import { liveRoutes } from './live.ts';
+import { liveRoutes, type Live } from './live.ts';
 import { createPlanCounts } from './plan-counts.ts';
 import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
@@ -23,7 +20,6 @@ import { sessionRoutes } from './session.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
 import { tokensRoutes } from './tokens.ts';
-import { createTrafficReader, trafficRoutes } from './traffic.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
 import { createUsageDownload } from './usage-download.ts';
 import { createUsageMonths, usageRoutes } from './usage.ts';
@@ -35,7 +31,7 @@ const maxCodeBody = '1kb';
 interface OperatorsApiDependencies extends ApiDependencies {
   access: ConsoleAccess;
   publicOrigin: () => string;
-  live: LiveFeed;
+  live: Live;
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
 }
@@ -54,19 +50,16 @@ export const apiRoutes: readonly Route[] = [
   ...sessionsRoutes,
   ...settingsRoutes,
   ...tokensRoutes,
-  ...trafficRoutes,
   ...usageRoutes,
   ...webhooksRoutes,
 ];
 
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
-  const { access, live, logUnexpected } = dependencies;
+  const { access, logUnexpected } = dependencies;
   const api: Api = {
     ...dependencies,
-    sendEvents: sendEvents(live, (req) => callerOf(req).id),
     counts: createPlanCounts(dependencies),
-    readTraffic: createTrafficReader(dependencies),
     adjustments: createUsageAdjustments(dependencies),
     usageMonths: createUsageMonths(dependencies),
     downloadUsage: createUsageDownload(dependencies),

@@ -192,10 +192,7 @@ function operationsOf(routes: readonly DescribedRoute[], schemaOf: (schema: z.Zo
           ...(isCreate ? { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] } : {}),
           ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
           responses: {
-            [(operation.events ?? operation.text ?? operation.streamed) ? 200 : status]: success(
-              operation,
-              schemaOf,
-            ),
+            [(operation.text ?? operation.streamed) ? 200 : status]: success(operation, schemaOf),
             ...(scope === undefined ? {} : tokenRefusals),
             default: { $ref: '#/components/responses/Error' },
           },
@@ -226,7 +223,7 @@ function body(schema: Json, { example }: Operation): Json {
 }
 
 function success(operation: Operation, schemaOf: (schema: z.ZodType) => Json): Json {
-  const { responds, streamed, result = streamed, text = operation.events && 'text/event-stream' } = operation;
+  const { responds, streamed, result = streamed, text } = operation;
   if (text !== undefined)
     return { description: responds, content: { [text]: { schema: { type: 'string' } } } };
   return result === undefined ? { description: responds } : response(responds, schemaOf(result));
@@ -244,10 +241,10 @@ function createSchemas(routes: readonly DescribedRoute[]): { of(schema: z.ZodTyp
   const names = new Map<z.ZodType, string>([[apiErrorSchema, 'Error']]);
   const add = (schema: z.ZodType, name: string) => names.set(schema, names.get(schema) ?? name);
   for (const { method, operation } of routes) {
-    const { operationId, input, streamed, result = streamed, events = [] } = operation;
+    const { operationId, input, streamed, result = streamed } = operation;
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
     if (input !== undefined) add(input, method === 'get' ? '' : `${name}Request`);
-    for (const schema of result === undefined ? events : [result]) add(schema, `${name}Response`);
+    if (result !== undefined) add(result, `${name}Response`);
   }
   const all = Array.from(names.keys());
   const root = z.object(Object.fromEntries(all.map((schema, index) => [String(index), schema])));

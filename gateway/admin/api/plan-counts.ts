@@ -12,8 +12,7 @@ import {
   type PlanUse,
 } from '../../operations/plan-impact.ts';
 import type { Session } from '../../operations/session.ts';
-import type { PlanTraffic } from '../../operations/traffic-summary.ts';
-import { readTraffic } from '../../operations/traffic.ts';
+import { readPlanTraffic, type PlanTraffic } from '../../operations/traffic.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import {
   createBackgroundRead,
@@ -43,7 +42,7 @@ export interface Counted<T> {
   counting: { read: number; total: number } | null;
 }
 
-const [secondMs, hourMs] = [1000, 3_600_000];
+const secondMs = 1000;
 const keysMaxAgeMs = 30 * secondMs;
 /** Minute windows change faster than the number of keys. */
 const useMaxAgeMs = 10 * secondMs;
@@ -93,15 +92,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
     lastHour() {
       const nowMs = performance.now();
       if (traffic === undefined || nowMs - traffic.atMs > trafficMaxAgeMs) {
-        const byPlan = read(async (session) => {
-          const toMs = session.now();
-          const { total } = await readTraffic(session, {
-            fromMs: toMs - hourMs,
-            toMs,
-            stepMs: 60 * secondMs,
-          });
-          return total.byPlan;
-        });
+        const byPlan = read(readPlanTraffic);
         traffic = { byPlan, atMs: nowMs };
         byPlan.catch(() => (traffic = undefined));
       }

@@ -3,7 +3,7 @@ import type { PlanImpact } from '../../operations/plan-impact.ts';
 import { planKinds, readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import { storedLimitsSchema } from '../../operations/plans.ts';
 import type { Session } from '../../operations/session.ts';
-import { allRefusals, noRefusals, type PlanTraffic } from '../../operations/traffic-summary.ts';
+import type { PlanTraffic } from '../../operations/traffic.ts';
 import { ApiError } from './api-error.ts';
 import type { PlanCounts } from './plan-counts.ts';
 import { listOf } from './results.ts';
@@ -98,8 +98,7 @@ function viewPlan(
 }
 
 /** Requests of an hour, and how many of them were refused: over a limit, or during a ban. */
-function viewTraffic({ requests = 0, refusals = noRefusals(), bannedRequests = 0 }: Partial<PlanTraffic>) {
-  const refused = allRefusals(refusals) + bannedRequests;
+function viewTraffic({ requests = 0, refused = 0 }: Partial<PlanTraffic>) {
   return { requests, refused, refusedShare: requests === 0 ? 0 : refused / requests };
 }
 

@@ -2,11 +2,11 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { acceptedEncoding, encode } from '../../http/encoded-text.ts';
 import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
-import type { Traffic } from '../../operations/traffic.ts';
 import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Permitted } from '../access/require-permission.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
+import type { Live } from './live.ts';
 import type { Counted, PlanCounts } from './plan-counts.ts';
 import { respondOnce } from './respond-once.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
@@ -27,8 +27,6 @@ export interface Operation<Input = unknown, Result = unknown> {
   result?: z.ZodType<Result>;
   /** Of the response; 200 by default, and 204 without a body. */
   status?: number;
-  /** Content of the events that are the response, by their names in the document. */
-  events?: readonly z.ZodType[];
   /** Media type of a response that is a text, which the handler streams. */
   text?: string;
   /** A JSON response that the handler streams. */
@@ -39,23 +37,13 @@ export interface Operation<Input = unknown, Result = unknown> {
   noun?: string | null;
 }
 
-/** A range of the record of traffic: up to now, or a free one. */
-interface TrafficQuery {
-  last?: '1h' | '6h' | '24h' | '7d' | undefined;
-  from?: Date | undefined;
-  to?: Date | undefined;
-  plan?: string | undefined;
-}
-
 /** What routes work with. */
 export interface Api extends ApiDependencies {
   access: ConsoleAccess;
   /** Where customers see the gateway. */
   publicOrigin: () => string;
-  sendEvents: (req: Request, res: Response) => void;
+  live: Live;
   counts: PlanCounts;
-  /** Readings of the record of traffic serve all consoles. */
-  readTraffic: (req: Request, query: TrafficQuery) => Promise<Traffic>;
   adjustments: UsageAdjustments;
   /** Use of all keys in the last months. */
   usageMonths: () => Promise<Counted<MonthUsage[]>>;
@@ -99,7 +87,7 @@ function routeOf<A>(method: Permitted['method'], respondOnce: RespondOnce<A> | u
     { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result, A>,
   ): Route<A> {
     const { input: schema = ignored, result, status = result === undefined ? 204 : 200 } = operation;
-    const isStreamed = (operation.events ?? operation.text ?? operation.streamed) !== undefined;
+    const isStreamed = (operation.text ?? operation.streamed) !== undefined;
     const isCreate = respondOnce !== undefined && method === 'post' && status === 201;
     const isForViewers = method === 'get' || operation.access === 'viewer';
     return {

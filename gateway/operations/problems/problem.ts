@@ -19,7 +19,6 @@ export const problemSchema = z
         z.object({ document: z.string(), heading: z.string() }),
       ])
       .describe('A page of the console, or a heading of a document that comes with the gateway'),
-    past: z.exactOptional(z.literal(true)).describe('It is over, and shown for information'),
   })
   .meta({ id: 'Problem' });
 

@@ -1,21 +1,15 @@
-import { readOnlyAudit } from '../../../gateway/operations/session.ts';
-import type { PlanTraffic } from '../../../gateway/operations/traffic-summary.ts';
-import { readTraffic, type TrafficPoint } from '../../../gateway/operations/traffic.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 
-/** A session a few seconds ahead, for which all reports so far have come. */
-export function sessionAhead(redis: RedisClient) {
-  return { redis, audit: readOnlyAudit, now: () => Date.now() + 20_000 };
-}
-
-/** Everything in the record of the last half hour. */
-export async function recordedTraffic(redis: RedisClient): Promise<TrafficPoint> {
-  const nowMs = Date.now();
-  const range = { fromMs: nowMs - 1_800_000, toMs: nowMs + 60_000, stepMs: 60_000 };
-  return (await readTraffic(sessionAhead(redis), range)).total;
-}
-
-/** Counts of a plan; all 0 for a plan without traffic. */
-export async function recordedOf(redis: RedisClient, plan: string): Promise<PlanTraffic | undefined> {
-  return (await recordedTraffic(redis)).byPlan[plan];
+/** Counts in the record of the last minutes by field (traffic-counts.ts), without durations, which nobody knows before. */
+export async function recordedCounts(redis: RedisClient, minutes = 30): Promise<Record<string, number>> {
+  const now = Math.floor(Date.now() / 60_000);
+  const read = await Promise.all(
+    Array.from({ length: minutes + 1 }, (_, index) => redis.hgetall(redisKeys.traffic(now - index))),
+  );
+  const sums: Record<string, number> = {};
+  for (const [field, count] of read.flatMap(Object.entries<string>)) {
+    if (!field.startsWith('ms:')) sums[field] = (sums[field] ?? 0) + Number(count);
+  }
+  return sums;
 }

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
-import type { LiveState } from '../../../gateway/admin/live/live-state.ts';
+import type { LiveState } from '../../../gateway/admin/api/live.ts';
 import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { openEventStream, type EventStream } from '../http/event-stream.ts';
 import { signInWith, type ConsoleApi } from './console-kit.ts';
 import type { Service } from './service.ts';
 
@@ -18,43 +17,33 @@ export async function signIn(
 }
 
 /** The live state of all gateways, as the console of one of them shows it. */
-export interface LiveConsole extends AsyncDisposable {
-  stream: EventStream;
-  /** Newest state. */
-  state(): LiveState | undefined;
+export interface LiveConsole {
+  read(): Promise<LiveState>;
   /** Waits until a state passes the check. */
   until(check: (state: LiveState) => void, timeoutMs?: number): Promise<void>;
 }
 
 export async function openLive(redis: RedisClient, gateway: Pick<Service, 'adminUrl'>): Promise<LiveConsole> {
-  const { cookie } = await signIn(redis, gateway);
-  const stream = await openEventStream(`${gateway.adminUrl}/api/live`, cookie);
-  expect(stream.status).toBe(200);
-  const state = () => stream.events<LiveState>('state').at(-1);
+  const api = await signIn(redis, gateway);
+  async function read(): Promise<LiveState> {
+    const { status, body } = await api.send('GET', '/api/live');
+    expect(status).toBe(200);
+    return body as LiveState;
+  }
   return {
-    stream,
-    state,
+    read,
     async until(check, timeout = 15_000) {
       await expect
         .poll(
-          () => {
-            const current = state();
-            expect(current).toBeDefined();
-            if (current !== undefined) check(current);
+          async () => {
+            check(await read());
             return true;
           },
-          { timeout },
+          { timeout, interval: 200 },
         )
         .toBe(true);
     },
-    [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),
   };
 }
-
-/** Requests in all states since the stream began. */
-export const countedRequests = (console: LiveConsole): number =>
-  console.stream
-    .events<LiveState>('state')
-    .reduce((sum, { traffic }) => sum + (traffic?.counted.requests ?? 0), 0);
 
 export const problemTitles = ({ problems }: LiveState): string[] => problems.map(({ title }) => title);

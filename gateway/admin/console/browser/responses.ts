@@ -30,14 +30,13 @@ export type { NextRequest } from '../../../operations/next-request.ts';
 export type { Refusals } from '../../../quota/refusals.ts';
 export type { SettingState } from '../../../operations/settings.ts';
 export type { ListedApiToken as ApiToken } from '../../../operations/api-tokens.ts';
-export type { Traffic, TrafficPoint } from '../../../operations/traffic.ts';
+export type { TrafficPoint } from '../../../operations/traffic.ts';
 export type { Delivery } from '../../../events/webhook-status.ts';
 export type { WebhookView as WebhookRow } from '../../../operations/webhooks.ts';
 export type { DayUsage } from '../../../quota/usage-days.ts';
 export type { MonthUsage } from '../../../operations/usage-months.ts';
 export type { BanPolicy } from '../../../quota/ban-policy.ts';
-export type { LivePoint } from '../../live/live-feed.ts';
-export type { LiveState } from '../../live/live-state.ts';
+export type { LiveState } from '../../api/live.ts';
 export type { Problem, ProblemLink } from '../../../operations/problems/problem.ts';
 
 export type ChangedKey = Changed<KeyDetail>;

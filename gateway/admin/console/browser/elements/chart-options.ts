@@ -1,9 +1,6 @@
 import uPlot from 'uplot';
-import type { ChartRange } from '../shown-range.ts';
 
 export type ChartKind = 'lines' | 'stacked' | 'bars';
-/** Where the points are within the chart, in pixels, and what the axis shows. */
-export type ChartArea = ChartRange & { left: number; top: number; width: number; height: number };
 /** What the points are. */
 export type ChartUnit = 'time' | 'utc-day' | 'utc-month';
 export type ChartSeries = { label: string; tone: string; values: (number | null)[] };
@@ -16,10 +13,6 @@ const utcDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeri
 const utcMonth = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone: 'UTC' });
 
 const daySeconds = 86_400;
-/** Less is a click. */
-const minZoomPx = 5;
-/** Events of the cursor that the charts of a group share. */
-const cursorEvents = new Set(['mousemove', 'mouseleave']);
 const axisFont = '12px system-ui, sans-serif';
 
 /** Options of uPlot for a chart of counts over time, in the viewer's zone. */
@@ -32,18 +25,9 @@ export function chartOptions(chart: {
   format: (value: number) => string;
   width: number;
   height: number;
-  /** what the axis shows; undefined for all points */
-  range: () => ChartRange | undefined;
-  /** charts of a group show the point under the cursor together */
-  group: string;
   onCursor: (index: number | undefined) => void;
-  /** called when a range was marked with the mouse; undefined if that does nothing */
-  onZoom: ((range: ChartRange) => void) | undefined;
-  onZoomOut: () => void;
-  /** called with where the points are, whenever they were drawn */
-  onDraw: (area: ChartArea) => void;
 }): uPlot.Options {
-  const { kind, unit, series, colorOf, width, height, onZoom } = chart;
+  const { kind, unit, series, colorOf, width, height } = chart;
   const [text, line] = [colorOf('text'), colorOf('grid')];
   const axis = {
     stroke: text,
@@ -57,21 +41,15 @@ export function chartOptions(chart: {
     legend: { show: false },
     cursor: {
       y: false,
-      drag: { x: onZoom !== undefined, y: false, setScale: false },
-      bind: { dblclick: () => () => (chart.onZoomOut(), null) },
+      drag: { x: false, y: false },
       points: { show: kind === 'lines' },
-      // A range is marked in one chart.
-      ...(chart.group === ''
-        ? {}
-        : { sync: { key: chart.group, filters: { pub: (type) => cursorEvents.has(type) } } }),
     },
     scales: {
       x: {
         time: true,
         range: (u, min, max) => {
           const half = kind === 'bars' ? stepOf(u.data[0]) / 2 : 0;
-          const { from, to } = chart.range() ?? { from: min - half, to: max + half };
-          return [from, to];
+          return [min - half, max + half];
         },
       },
       y: { range: (_u, _min, max) => [0, uPlot.rangeNum(0, max > 0 ? max : 1, 0.1, true)[1] ?? 1] },
@@ -95,29 +73,7 @@ export function chartOptions(chart: {
     ...(unit !== 'time'
       ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }
       : {}),
-    hooks: {
-      setCursor: [(u) => chart.onCursor(u.cursor.idx ?? undefined)],
-      setSelect: [
-        (u) => {
-          const { left, width } = u.select;
-          if (width === 0) return;
-          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          if (width >= minZoomPx)
-            onZoom?.({ from: u.posToVal(left, 'x'), to: u.posToVal(left + width, 'x') });
-        },
-      ],
-      draw: [
-        ({ over, scales: { x } }) =>
-          chart.onDraw({
-            left: over.offsetLeft,
-            top: over.offsetTop,
-            width: over.offsetWidth,
-            height: over.offsetHeight,
-            from: x?.min ?? 0,
-            to: x?.max ?? 0,
-          }),
-      ],
-    },
+    hooks: { setCursor: [(u) => chart.onCursor(u.cursor.idx ?? undefined)] },
   };
 }
 

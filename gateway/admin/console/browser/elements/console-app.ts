@@ -1,4 +1,3 @@
-import './connection-state.ts';
 import './session-menu.ts';
 import './session-warning.ts';
 import './sign-in.ts';
@@ -156,7 +155,6 @@ class ConsoleApp extends LightElement {
             )}
           </ul>
         </nav>
-        <connection-state></connection-state>
         <session-menu></session-menu>
       </header>
       <session-warning></session-warning>

@@ -7,7 +7,7 @@ import { sampleUrl } from '../product.ts';
 import { session } from '../session.ts';
 import { IssueDialog } from './issue-dialog.ts';
 
-/** What to do with a gateway that nobody has used yet, in place of charts without anything in them. */
+/** What to do with a gateway that nobody has used yet, in place of a chart without anything in it. */
 class FirstUse extends LightElement {
   /** Number of keys. */
   keys = 0;
@@ -28,7 +28,7 @@ class FirstUse extends LightElement {
             .text=${`curl -H 'Authorization: Bearer YOUR_KEY' ${sampleUrl}`}
           ></copy-field>
         </li>
-        <li><p>The charts appear here within a second.</p></li>
+        <li><p>The figures above count it within seconds.</p></li>
       </ol>
     </div>`;
   }

@@ -7,7 +7,6 @@ import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath } from '../key.ts';
 import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
-import { entryMarks } from './chart-marks.ts';
 import { entryTable } from './entry-table.ts';
 
 const auditEntries = 10;
@@ -47,7 +46,7 @@ export class KeyHistory extends PolledElement<History> {
   view({ days, refusals, entries }: History) {
     const isCustomer = this.item.startsWith('cus_');
     return html`<h2>Last 30 days</h2>
-      ${renderDays(days, entries)}
+      ${renderDays(days)}
       <h2>Last refusals</h2>
       ${
         refusals.length === 0
@@ -78,13 +77,8 @@ export class KeyHistory extends PolledElement<History> {
   }
 }
 
-const daySeconds = 86_400;
-
-/**
- * @param days oldest first
- * @param entries changes, newest first
- */
-function renderDays(days: DayUsage[], entries: AuditEntry[]) {
+/** @param days oldest first */
+function renderDays(days: DayUsage[]) {
   const sum = (field: 'served' | 'refused' | 'bannedSeconds') =>
     days.reduce((total, day) => total + day[field], 0);
   const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
@@ -102,7 +96,6 @@ function renderDays(days: DayUsage[], entries: AuditEntry[]) {
       heading="Requests a day"
       kind="bars"
       unit="utc-day"
-      .marks=${entryMarks(entries).map(({ at, text }) => ({ at: at - (at % daySeconds), text }))}
       .times=${days.map(({ date }) => Date.parse(date) / 1000)}
       .series=${[
         { label: 'served', tone: 'good', values: days.map((day) => day.served) },

@@ -3,12 +3,9 @@ import uPlot from 'uplot';
 import { LightElement } from '../../../../browser/elements/light-element.ts';
 import { numeric, table } from '../../../../browser/elements/table.ts';
 import { formatNumber, utc } from '../../../../browser/format.ts';
-import type { ChartRange } from '../shown-range.ts';
-import { chartMarks, type ChartMark } from './chart-marks.ts';
 import {
   chartData,
   chartOptions,
-  type ChartArea,
   type ChartKind,
   type ChartSeries,
   type ChartUnit,
@@ -35,9 +32,6 @@ export class TimeChart extends LightElement {
     heading: {},
     kind: {},
     unit: {},
-    group: {},
-    zoom: { type: Boolean },
-    quietMarks: { type: Boolean, attribute: 'quiet-marks' },
   };
 
   heading = '';
@@ -47,23 +41,12 @@ export class TimeChart extends LightElement {
   series: readonly ChartSeries[] = [];
   format: (value: number) => string = formatNumber;
   unit: ChartUnit = 'time';
-  /** What the axis shows; all points if undefined. */
-  range: ChartRange | undefined;
-  /** Charts of the same group show the point under the cursor together. */
-  group = '';
-  /** Whether a range can be marked with the mouse: the events `zoom` and `zoom-out`. */
-  zoom = false;
-  /** What has happened, oldest first. */
-  marks: readonly ChartMark[] = [];
-  /** Whether the keyboard passes over the marks, which another chart has as well. */
-  quietMarks = false;
   asTable = false;
   /** Labels of series that are not drawn. */
   turnedOff: ReadonlySet<string> = new Set();
   /** Point under the cursor. */
   index: number | undefined;
   width = 0;
-  area: ChartArea | undefined;
   #id = `time-chart-${(lastId += 1)}`;
   #scheme = matchMedia('(prefers-color-scheme: dark)');
   dark = this.#scheme.matches;
@@ -120,18 +103,9 @@ export class TimeChart extends LightElement {
         series,
         width,
         height,
-        range: () => this.range,
-        group: this.group,
         colorOf: (tone) => colorOf(target, tone),
         format: (value) => this.format(value),
         onCursor: (index) => (this.index = index),
-        onZoom: this.zoom
-          ? (detail) => this.dispatchEvent(new CustomEvent('zoom', { detail, bubbles: true }))
-          : undefined,
-        onZoomOut: () => this.dispatchEvent(new CustomEvent('zoom-out', { bubbles: true })),
-        onDraw: (area) => {
-          if (JSON.stringify(area) !== JSON.stringify(this.area)) this.area = area;
-        },
       });
       this.#plot = new uPlot(options, data, target);
       return undefined;
@@ -143,9 +117,8 @@ export class TimeChart extends LightElement {
 
   /** Moving the cursor must not draw everything again. */
   drawIfChanged(data: uPlot.AlignedData) {
-    const text = JSON.stringify([data, this.range]);
-    // Nor does it draw while a range is being marked.
-    if (text === this.#drawnText || (this.#plot?.select.width ?? 0) > 0) return;
+    const text = JSON.stringify(data);
+    if (text === this.#drawnText) return;
     this.#drawnText = text;
     this.#plot?.setData(data);
   }
@@ -191,10 +164,7 @@ export class TimeChart extends LightElement {
               )}
             </ul>`
       }
-      <div class="plot-frame">
-        <div class="plot" role="img" aria-label=${this.summary()}></div>
-        ${this.area === undefined ? nothing : chartMarks(this.marks, this.area, this.quietMarks)}
-      </div>
+      <div class="plot" role="img" aria-label=${this.summary()}></div>
       <p class="readout quiet">${this.readout()}</p>`;
   }
 

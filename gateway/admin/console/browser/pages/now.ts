@@ -1,7 +1,6 @@
-import '../elements/traffic-charts.ts';
+import '../elements/traffic-chart.ts';
 import { html } from 'lit';
-import { LightElement } from '../../../../browser/elements/light-element.ts';
-import { loading } from '../../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import {
   formatDuration,
   formatMegabytes,
@@ -9,35 +8,33 @@ import {
   formatRate,
   formatTime,
 } from '../../../../browser/format.ts';
+import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
 import { busiestTable, gatewayTable, upstreamTable } from '../elements/fleet-tables.ts';
 import { problemList } from '../elements/problem-list.ts';
-import { live } from '../live.ts';
 import type { LiveState } from '../responses.ts';
 
-/** What happens now: what is wrong, figures of this second, charts, and the state of everything. */
-class PageNow extends LightElement {
-  state: LiveState | undefined;
+/** What happens now: what is wrong, figures of the last minute, a chart, and the state of everything. */
+class PageNow extends PolledElement<LiveState> {
+  override get pauseMs() {
+    return 2000;
+  }
 
-  constructor() {
-    super();
-    this.whileConnected(() =>
-      live.subscribe(({ name, content }) => {
-        if (name === 'state') this.state = content;
-      }),
-    );
+  read() {
+    return api.get<LiveState>('/api/live');
   }
 
   override render() {
     return html`<h1>Now</h1>
-      ${this.state === undefined ? loading() : this.content(this.state)}`;
+      ${super.render()}`;
   }
 
-  content(state: LiveState) {
+  view(state: LiveState) {
     return html`<section aria-label="Problems" role="status">${problemList(state)}</section>
-      <h2>Requests now</h2>
-      ${liveFigures(state)}
-      <traffic-charts></traffic-charts>
+      <h2>The last minute</h2>
+      ${figures(state)}
+      <h2>The last 24 hours</h2>
+      <traffic-chart .isBusy=${state.recent.requests > 0}></traffic-chart>
       <h2>Gateways and workers</h2>
       ${gatewayTable(state)}
       <div class="panels">
@@ -52,35 +49,31 @@ class PageNow extends LightElement {
       </div>
       <h2>Busiest keys</h2>
       ${busiestTable(state)}
-      <p class="quiet">As of ${formatTime(state.at, { dateStyle: 'time' })}, every second.</p>`;
+      <p class="quiet">As of ${formatTime(state.at, { dateStyle: 'time' })}, every two seconds.</p>`;
   }
 }
 
 customElements.define('page-now', PageNow);
 
 /** Figures on top of the page. */
-function liveFigures({ traffic, activeBans, recent }: LiveState) {
-  const { requests, byStatus, refusals, bannedRequests = 0, byPlan, latencyMs } = traffic?.perSecond ?? {};
-  const withoutKey = byPlan?.['anonymous'];
-  const refusedWithoutKey =
-    (withoutKey?.unauthenticated ?? 0) + sum(Object.values(withoutKey?.refusals ?? {}));
-  const byClass = Object.entries(byStatus ?? {})
-    .filter(([, rate]) => rate > 0)
-    .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
-  const { p50, p99 } = latencyMs?.served ?? {};
+function figures({ recent, activeBans }: LiveState) {
+  const { requests, byStatus, refused, withoutKey, bans, latencyMs, errors, redisP99Ms, upstreamP99Ms } =
+    recent;
+  const byClass = Object.entries(byStatus).map(
+    ([status, count]) => `${status.replace('_', ' ')} ${formatNumber(count)}`,
+  );
   return html`<dl class="figures-now">
-    ${figure('Requests a second', rate(requests), requests === undefined ? 'reading…' : byClass.join(' · ') || 'no requests')}
-    ${figure('Refusals a second', rate(refusals && sum(Object.values(refusals))), `${formatRate(bannedRequests)} more during bans, ${formatRate(refusedWithoutKey)} without a valid key`)}
-    ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
-    ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
-    ${figure('Errors in the last minute', formatNumber(sum(Object.values(recent.errors))), errorCodes(recent.errors))}
-    ${figure('Redis, 99 %', milliseconds(recent.redisP99Ms), 'of the last minute')}
-    ${figure('Upstream, 99 %', milliseconds(recent.upstreamP99Ms), 'of the last minute')}
-    ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}
+    ${figure('Requests', formatNumber(requests), byClass.join(' · ') || 'none')}
+    ${figure('Refused', formatNumber(refused + withoutKey), `${formatNumber(withoutKey)} of them without a valid key`)}
+    ${figure('p50', milliseconds(latencyMs?.p50 ?? null), 'of served requests')}
+    ${figure('p99', milliseconds(latencyMs?.p99 ?? null), 'of served requests')}
+    ${figure('Errors', formatNumber(sum(Object.values(errors))), errorCodes(errors))}
+    ${figure('Redis, 99 %', milliseconds(redisP99Ms), 'of the commands')}
+    ${figure('Upstream, 99 %', milliseconds(upstreamP99Ms), 'of the slowest service')}
+    ${figure('Active bans', formatNumber(activeBans), html`${formatNumber(bans)} new, <a href="/console/bans">Bans</a>`)}
   </dl>`;
 }
 
-const rate = (perSecond: number | undefined) => (perSecond === undefined ? '–' : formatRate(perSecond));
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 const milliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
 const errorCodes = (errors: Record<string, number>) => {
@@ -103,7 +96,6 @@ function redisFacts({ redis }: LiveState) {
   if (!redis.available) {
     return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
   }
-  if (redis.servers.length === 0) return html`<p class="quiet">Reading…</p>`;
   return redis.servers.map((server) =>
     factList([
       ['Server', told(server.address)],

@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { summarizeProblems, type Facts } from '../../../../../gateway/operations/fleet-report.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/operations/fleet-status.ts';
 import { findProblems } from '../../../../../gateway/operations/problems/find-problems.ts';
-import type { LiveFacts } from '../../../../../gateway/operations/problems/live-facts.ts';
 import type { Problem } from '../../../../../gateway/operations/problems/problem.ts';
-import { summarizeProblems } from '../../../../../gateway/operations/problems/summarize-problems.ts';
 import type { RedisServerStatus } from '../../../../../gateway/operations/redis-status.ts';
-import type { TrafficPoint } from '../../../../../gateway/operations/traffic.ts';
 
 const nowMs = Date.UTC(2026, 10, 23, 12);
 const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString();
@@ -24,13 +22,19 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   invalidSettings: [],
   redisEmptied: false,
   localMode: null,
-  earlierLocalModes: [],
-  recent: { redisP99Ms: null, upstreamP99Ms: null, errors: {} },
+  recent: {
+    byStatus: {},
+    refused: {},
+    unauthenticated: 0,
+    bans: 0,
+    durations: {},
+    redisP99Ms: null,
+    upstreamP99Ms: null,
+    errors: {},
+  },
   connections: 0,
   busy: 0,
   rssBytes: 1,
-  keysInUse: {},
-  counts: {},
   seenAtMs: nowMs,
   ...changes,
 });
@@ -62,52 +66,35 @@ const redisServer = (changes: Partial<RedisServerStatus> = {}): RedisServerStatu
   ...changes,
 });
 
-const nothing = {
-  requests: 0,
-  byStatus: {},
-  refusals: { minute: 0, day: 0 },
-  bans: 0,
-  bannedRequests: 0,
-  localDecisions: 0,
-};
-
-const minute = (changes: Partial<TrafficPoint> = {}, p99 = 10): TrafficPoint => ({
-  at: ago(0),
-  seconds: 60,
-  ...nothing,
+const recent = (changes: Partial<Facts['recent']> = {}): Facts['recent'] => ({
   requests: 1000,
   byStatus: { '2xx': 1000 },
-  byPlan: {},
-  latencyMs: { served: { p50: 1, p90: 5, p99 }, all: null },
+  refused: 0,
+  withoutKey: 0,
+  bans: 0,
+  latencyMs: { p50: 1, p99: 10 },
+  redisP99Ms: 1,
+  upstreamP99Ms: 5,
+  errors: {},
   ...changes,
 });
-const hour = (last: readonly TrafficPoint[] = []) => [
-  ...Array.from({ length: 60 - last.length }, () => minute()),
-  ...last,
-];
 
 const facts = ({
   fleet = {},
   ...changes
-}: Partial<Omit<LiveFacts, 'fleet'>> & { fleet?: Partial<LiveFacts['fleet']> } = {}): LiveFacts => ({
-  nowMs,
+}: Partial<Omit<Facts, 'fleet'>> & { fleet?: Partial<Facts['fleet']> } = {}): Facts => ({
   redis: { available: true, servers: [redisServer()] },
   redisIsPrivate: false,
   upstreams: [
     { upstream: 'http://pets:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 1 } },
   ],
-  lastHour: hour(),
-  perSecond: undefined,
-  busiestAddresses: [],
-  endedKeys: [],
-  disagreeingSince: new Map(),
+  recent: recent(),
   ...changes,
   fleet: {
     atMs: nowMs,
     gateways: [gateway()],
     activeBans: 0,
     withoutStatus: [],
-    disagreements: [],
     invalidSettings: [],
     ...fleet,
   },
@@ -123,70 +110,36 @@ test('a fleet in which all is well has no problems', () => {
   expect(findProblems(facts())).toEqual([]);
 });
 
-test('one stall of Redis is one notice, however many processes it hit', () => {
+test('one stall of Redis is one notice, however many gateways and processes it hit', () => {
   const processes = (count: number, localMode: FleetProcess['localMode']) =>
     Array.from({ length: count }, (_, index) =>
       fleetProcess({ id: `${index}`, worker: index + 1, localMode }),
     );
-  const stall = { from: ago(72), to: ago(60) };
   const gateways = [
-    gateway({ workers: 4, processes: processes(4, stall) }),
+    gateway({ workers: 4, processes: processes(4, { from: ago(72), to: ago(60) }) }),
     gateway({
       id: 'other',
       host: 'gw-2',
       processes: [fleetProcess({ localMode: { from: ago(61), to: ago(59) } })],
     }),
     gateway({
-      id: 'later',
+      id: 'long ago',
       host: 'gw-3',
-      processes: [fleetProcess({ localMode: { from: ago(20), to: ago(18) } })],
+      processes: [fleetProcess({ localMode: { from: ago(1000), to: ago(950) } })],
     }),
   ];
-  expect(found({ fleet: { gateways } })).toMatchObject([
-    {
-      title: '2 gateways were without Redis',
-      detail: expect.stringMatching(/^For 13 s, .* 5 processes of gw-1 .*, gw-2 /) as string,
-    },
-    { title: 'Gateway gw-3 (10.0.0.1:9090) was without Redis' },
-  ]);
-  const lasting = gateway({ workers: 4, processes: processes(3, { from: ago(9), to: null }) });
-  expect(
-    withGateway({
-      ...lasting,
-      processes: [...lasting.processes, fleetProcess({ localMode: { from: ago(9), to: ago(3) } })],
-    }),
-  ).toMatchObject([
-    {
-      severity: 'critical',
-      title: 'Gateway gw-1 (10.0.0.1:9090) works without Redis',
-      detail: expect.stringContaining('3 processes') as string,
-    },
-  ]);
-});
-
-test('stalls of Redis that hit the same gateways are one problem with a count, and over some minutes later', () => {
-  const stall = (from: number, to: number) => ({ from: ago(from), to: ago(to) });
-  const flapping = (localMode: FleetProcess['localMode']) => ({
-    localMode,
-    earlierLocalModes: [stall(600, 595), stall(500, 490)],
-  });
-  expect(withProcess(flapping(stall(60, 50)))).toMatchObject([
-    {
-      severity: 'warning',
-      title: 'Gateway gw-1 (10.0.0.1:9090) was without Redis 3 times',
-      detail: expect.stringContaining(`It was the third time since ${ago(600)}, 25 s in all.`) as string,
-    },
-  ]);
-  expect(withProcess(flapping(stall(400, 390)))).toMatchObject([{ severity: 'notice', past: true }]);
-  expect(withProcess(flapping({ from: ago(9), to: null }))).toMatchObject([
-    { severity: 'critical', detail: expect.stringContaining('It was the third time') as string },
-  ]);
-  const unavailable = found({
-    redis: { available: false, since: ago(5) },
-    fleet: { gateways: [gateway({ processes: [fleetProcess(flapping({ from: ago(5), to: null }))] })] },
-  });
-  expect(unavailable).toMatchObject([
-    { id: 'redis-unavailable', detail: expect.stringContaining(`gone 3 times since ${ago(600)}`) as string },
+  const [problem, ...others] = found({ fleet: { gateways } });
+  expect(others).toEqual([]);
+  expect(problem).toMatchObject({ severity: 'notice', title: 'Gateways were without Redis' });
+  expect(problem?.detail).toContain(
+    `gw-1 (10.0.0.1:9090), gw-2 (10.0.0.1:9090): from ${ago(72)}, until ${ago(59)}.`,
+  );
+  const lasting = [
+    ...processes(3, { from: ago(9), to: null }),
+    ...processes(1, { from: ago(9), to: ago(3) }),
+  ];
+  expect(withGateway({ workers: 4, processes: lasting })).toMatchObject([
+    { severity: 'critical', detail: expect.stringContaining(`from ${ago(9)}, which goes on.`) as string },
   ]);
 });
 
@@ -219,25 +172,17 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
   'Redis keeps no append-only file': {
     problems: withRedis({ appendOnly: false }),
     severity: 'warning',
-    says: 'appendonly of redis:6379 is off',
-  },
-  'Redis is embedded and in memory only': {
-    problems: found({
-      redis: { available: true, servers: [redisServer({ appendOnly: false })] },
-      redisIsPrivate: true,
-    }),
-    severity: 'notice',
-    says: 'lost when the gateway stops',
+    says: 'redis:6379 has appendonly off',
   },
   'Redis is slow': {
-    problems: withProcess({ recent: { redisP99Ms: 40, upstreamP99Ms: 250, errors: {} } }),
+    problems: found({ recent: recent({ redisP99Ms: 40 }) }),
     severity: 'warning',
     says: '40 ms',
   },
-  'A service behind the gateway is slow': {
-    problems: withProcess({ recent: { redisP99Ms: 25, upstreamP99Ms: 400, errors: {} } }),
-    severity: 'warning',
-    says: '400 ms',
+  'Redis is read only': {
+    problems: withRedis({ role: 'slave' }),
+    severity: 'critical',
+    says: 'redis:6379 is a replica',
   },
   'No instance of pets-service is ready': {
     problems: found({
@@ -266,7 +211,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
       ],
     }),
     severity: 'warning',
-    says: '2 of 3 gateway processes',
+    says: 'for 2 gateway processes',
   },
   'No gateway is running': {
     problems: found({ fleet: { gateways: [] } }),
@@ -293,30 +238,10 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'warning',
     says: 'hang, or cannot start',
   },
-  'Gateway gw-1 (10.0.0.1:9090) works without Redis': {
-    problems: withProcess({ localMode: { from: ago(9), to: null } }),
-    severity: 'critical',
-    says: ago(9),
-  },
-  'Gateway gw-1 (10.0.0.1:9090) was without Redis': {
-    problems: withProcess({ localMode: { from: ago(72), to: ago(60) } }),
-    severity: 'notice',
-    says: 'For 12 s',
-  },
-  'A gateway ended unexpectedly, and was started again': {
-    problems: withGateway({ crashedAt: ago(40) }),
-    severity: 'notice',
-    says: ago(40),
-  },
   'Workers exit or hang': {
     problems: withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
     severity: 'warning',
     says: '3 workers in 15 minutes',
-  },
-  'A worker was restarted': {
-    problems: withGateway({ restartedAt: [ago(10)] }),
-    severity: 'notice',
-    says: ago(10),
   },
   'The setting gw:plan:pro in Redis is invalid': {
     problems: found({
@@ -333,7 +258,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
       },
     }),
     severity: 'warning',
-    says: 'it is "plenty". 1 gateway process reports it. The last valid values stay in force.',
+    says: 'it is "plenty". 1 gateway process keeps the last valid values.',
   },
   'The setting gw:plan:gold in Redis is invalid': {
     problems: found({
@@ -344,45 +269,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
       },
     }),
     severity: 'critical',
-    says: 'Of these, 2 have no values: API keys that need them get 503.',
-  },
-  'Gateways enforce different values of gw:plan:pro': {
-    problems: found({
-      disagreeingSince: new Map([['gw:plan:pro', nowMs - 6000]]),
-      fleet: {
-        disagreements: [
-          {
-            key: 'gw:plan:pro',
-            values: [
-              { fields: { minute: '300' }, processes: 2 },
-              { fields: { minute: '600' }, processes: 1 },
-            ],
-          },
-        ],
-      },
-    }),
-    severity: 'warning',
-    says: '2 processes have minute 300; 1 process has minute 600',
-  },
-  'A key of Acme is used after its end': {
-    problems: found({ endedKeys: [{ id: 'key_1', name: 'Acme', requests: 40 }] }),
-    severity: 'notice',
-    says: '40 requests with it were refused in the last minute',
-  },
-  'Redis lacks settings': {
-    problems: found({
-      fleet: {
-        invalidSettings: ['gw:plan:free', 'gw:ban-policy'].map((key) => ({
-          key,
-          issues: ['minute is missing'],
-          stored: {},
-          processes: 1,
-          withoutValues: 0,
-        })),
-      },
-    }),
-    severity: 'warning',
-    says: 'There is nothing in gw:plan:free, gw:ban-policy.',
+    says: '2 of 2 gateway processes have no values: API keys that need them get 503.',
   },
   'Two versions are running': {
     problems: found({ fleet: { withoutStatus: [{ id: 'older', seenAtMs: nowMs }] } }),
@@ -390,24 +277,27 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     says: 'without a status (older version)',
   },
   'Many requests fail': {
-    problems: found({
-      lastHour: hour([minute({ requests: 1000, byStatus: { '2xx': 900, '5xx': 90, cut_off: 10 } })]),
-    }),
+    problems: found({ recent: recent({ byStatus: { '2xx': 4900, '5xx': 90, cut_off: 10 } }) }),
     severity: 'critical',
-    says: '2 % of the requests of the last 5 minutes',
+    says: '2 % of the requests of the last minute',
   },
   'Requests are slow': {
-    problems: found({ lastHour: hour([minute({}, 400)]) }),
+    problems: found({ recent: recent({ latencyMs: { p50: 1, p99: 400 } }) }),
     severity: 'warning',
     says: '400 ms',
   },
-  'Many customers of the plan free are refused': {
-    problems: withProcess({ keysInUse: { free: { active: 40, refused: 12 } } }),
+  'Many requests are refused': {
+    problems: found({ recent: recent({ refused: 300, withoutKey: 100 }) }),
+    severity: 'notice',
+    says: '33.3 % of the requests with a valid key got 429',
+  },
+  'Many requests without a valid key are refused': {
+    problems: found({ recent: recent({ withoutKey: 660 }) }),
     severity: 'warning',
-    says: '30 % of its API keys',
+    says: '11 requests a second had no valid key',
   },
   'Many keys are being banned': {
-    problems: found({ lastHour: hour([minute({ bans: 12 })]) }),
+    problems: found({ recent: recent({ bans: 12 }) }),
     severity: 'warning',
     says: '12 bans',
   },
@@ -430,48 +320,20 @@ describe.each(Object.entries(kinds))('"%s"', (title, { problems, severity, says 
   });
 });
 
+test('a private Redis in memory only is for information', () => {
+  const problems = found({
+    redis: { available: true, servers: [redisServer({ appendOnly: false })] },
+    redisIsPrivate: true,
+  });
+  expect(problems).toMatchObject([{ severity: 'notice', title: 'Redis keeps no append-only file' }]);
+});
+
 test('the most severe problem is the first', () => {
   const problems = found({
     redis: { available: true, servers: [redisServer({ evictedKeys: 1, appendOnly: false })] },
     fleet: { gateways: [gateway({ restartedAt: [ago(10)] })] },
   });
   expect(problems.map(({ severity }) => severity)).toEqual(['critical', 'warning', 'notice']);
-});
-
-/** Refused requests a second of addresses. */
-const flood = (unauthenticated: number, limited: number, blockedRequests = 0) => {
-  const refused = { ...nothing, refusals: { minute: limited, day: 0 }, unauthenticated, blockedRequests };
-  return { ...refused, byPlan: { anonymous: refused }, latencyMs: { served: null, all: null } };
-};
-
-describe('a flood without keys', () => {
-  const busy = (address: string, refused: number, blockedUntil: string | null = null) => ({
-    address,
-    refused,
-    unauthenticated: refused,
-    limited: 0,
-    blocked: 0,
-    blockedUntil,
-  });
-
-  test('names the busiest address that is not blocked, and leads to the page that blocks it', () => {
-    const [problem] = found({
-      perSecond: flood(1, 60),
-      busiestAddresses: [busy('198.51.100.1', 9000, ago(-60)), busy('203.0.113.7', 3540)],
-    });
-    expect(problem).toMatchObject({
-      id: 'flood',
-      severity: 'warning',
-      detail:
-        '61 requests a second have no valid key. Most come from 203.0.113.7: 3540 in the last 20 seconds.',
-      link: { page: '/console/addresses' },
-    });
-  });
-
-  test('is a problem without knowing the address', () => {
-    const [problem] = found({ perSecond: flood(11, 0) });
-    expect(problem?.detail).toBe('11 requests a second have no valid key.');
-  });
 });
 
 test('the state is a sentence: counts by severity, and well if there is nothing to do', () => {
@@ -486,19 +348,13 @@ test('the state is a sentence: counts by severity, and well if there is nothing 
 
 describe('no problem is', () => {
   test.each([
+    ['a few failed requests', { recent: recent({ byStatus: { '2xx': 100, '5xx': 9 } }) }],
+    ['ten requests a second without a valid key', { recent: recent({ withoutKey: 600 }) }],
+    ['a slow request among few', { recent: recent({ requests: 5, latencyMs: { p50: 1, p99: 900 } }) }],
     [
-      'a setting that was changed a second ago',
-      {
-        disagreeingSince: new Map([['gw:plan:pro', nowMs - 1000]]),
-        fleet: { disagreements: [{ key: 'gw:plan:pro', values: [] }] },
-      },
+      'a minute without requests',
+      { recent: recent({ requests: 0, byStatus: {}, latencyMs: null, redisP99Ms: null }) },
     ],
-    ['a few failed requests', { lastHour: hour([minute({ byStatus: { '2xx': 100, '5xx': 9 } })]) }],
-    ['ten requests a second without a valid key', { perSecond: flood(4, 6) }],
-    ['a flood of blocked addresses', { perSecond: flood(1, 0, 500) }],
-    ['a slow request among few', { lastHour: hour([minute({ requests: 5 }, 900)]) }],
-    ['a p99 that was always high', { lastHour: Array.from({ length: 60 }, () => minute({}, 900)) }],
-    ['a first minute without an hour to compare', { lastHour: [minute({}, 900)] }],
     [
       'a Redis that does not tell',
       {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { publishedStatus } from '../../redis/process-statuses.ts';
-import type { FleetGateway } from '../fleet-status.ts';
+import { publishedStatus } from '../redis/process-statuses.ts';
+import type { FleetGateway } from './fleet-status.ts';
 
 const stateSchema = publishedStatus.shape.services.valueType.valueType;
 type State = z.infer<typeof stateSchema>;

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { TrafficPoint } from '../../gateway/operations/traffic.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import type { ConsoleApi } from '../support/kits/console-kit.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { openLive, signIn } from '../support/kits/live-kit.ts';
+
+const description: unknown = parse(
+  readFileSync(new URL('../../gateway/admin/openapi.yaml', import.meta.url), 'utf8'),
+);
+
+/** Fails unless openapi.yaml describes the content. */
+function expectDescribed(schema: string, content: unknown): void {
+  const ajv = new Ajv2020({ strict: false, allErrors: true }).addFormat('date-time', true);
+  ajv.addSchema(description as object, 'api');
+  const validate = ajv.compile({ $ref: `api#/components/schemas/${schema}` });
+  validate(content);
+  expect(validate.errors).toBeNull();
+}
+
+describe('what happens now, over the API', () => {
+  let kit: GatewayKit;
+  let api: ConsoleApi;
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    api = await signIn(kit.redis, kit.gateway);
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  test('is refused without a session', async () => {
+    const { adminUrl } = kit.gateway;
+    for (const path of ['/api/live', '/api/traffic']) {
+      const response = await send(`${adminUrl}${path}`);
+      expect([response.status, (response.json as { code: string }).code]).toEqual([401, 'no_session']);
+    }
+  });
+
+  test('says how this process is, and what it has counted in the last minute', async () => {
+    const { key } = await kit.issue({ plan: 'pro' });
+    for (let count = 0; count < 7; count += 1) await send(`${kit.gateway.url}/v1/pets`, { key });
+    await send(`${kit.gateway.url}/v1/pets`);
+    const live = await openLive(kit.redis, kit.gateway);
+    await live.until(({ gateways, recent }) => {
+      expect(gateways).toMatchObject([
+        { state: 'ok', workers: 1, processes: [{ pid: kit.gateway.pid, worker: null, state: 'ok' }] },
+      ]);
+      expect(recent).toMatchObject({
+        requests: 8,
+        byStatus: { '2xx': 7, '4xx': 1 },
+        refused: 0,
+        withoutKey: 1,
+        errors: { missing_api_key: 1 },
+      });
+      expect(recent.latencyMs?.p99).toBeGreaterThan(0);
+    });
+    expectDescribed('LiveState', await live.read());
+  });
+
+  test('is read once for all consoles', async () => {
+    const live = await openLive(kit.redis, kit.gateway);
+    const [one, other] = await Promise.all([live.read(), live.read()]);
+    expect(one.at).toBe(other.at);
+  });
+
+  test('has a point for each of the last 24 hours’ minutes, with what was reported', async () => {
+    const minute = Math.floor(Date.now() / 60_000) - 90;
+    await kit.redis.hset(redisKeys.traffic(minute), {
+      '2xx:pro': 50,
+      '2xx:free': 10,
+      '5xx:free': 1,
+      'refused:free': 2,
+      'ms:5': 60,
+    });
+    const { body } = await api.send('GET', '/api/traffic');
+    expectDescribed('GetTrafficResponse', body);
+    const { items } = body as { items: TrafficPoint[] };
+    expect(items).toHaveLength(24 * 60);
+    const times = items.map(({ at }) => Date.parse(at));
+    expect(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) === 60_000)).toBe(true);
+    expect(items[times.indexOf(minute * 60_000)]).toEqual({
+      at: new Date(minute * 60_000).toISOString(),
+      byStatus: { '2xx': 60, '5xx': 1 },
+      latencyMs: { p50: 3.75, p99: 4.975 },
+    });
+    expect(items[times.indexOf((minute + 1) * 60_000)]).toMatchObject({ byStatus: {}, latencyMs: null });
+  });
+
+  test('expires in Redis when no gateway runs any more', async () => {
+    const seconds = await kit.redis.pttl(redisKeys.processStatuses);
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(15 * 60_000);
+  });
+});

@@ -1,0 +1,101 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createMetrics, type Metrics } from '../../gateway/observability/metrics.ts';
+import { readPlanTraffic, readTraffic } from '../../gateway/operations/traffic.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { createTrafficReporter } from '../../gateway/traffic/traffic-reporter.ts';
+import { recordedCounts } from '../support/checks/traffic-record.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+const minuteMs = 60_000;
+
+const serve = ({ requests }: Metrics, times: number, plan = 'free') => {
+  for (let index = 0; index < times; index += 1) requests.count('/v1/pets', 'GET', '2xx', plan, 0.004);
+};
+
+describe('reports of traffic', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+  beforeEach(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+  afterEach(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  /** Counts of a process, which reports when it closes, and its log. */
+  function startProcess(now = () => Date.now(), isOpen = () => true) {
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+    const metrics = createMetrics({ droppedLogLines: () => 0 });
+    return { metrics, lines, reporter: createTrafficReporter({ redis, isOpen, now, metrics, log }) };
+  }
+
+  test('of several processes add up, by plan and in all', async () => {
+    for (const times of [5, 10, 15]) {
+      const { metrics, reporter } = startProcess(() => Date.now() - 5 * minuteMs);
+      serve(metrics, times);
+      serve(metrics, 1, 'pro:2');
+      metrics.quotaRefusals.inc({ plan: 'free', window: 'day' }, 2);
+      metrics.bannedRequests.inc({ plan: 'free' });
+      await reporter.close();
+    }
+    expect(await recordedCounts(redis)).toEqual({ '2xx:free': 30, '2xx:pro:2': 3, 'refused:free': 9 });
+    const session = { redis, now: () => Date.now() };
+    const points = (await readTraffic(session)).filter(({ latencyMs }) => latencyMs !== null);
+    expect(points).toEqual([
+      { at: expect.any(String) as string, byStatus: { '2xx': 33 }, latencyMs: { p50: 3.75, p99: 4.975 } },
+    ]);
+    expect(await readPlanTraffic(session)).toEqual({
+      free: { requests: 30, refused: 9 },
+      'pro:2': { requests: 3, refused: 0 },
+    });
+  });
+
+  test('of a minute are there a moment after its end, and expire after a day', async () => {
+    const minute = Math.floor(Date.now() / minuteMs) - 3;
+    const { metrics, reporter } = startProcess(() => minute * minuteMs + 59_000);
+    serve(metrics, 2);
+    await reporter.close();
+    const at = (ms: number) => readTraffic({ redis, now: () => (minute + 1) * minuteMs + ms });
+    expect((await at(5000)).at(-1)?.byStatus).toEqual({});
+    expect((await at(7000)).at(-1)?.byStatus).toEqual({ '2xx': 2 });
+    const [key = ''] = await redis.keys('gw:{traffic}:*');
+    expect(await redis.ttl(key)).toBeGreaterThan(24 * 3600);
+    expect(await redis.ttl(key)).toBeLessThanOrEqual(25 * 3600);
+  });
+
+  test('wait while Redis is unavailable, and come in the minute of their time', async () => {
+    let [isOpen, nowMs] = [false, Date.now() - 10 * minuteMs];
+    const { metrics, reporter } = startProcess(
+      () => nowMs,
+      () => isOpen,
+    );
+    serve(metrics, 4);
+    await reporter.close();
+    expect(await recordedCounts(redis)).toEqual({});
+    [isOpen, nowMs] = [true, Date.now()];
+    serve(metrics, 3);
+    await reporter.close();
+    const points = await readTraffic({ redis, now: () => Date.now() + minuteMs + 7000 });
+    expect(points.flatMap(({ byStatus }) => byStatus['2xx'] ?? [])).toEqual([4, 3]);
+  });
+
+  test('that Redis refuses are logged once, and not sent again', { tags: ['redis-server'] }, async () => {
+    const { metrics, reporter, lines } = startProcess();
+    await redis.call('ACL', 'SETUSER', 'default', '-hincrby');
+    for (let round = 0; round < 2; round += 1) {
+      serve(metrics, 1);
+      await reporter.close();
+    }
+    await redis.call('ACL', 'SETUSER', 'default', '+hincrby');
+    serve(metrics, 1);
+    await reporter.close();
+    expect(await recordedCounts(redis)).toEqual({ '2xx:free': 1 });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('Redis refuses the record of traffic');
+  });
+});
