@@ -67,7 +67,6 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
       .toBe('4');
     await page.getByText(`Over its ${name} limit`).waitFor();
 
-
     // A new key for the same customer, and a copy of the record.
     const rotated = await json<Issued & Record<string, unknown>>('keys', 'rotate', id);
     expect(rotated).toMatchObject({ [name]: 4, replaces: id });
