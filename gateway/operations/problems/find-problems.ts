@@ -49,7 +49,9 @@ function rule(severity: Problem['severity'], id: string, title: string, { find, 
     const found = find(facts);
     if (found === false) return [];
     if (typeof found === 'string') return [{ id, severity, title, detail: found, ...rest }];
-    return found.map(({ of, ...finding }) => ({ severity, title, ...rest, ...finding, id: `${id} ${of}` }));
+    return found.map(({ of, ...finding }) =>
+      Object.assign({ severity, title, ...rest }, finding, { id: `${id} ${of}` }),
+    );
   };
 }
 
@@ -105,7 +107,9 @@ const rules = [
         ({ appendOnly }) =>
           appendOnly === false &&
           'has appendonly off, so API keys and counters may be lost when it ends. A private Redis in memory is for trying out.',
-      ).map((finding) => ({ ...finding, ...(facts.redisIsPrivate && { severity: 'notice' }) })),
+      ).map((finding) =>
+        Object.assign(finding, facts.redisIsPrivate ? ({ severity: 'notice' } as const) : {}),
+      ),
     advice:
       'Set it to yes: redis-cli CONFIG SET appendonly yes, and in its file. In place of a private one, install redis-server or set REDIS_URL.',
     link: { document: 'gateway/DEPLOY.md', heading: 'What every deployment needs' },
@@ -284,13 +288,18 @@ const stateText: Record<string, string> = { down: 'down and ejected', not_ready:
 function findDown(instances: Facts['upstreams']): Finding[] {
   const failing = instances.filter(({ state }) => state in stateText);
   const areAll = failing.length === instances.length;
-  return failing.map(({ upstream, service, state, seenAs }) => ({
-    of: upstream,
-    severity: areAll ? 'critical' : state === 'down' ? 'warning' : 'notice',
-    title: areAll ? `No instance of ${service} is ready` : `Upstream ${upstream} is ${stateText[state]}`,
-    detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. ${areAll ? 'Requests that need it get 503.' : 'The other instances get its requests.'}`,
-    ...(areAll && { link: alerts('GatewayNoUpstreamReady') }),
-  }));
+  const link = areAll ? { link: alerts('GatewayNoUpstreamReady') } : {};
+  return failing.map(({ upstream, service, state, seenAs }) =>
+    Object.assign(
+      {
+        of: upstream,
+        severity: areAll ? 'critical' : state === 'down' ? 'warning' : 'notice',
+        title: areAll ? `No instance of ${service} is ready` : `Upstream ${upstream} is ${stateText[state]}`,
+        detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. ${areAll ? 'Requests that need it get 503.' : 'The other instances get its requests.'}`,
+      },
+      link,
+    ),
+  );
 }
 
 function describeInvalid(setting: Facts['fleet']['invalidSettings'][number]): Finding {
