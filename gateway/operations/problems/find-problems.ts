@@ -287,19 +287,21 @@ const stateText: Record<string, string> = { down: 'down and ejected', not_ready:
 /** @param instances of one service */
 function findDown(instances: Facts['upstreams']): Finding[] {
   const failing = instances.filter(({ state }) => state in stateText);
-  const areAll = failing.length === instances.length;
-  const link = areAll ? { link: alerts('GatewayNoUpstreamReady') } : {};
-  return failing.map(({ upstream, service, state, seenAs }) =>
-    Object.assign(
-      {
-        of: upstream,
-        severity: areAll ? 'critical' : state === 'down' ? 'warning' : 'notice',
-        title: areAll ? `No instance of ${service} is ready` : `Upstream ${upstream} is ${stateText[state]}`,
-        detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. ${areAll ? 'Requests that need it get 503.' : 'The other instances get its requests.'}`,
-      },
-      link,
-    ),
-  );
+  if (failing.length < instances.length) {
+    return failing.map(({ upstream, state, seenAs }) => ({
+      of: upstream,
+      severity: state === 'down' ? 'warning' : 'notice',
+      title: `Upstream ${upstream} is ${stateText[state]}`,
+      detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. The other instances get its requests.`,
+    }));
+  }
+  return failing.map(({ upstream, service, state, seenAs }) => ({
+    of: upstream,
+    severity: 'critical',
+    title: `No instance of ${service} is ready`,
+    detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. Requests that need it get 503.`,
+    link: alerts('GatewayNoUpstreamReady'),
+  }));
 }
 
 function describeInvalid(setting: Facts['fleet']['invalidSettings'][number]): Finding {
