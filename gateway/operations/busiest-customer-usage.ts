@@ -9,7 +9,7 @@ import type { WindowViews } from './key-windows.ts';
 import type { Session } from './session.ts';
 
 /** Requests of a customer in the last minute, with all of its keys together. */
-interface BusyCustomer extends Pick<BusyKey, 'requests' | 'refused'> {
+export interface BusyCustomer extends Pick<BusyKey, 'requests' | 'refused'> {
   id: CustomerId;
   /** Keys with requests in that minute. */
   keys: number;
@@ -52,7 +52,8 @@ export async function readBusiestCustomerUsage(
   return rows.filter((row) => row !== undefined);
 }
 
-async function readBusiestCustomers(
+/** The customers with the most requests in the last minute, busiest first. */
+export async function readBusiestCustomers(
   redis: RedisClient,
   count: number,
   nowMs: number,

@@ -3,8 +3,8 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
+import { nameKeys } from './key-ids.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
-import { nameKeys } from './plan-impact.ts';
 import type { ReadingSession, Session } from './session.ts';
 
 /** Requests of one key within the last minute. */

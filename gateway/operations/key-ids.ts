@@ -1,7 +1,9 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys } from '../redis/redis-keys.ts';
+import { ignoreInvalid } from './invalid-operation.ts';
 import { keyIdPattern } from './key-input.ts';
-import { nameKeys } from './plan-impact.ts';
+import type { Session } from './session.ts';
+import { findStoredKey } from './stored-keys.ts';
 
 export interface NamedId {
   id: string;
@@ -58,3 +60,20 @@ const namesOf = (redis: RedisClient, ids: readonly string[]) =>
     { redis },
     ids.map((id) => ({ id })),
   );
+
+/** Adds names to ids of customers and keys. */
+export async function nameKeys<Key extends { id: string }>(
+  { redis }: Pick<Session, 'redis'>,
+  keys: readonly Key[],
+): Promise<(Key & { name: string })[]> {
+  return Promise.all(
+    keys.map(async (key) => {
+      if (isCustomerId(key.id)) {
+        const name = await redis.hget(redisKeys.customer(key.id), 'name').catch(() => null);
+        return { ...key, name: name ?? '' };
+      }
+      const found = await ignoreInvalid(findStoredKey(redis, key.id));
+      return { ...key, name: found?.key.outcome === 'record' ? found.key.record.name : '' };
+    }),
+  );
+}

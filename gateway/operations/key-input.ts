@@ -157,13 +157,6 @@ export const customerChangeInput = z.strictObject({
   ...textInputs,
 });
 
-/** Plan and limits of which the effect is asked. */
-export const limitsChangeInput = z.strictObject({
-  plan: planInput.optional(),
-  ...ownLimits,
-  temporary: temporaryInput,
-});
-
 const maxSeconds = 365 * 86_400;
 const secondsRange = (min: number) =>
   `has to be a whole number of seconds from ${min} to ${maxSeconds}, a year`;

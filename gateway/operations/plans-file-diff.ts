@@ -1,21 +1,21 @@
-import { completeLimits, doubtfulPairs, type Limits } from '../limits/limits.ts';
+import { completeLimits, doubtfulPairs } from '../limits/limits.ts';
 import { defaultPlans, planSetting } from '../plans/plan-settings.ts';
 import type { Fields } from '../redis/define-setting.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { noImpact, planImpacts, type PlanImpact } from './plan-impact.ts';
+import { countPlanCustomers, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
 import { comparePlanNames, type PlanNames } from './plan-names.ts';
 import type { PlansFile } from './plans-file-schema.ts';
-import { assertNoKeys, assertRemovable } from './remove-plan.ts';
+import { assertNoCustomers, assertRemovable } from './remove-plan.ts';
 import type { Session } from './session.ts';
 import { diffSettings, readStored, removalOf, settingsOf, type SettingChange } from './settings-diff.ts';
 
-/** A change, and for a plan its keys and what the new limits would mean for them. */
-export type ImpactOfChange = SettingChange & { impact?: Readonly<PlanImpact> };
+/** A change, and of a plan the number of its customers, and which of the busiest are above new limits. */
+export type CountedChange = SettingChange & { customers?: number; above?: CustomerAbove[] };
 
 /** What applying a file of plans would change. */
 export interface PlansFileDiff {
-  changes: ImpactOfChange[];
+  changes: CountedChange[];
   /** Stored plans that the file lacks, and that are not removed. */
   unlisted: string[];
   warnings: string[];
@@ -24,7 +24,7 @@ export interface PlansFileDiff {
 /**
  * Compares a file of plans with Redis. Changes nothing.
  * @param prune whether plans are removed that the file lacks
- * @throws InvalidOperation if a plan to remove is built in or has valid keys, or the Redis key of a setting is not a hash any more
+ * @throws InvalidOperation if a plan to remove is built in or has customers, or the Redis key of a setting is not a hash any more
  */
 export async function diffPlansFile(
   session: Session,
@@ -40,23 +40,29 @@ export async function diffPlansFile(
   const changes = [...diffSettings(stored, wanted), ...removed];
   const warnings = Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits));
 
-  const concernsKeys = prune || changes.some(({ plan }) => plan !== undefined);
-  const impacts = concernsKeys
-    ? await planImpacts(session, newLimits(changes, file))
-    : new Map<string, PlanImpact>();
-  if (prune) assertNoKeys(impacts, [...unlisted, ...plansWithout(file.plans ?? {}, names.enforcedOnly)]);
+  const concernsPlans = prune || changes.some(({ plan }) => plan !== undefined);
+  const customers = concernsPlans ? await countPlanCustomers(redis) : new Map<string, number>();
+  if (prune) {
+    assertNoCustomers(customers, [...unlisted, ...plansWithout(file.plans ?? {}, names.enforcedOnly)]);
+  }
   return {
-    changes: changes.map((change) => withImpact(change, impacts)),
+    changes: await Promise.all(changes.map((change) => withCustomers(session, change, file, customers))),
     unlisted: prune ? [] : unlisted.filter((name) => !Object.hasOwn(defaultPlans, name)),
     warnings,
   };
 }
 
-function withImpact(
+async function withCustomers(
+  session: Session,
   change: SettingChange,
-  impacts: ReadonlyMap<string, Readonly<PlanImpact>>,
-): ImpactOfChange {
-  return change.plan === undefined ? change : { ...change, impact: impacts.get(change.plan) ?? noImpact };
+  { plans = {} }: PlansFile,
+  customers: ReadonlyMap<string, number>,
+): Promise<CountedChange> {
+  const { plan } = change;
+  if (plan === undefined) return change;
+  const limits = completeLimits(plans[plan] ?? {});
+  const above = limits === undefined ? [] : await findBusiestAbove(session, plan, limits);
+  return { ...change, customers: customers.get(plan) ?? 0, above };
 }
 
 function plansWithout(plans: object, names: readonly string[]): PlanNames['listed'] {
@@ -77,14 +83,4 @@ function removals(
     const setting = planSetting(name);
     return removalOf(setting, stored.get(setting.key) ?? {});
   });
-}
-
-function newLimits(changes: readonly SettingChange[], { plans = {} }: PlansFile): Map<string, Limits> {
-  const changed = new Set(changes.map(({ plan }) => plan));
-  return new Map(
-    Object.entries(plans).flatMap(([name, plan]) => {
-      const limits = completeLimits(plan);
-      return changed.has(name) && limits !== undefined ? [[name, limits]] : [];
-    }),
-  );
 }

@@ -1,7 +1,7 @@
 import { anonymousPlan, defaultPlans, enterprisePlan, planSetting } from '../plans/plan-settings.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { planImpacts, type PlanImpact } from './plan-impact.ts';
+import { countPlanCustomers } from './plan-customers.ts';
 import { comparePlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { removalOf, type SettingChange } from './settings-diff.ts';
@@ -9,10 +9,10 @@ import { readSettings } from './settings-hash.ts';
 import { writeSettings } from './write-settings.ts';
 
 /**
- * Removes a plan that no valid key is on. Gateways that run keep its limits until they end, but no key can be put on it
- * any more. A key that is put on it while the keys are counted is not seen.
- * @param ask called before the change; refuses it by throwing InvalidOperation. Then the keys are counted once more
- * @throws InvalidOperation if it is built in, does not exist, or has valid keys
+ * Removes a plan that no customer is on. Gateways that run keep its limits until they end, but no customer can be put on it
+ * any more. One that is put on it during the count is not seen.
+ * @param ask called before the change; refuses it by throwing InvalidOperation. Then the customers are counted once more
+ * @throws InvalidOperation if it is built in, does not exist, or has customers
  */
 export async function removePlan(
   session: Session,
@@ -30,11 +30,11 @@ export async function removePlan(
       `${name} is not stored any more: running gateways keep its limits until they end`,
     );
   }
-  assertNoKeys(await planImpacts(session), [name]);
+  assertNoCustomers(await countPlanCustomers(redis), [name]);
   if (ask !== undefined) {
     await ask();
     // The question may have been open for minutes.
-    assertNoKeys(await planImpacts(session), [name]);
+    assertNoCustomers(await countPlanCustomers(redis), [name]);
   }
   const removal = removalOf(setting, stored);
   await writeSettings(session, [removal]);
@@ -49,30 +49,25 @@ export function assertRemovable(name: string): void {
   );
 }
 
-/** @throws InvalidOperation if valid keys are on one of the plans */
-export function assertNoKeys(
-  impacts: ReadonlyMap<string, Readonly<PlanImpact>>,
-  plans: readonly string[],
-): void {
-  const used = plans.flatMap((name) => {
-    const keys = impacts.get(name)?.keys ?? 0;
-    return keys === 0 ? [] : [{ name, keys }];
-  });
+/** @throws PlanInUse if customers are on one of the plans */
+export function assertNoCustomers(customers: ReadonlyMap<string, number>, plans: readonly string[]): void {
+  const used = plans.filter((name) => customers.has(name));
   const [first] = used;
   if (first === undefined) return;
-  const counts = used.map(
-    ({ name, keys }) => `${keys} valid ${keys === 1 ? 'key is' : 'keys are'} on ${name}`,
-  );
+  const counts = used.map((name) => {
+    const count = customers.get(name) ?? 0;
+    return `${count} ${count === 1 ? 'customer is' : 'customers are'} on ${name}`;
+  });
   throw new PlanInUse(
-    `${counts.join(', ')}: ops keys list --plan ${first.name} lists them, ops keys set ID --plan PLAN moves one; ` +
+    `${counts.join(', ')}: ops customers list --plan ${first} lists them, ops customers set CUSTOMER --plan PLAN moves one; ` +
       'no plan was removed',
     counts.join(', '),
   );
 }
 
-/** Valid keys are on a plan that is to be removed. */
+/** Customers are on a plan that is to be removed. */
 export class PlanInUse extends InvalidOperation {
-  /** How many keys are on which plan, without what to do. */
+  /** How many customers are on which plan, without what to do. */
   readonly counts: string;
 
   constructor(message: string, counts: string) {

@@ -78,7 +78,7 @@ interface DiffOptions extends JsonOption {
 }
 
 const pruneOption = () =>
-  new Option('--prune', 'remove plans that the file lacks; refused while keys are on them');
+  new Option('--prune', 'remove plans that the file lacks; refused while customers are on them');
 const fileArgument = ['<file>', 'YAML file as ops plans export writes it, or - for standard input'] as const;
 
 export function plansDiffCommand(): Command {
@@ -107,7 +107,10 @@ export function plansApplyCommand(): Command {
   return new Command('apply')
     .description(`change ${contents} to those of a file, or nothing`)
     .argument(...fileArgument)
-    .option('--dry-run', 'change nothing; show the changes, and the keys that are over new limits now')
+    .option(
+      '--dry-run',
+      'change nothing; show the changes, and which of the busiest customers are above new limits',
+    )
     .addOption(pruneOption())
     .option('--yes', 'do not ask')
     .addOption(asOption())
@@ -121,7 +124,7 @@ export function plansApplyCommand(): Command {
             await printDiff(found, json);
             if (found.changes.length === 0) return found;
             await confirmChanges(found, yes);
-            // Keys may have been put on a plan that is to be removed while the question was open.
+            // Customers may have been put on a plan that is to be removed while the question was open.
             if (prune && !yes) await diffPlansFile(session, file, prune);
             await writeSettings(session, found.changes);
             await adjustUsage(session, found);
@@ -169,7 +172,13 @@ async function printDiff(diff: PlansFileDiff, json: true | undefined): Promise<v
 
 function diffView({ changes, unlisted }: PlansFileDiff): object {
   return {
-    changes: changes.map(({ name, before, after, impact }) => ({ setting: name, before, after, ...impact })),
+    changes: changes.map(({ name, before, after, customers, above }) => ({
+      setting: name,
+      before,
+      after,
+      customers,
+      above,
+    })),
     unlisted,
   };
 }

@@ -1,11 +1,9 @@
 import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
 import { planFields } from '../limits/shadow-limits.ts';
-import { planImpacts } from '../operations/plan-impact.ts';
+import { countPlanCustomers } from '../operations/plan-customers.ts';
 import { lacksLimits, readPlans, type ListedPlan } from '../operations/plans.ts';
-import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plan-settings.ts';
-import { countingKeys } from './counting-keys.ts';
 import {
   addListOptions,
   fieldColumns,
@@ -17,22 +15,18 @@ import {
 import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
-interface PlansListOptions extends ListOptions {
-  keys: boolean;
-}
-
-/** A plan with the number of valid keys on it; undefined if they were not counted, or no key can be on it. */
-type CountedPlan = ListedPlan & { keys?: number };
+/** A plan with the number of customers on it; undefined for the limit of an address. */
+type CountedPlan = ListedPlan & { customers?: number };
 
 export function plansListCommand(): Command {
-  const command = new Command('list')
-    .description('all plans; enterprise keys have their own limits, anonymous is the limit of an address')
-    .option('--no-keys', 'do not count the valid keys on each plan, which takes seconds for 100,000 keys');
-  return addListOptions(command).action(async ({ keys, ...options }: PlansListOptions) => {
+  const command = new Command('list').description(
+    'all plans; enterprise customers have their own limits, anonymous is the limit of an address',
+  );
+  return addListOptions(command).action(async (options: ListOptions) => {
     const format = outputFormat(options);
     const { plans, gateways } = await withRedis(async (session) => {
-      const listed = await readPlans(session);
-      return keys ? { ...listed, plans: await withKeys(session, listed.plans) } : listed;
+      const [listed, customers] = await Promise.all([readPlans(session), countPlanCustomers(session.redis)]);
+      return { ...listed, plans: listed.plans.map((plan) => withCustomers(plan, customers)) };
     });
     await printList(format, layoutOf(plans, gateways), plans);
     const lacking = plans.filter(lacksLimits).map(({ name }) => name);
@@ -45,15 +39,11 @@ export function plansListCommand(): Command {
   });
 }
 
-async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise<CountedPlan[]> {
-  const impacts = await countingKeys(session, (options) => planImpacts(session, undefined, options));
-  return plans.map((plan) =>
-    plan.name === anonymousPlan ? plan : { ...plan, keys: impacts.get(plan.name)?.keys ?? 0 },
-  );
+function withCustomers(plan: ListedPlan, customers: ReadonlyMap<string, number>): CountedPlan {
+  return plan.name === anonymousPlan ? plan : { ...plan, customers: customers.get(plan.name) ?? 0 };
 }
 
 function layoutOf(plans: readonly CountedPlan[], gateways: number): ListLayout<CountedPlan> {
-  const counted = plans.some(({ keys }) => keys !== undefined);
   // Limits that a plan need not have, if any has them.
   const shown = planFields.filter((field) => plans.some((plan) => plan[field] !== undefined));
   const differ = plans.some(({ enforced }) => enforced !== undefined);
@@ -61,19 +51,19 @@ function layoutOf(plans: readonly CountedPlan[], gateways: number): ListLayout<C
     headings: [
       'PLAN',
       ...shown.map((field) => field.replace(/(?=[A-Z])/, ' ').toUpperCase()),
-      ...(counted ? ['KEYS'] : []),
+      'CUSTOMERS',
       'GATEWAYS',
       ...(differ ? ['ENFORCED BY OTHER GATEWAYS'] : []),
     ],
     row: (plan) => [
       plan.name,
       ...shown.map((field) => plan[field]),
-      ...(counted ? [plan.keys] : []),
+      plan.customers,
       `${plan.gateways} of ${gateways}`,
       ...(differ ? [describeEnforced(plan)] : []),
     ],
     csv: {
-      ...fieldColumns<CountedPlan>('name', ...planFields, 'gateways', 'keys'),
+      ...fieldColumns<CountedPlan>('name', ...planFields, 'gateways', 'customers'),
       enforced: describeEnforced,
     },
   };

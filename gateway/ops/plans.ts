@@ -9,7 +9,7 @@ import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addLimitOptions, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printJson, printWarning } from './output.ts';
-import { effectOf, printPlanChange } from './plan-change.ts';
+import { previewCustomers, printPlanChange } from './plan-change.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { plansListCommand } from './plans-list.ts';
 import { withChanges, withRedis } from './redis-session.ts';
@@ -49,7 +49,7 @@ function setCommand(): Command {
     .option('--create', 'make the plan if it does not exist; needs a minute and a day limit')
     .option(
       '--dry-run',
-      'change nothing; name the keys that are over these limits now, or were on the recorded days',
+      'change nothing; show how many customers the plan has, and which of the busiest are above these limits',
     )
     .option('--yes', 'do not ask whether a limit is meant to be less than that of a shorter window')
     .addOption(asOption())
@@ -57,13 +57,13 @@ function setCommand(): Command {
     .action(async (name: string, { create = false, dryRun, yes, as, json, ...options }: SetOptions) => {
       const limits = byPlanField((field) => (typeof options[field] === 'string' ? null : options[field]));
       if (dryRun) {
-        const { change, effect } = await withRedis(async (session) => {
-          const preview = await previewPlan(session, name, limits, create);
-          return { change: preview, effect: await effectOf(session, preview) };
+        const { change, preview } = await withRedis(async (session) => {
+          const wanted = await previewPlan(session, name, limits, create);
+          return { change: wanted, preview: await previewCustomers(session, wanted) };
         });
         const question = questionOf(change);
         if (question !== undefined) printWarning(question);
-        return printPlanChange(change, json, effect);
+        return printPlanChange(change, json, preview);
       }
       const change = await withChanges(as, (session) =>
         setPlan(session, name, limits, create, async (wanted) => {
@@ -81,7 +81,7 @@ function questionOf({ after: { name, ...limits } }: PlanChange): string | undefi
 
 function plansRemoveCommand(): Command {
   const command = new Command('remove')
-    .description('remove a plan that no valid key is on')
+    .description('remove a plan that no customer is on')
     .argument('<name>')
     .addOption(yesOption());
   return changing(

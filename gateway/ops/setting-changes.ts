@@ -1,5 +1,7 @@
 import { styleText } from 'node:util';
+import { windowOf } from '../limits/windows.ts';
 import { changedFields, type ChangedField } from '../operations/audit-names.ts';
+import type { CustomerAbove } from '../operations/plan-customers.ts';
 import type { PlansFileDiff } from '../operations/plans-file-diff.ts';
 import type { Values } from '../operations/settings-diff.ts';
 import { printable } from './output.ts';
@@ -26,11 +28,12 @@ function shown(value: unknown = null): string {
 
 /** Formats the changes: a line for each setting, and below it one for each field that differs. */
 export function formatChanges({ changes, unlisted }: Pick<PlansFileDiff, 'changes' | 'unlisted'>): string {
-  const lines = changes.flatMap(({ name, before, after, impact }) => [
-    [name, outcome(before, after), impact === undefined ? '' : describeImpact(impact, after !== null)]
+  const lines = changes.flatMap(({ name, before, after, customers, above = [] }) => [
+    [name, outcome(before, after), customers === undefined ? '' : describeCustomers(customers)]
       .filter((part) => part !== '')
       .join('  '),
     ...formatFields(changedFields(before, after), '  '),
+    ...above.map((customer) => `  ${describeAbove(customer)}`),
   ]);
   const notes = unlisted.map((name) => `plans.${name}  not in the file, stays as it is; --prune removes it`);
   return [...lines, ...notes].map((line) => `${line}\n`).join('');
@@ -41,7 +44,11 @@ function outcome(before: Values | null, after: Values | null): string {
   return before === null ? styleText('green', 'new', { stream: process.stdout }) : '';
 }
 
-function describeImpact({ keys, over }: { keys: number; over: number }, hasNewLimits: boolean): string {
-  const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
-  return hasNewLimits ? `${count}, ${over} over the new limits now` : count;
+function describeCustomers(count: number): string {
+  return `${count} ${count === 1 ? 'customer' : 'customers'}`;
+}
+
+/** One of the busiest customers, which is above limits. */
+export function describeAbove({ id, name, window, used, limit }: CustomerAbove): string {
+  return printable(`above them now: ${id} ${name}, ${used} of ${limit} ${windowOf(window).each}`);
 }

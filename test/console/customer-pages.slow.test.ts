@@ -52,7 +52,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expectClean(observed, kit.origin);
   });
 
-  test('change limits of all keys with their effect shown before, and suspend and resume all of them', async () => {
+  test('change limits of all keys, and suspend and resume all of them', async () => {
     const { store } = keyIssuer(kit.kit.redis);
     const issued = await kit.kit.issue({ name: 'Two keys' });
     const { key: further } = await store.issueFor(issued.customerId, { name: 'second' });
@@ -60,7 +60,6 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const { page } = observed;
     await heading(page, 'Two keys').waitFor();
     await page.getByLabel('Own limit a minute').fill('2');
-    await page.getByText('60 → 2').waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('Limits changed').waitFor();
     expect([await pets(issued.key), await pets(further), await pets(further)]).toEqual([200, 200, 429]);

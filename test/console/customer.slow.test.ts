@@ -38,7 +38,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     for (let sent = 0; sent < requests; sent += 1) await pets(key);
   }
 
-  test('a refused key says why, the limit is raised with its effect shown before, and the next request is served', async () => {
+  test('a refused key says why, the limit is raised, and the next request is served', async () => {
     const key = await kit.kit.issue({ name: 'Over The Limit', minute: 2 });
     await useUp(key, 4);
     const observed = await open(key);
@@ -50,8 +50,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'Raise its limit' }).click();
     expect(await page.evaluate('document.activeElement.name')).toBe('minute');
     await page.keyboard.type('50');
-    await page.getByText('2 → 50').waitFor();
-    await page.getByText('served: 2 of 50 used this minute').waitFor();
     expect((await record(key))['minute']).toBe('2');
     await page.keyboard.press('Enter');
     await page.getByText('Limits changed').waitFor();
@@ -72,7 +70,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await page.getByLabel('Own limit a minute').fill('500');
     await page.getByLabel('Own limit a day').fill('900');
     await page.getByLabel('Until').fill('2099-01-01T12:00');
-    await page.getByText('60 → 500').waitFor();
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('Limits changed').waitFor();
     await page.getByText(/^Temporary limit, until .*2099.* Its plan free has 60\.$/).waitFor();

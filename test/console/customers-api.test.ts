@@ -78,15 +78,10 @@ describe('the API of customers', () => {
     expect(await operator.send('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 
-  test('shows the effect of limits, its use and its refusals', async () => {
+  test('shows its use and its refusals', async () => {
     const { key, customerId } = await started.kit.issue({ day: 3 });
     const path = `/api/customers/${customerId}`;
     await recordUse(started.kit.redis, customerId, 1, 40);
-    const effect = await viewer.send('POST', `${path}/effect`, { day: 30 });
-    expect(effect).toMatchObject({
-      status: 200,
-      body: { before: { limits: { day: { limit: 3 } } }, after: { limits: { day: { limit: 30 } } } },
-    });
     expect([await pets(key), await pets(key)]).toEqual([200, 200]);
     const { rev } = await call<{ rev: number }>('GET', path);
     await call('PATCH', path, { rev, minute: 1 });
@@ -167,14 +162,13 @@ describe('the API of customers', () => {
     });
     const before = await state();
     for (const path of [`/api/keys/${customerId}`, `/api/customers/${id}`]) {
-      for (const [method, of, body] of [
+      for (const [method, of] of [
         ['DELETE', '/day'],
-        ['POST', '/effect', { minute: 1 }],
         ['GET', '/usage'],
         ['GET', '/refusals'],
         ['GET', ''],
       ] as const) {
-        const response = await operator.send(method, path + of, body);
+        const response = await operator.send(method, path + of);
         expect(response, `${method} ${path}${of}`).toMatchObject({
           status: 404,
           body: { code: 'not_found' },

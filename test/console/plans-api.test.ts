@@ -3,13 +3,8 @@ import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
-import { dayCounterKey, recordUse } from '../support/stores/day-counter.ts';
 
 type Fields = Record<string, unknown>;
-
-interface Past {
-  impacts: object[];
-}
 
 describe('the API of plans', () => {
   let started: ConsoleApiKit;
@@ -50,7 +45,7 @@ describe('the API of plans', () => {
     await create('shown');
     await started.kit.issue({ plan: 'shown' });
     await expect
-      .poll(async () => (await get('/api/plans/shown'))['keys'], { timeout: 40_000, interval: 500 })
+      .poll(async () => (await get('/api/plans/shown'))['customers'], { timeout: 40_000, interval: 500 })
       .toBe(1);
     const { items, gateways } = await get('/api/plans');
     expect(gateways).toBe(1);
@@ -61,19 +56,8 @@ describe('the API of plans', () => {
       expect.objectContaining({ name: 'enterprise', kind: 'own_limits', minute: null }),
     );
     expect(items).toContainEqual(
-      expect.objectContaining({ name: 'anonymous', kind: 'address', minute: 60, keys: null }),
+      expect.objectContaining({ name: 'anonymous', kind: 'address', minute: 60, customers: null }),
     );
-  });
-
-  test('shows how many requests without a key the limit of an address refused', async () => {
-    const statuses = [];
-    for (let sent = 0; sent < 62; sent += 1) {
-      statuses.push((await send(`${started.kit.gateway.url}/v1/pets`)).status);
-    }
-    expect(statuses.at(-1)).toBe(429);
-    const refused = async () =>
-      ((await get('/api/plans/anonymous'))['lastHour'] as { refused: number }).refused;
-    await expect.poll(refused, { timeout: 20_000, interval: 500 }).toBeGreaterThan(1);
   });
 
   test('a change is stored, audited under the name of the person, and in force for the next requests', async () => {
@@ -191,11 +175,11 @@ describe('the API of plans', () => {
     }
   });
 
-  test('a plan is removed once no key is on it', async () => {
+  test('a plan is removed once no customer is on it', async () => {
     await create('short-lived');
     const { customerId } = await started.kit.issue({ plan: 'short-lived' });
     const refused = await ada.send('DELETE', '/api/plans/short-lived');
-    expect(refused.body).toEqual(invalid('1 valid key is on short-lived: move them to another plan first'));
+    expect(refused.body).toEqual(invalid('1 customer is on short-lived: move them to another plan first'));
     expect((refused.body as Fields)['message']).not.toContain('ops ');
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free');
     expect((await ada.send('DELETE', '/api/plans/short-lived')).status).toBe(200);
@@ -211,117 +195,29 @@ describe('the API of plans', () => {
     expect(statuses.filter((status) => status >= 500)).toEqual([]);
   });
 
-  test('the recorded days tell how many keys would have gone over a day or a month limit, and which', async () => {
-    await create('recorded', 50, 5000);
-    const { redis, issue } = { redis: started.kit.redis, issue: started.kit.issue };
-    const [most, once, own] = [
-      await issue({ plan: 'recorded', name: 'Most' }),
-      await issue({ plan: 'recorded', name: 'Once' }),
-      await issue({ plan: 'recorded', name: 'Own', day: 9000 }),
-    ];
-    await issue({ plan: 'recorded', name: 'Unused' });
-    for (const [{ customerId }, daysAgo, units] of [
-      [most, 3, 700],
-      [most, 10, 900],
-      [most, 4, 650],
-      [once, 3, 651],
-      [own, 12, 5000],
-      // Neither today nor what is longer ago is one of the 30 days.
-      [once, 0, 4000],
-      [once, 31, 4000],
-    ] as const) {
-      await recordUse(redis, customerId, daysAgo, units);
-    }
-    // On a busy machine, the use is still being read when the first response is sent.
-    const pastOf = async (limits: object, plan: string) =>
-      ((await ada.send('POST', `/api/plans/${plan}/effect`, limits)).body as { past: Past | null }).past;
-    const effectOf = async (limits: object, plan = 'recorded') => {
-      await expect.poll(() => pastOf(limits, plan)).not.toBeNull();
-      return (await pastOf(limits, plan))?.impacts ?? [];
-    };
-    expect(await effectOf({ minute: 50, day: 650 })).toEqual([
-      {
-        window: 'day',
-        limit: 650,
-        periods: 10,
-        overPeriods: 2,
-        keys: 2,
-        most: [
-          { id: most.customerId, name: 'Most', overPeriods: 2, mostUsed: 900 },
-          { id: once.customerId, name: 'Once', overPeriods: 1, mostUsed: 651 },
-        ],
-      },
-    ]);
-    expect(await effectOf({ minute: 50, day: 900 })).toMatchObject([{ overPeriods: 0, keys: 0, most: [] }]);
-
-    await create('monthly', 50, 5000);
-    const { customerId } = await issue({ plan: 'monthly', name: 'Monthly' });
-    const now = new Date();
-    for (const [monthsAgo, fields] of [
-      [0, { '01': 99_999 }],
-      [1, { '02': 300, '15': 200, r02: 7 }],
-      [3, { '15': 400 }],
-      [14, { '15': 99_999 }],
-    ] as const) {
-      const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsAgo));
-      const name = month.toISOString().slice(0, 7).replace('-', '');
-      await redis.hset(redisKeys.usageMonth(customerId, name), fields);
-    }
-    const [, ofMonth] = await effectOf({ minute: 50, day: 5000, month: 450 }, 'monthly');
-    expect(ofMonth).toEqual({
-      window: 'month',
-      limit: 450,
-      periods: 3,
-      overPeriods: 1,
-      keys: 1,
-      most: [{ id: customerId, name: 'Monthly', overPeriods: 1, mostUsed: 500 }],
-    });
-  });
-
-  test('of many keys that would be refused at once, the ten that are over the most are named', async () => {
-    await create('crowded', 5000, 5000);
-    const { redis, issue } = started.kit;
-    const ids: string[] = [];
-    for (let index = 0; index < 12; index += 1) {
-      const { customerId } = await issue({ plan: 'crowded', name: `Key ${index}` });
-      await redis.set(dayCounterKey(customerId), 100 + index);
-      ids.push(customerId);
-    }
-    const { body } = await ada.send('POST', '/api/plans/crowded/effect', { minute: 5000, day: 100 });
-    expect(body).toMatchObject({ now: { keys: 12, over: 12, overDay: 12 } });
-    expect((body as { hardestHit: { id: string }[] }).hardestHit.map(({ id }) => id)).toEqual(
-      ids.toReversed().slice(0, 10),
-    );
-  });
-
-  test('the effect of limits is shown before they are set', async () => {
+  test('the busiest customers above other limits are named before these are set', async () => {
     await create('tried', 50, 500);
-    const [busy, own] = [
-      await started.kit.issue({ plan: 'tried', name: 'Busy GmbH' }),
-      await started.kit.issue({ plan: 'tried', minute: 3, day: 30 }),
+    const { issue } = started.kit;
+    const [busy, own, calm] = [
+      await issue({ plan: 'tried', name: 'Busy GmbH' }),
+      await issue({ plan: 'tried', minute: 30, day: 300 }),
+      await issue({ plan: 'tried', name: 'Calm AG' }),
     ];
-    await started.kit.issue({ plan: 'tried' });
-    for (const { key } of [busy, busy, busy, own, own, own]) await limitOf(key);
-    const effect = { minute: 3, day: 400 };
-    const { body } = await ada.send('POST', '/api/plans/tried/effect', effect);
-    expect(body).toEqual({
-      question: null,
-      now: { keys: 3, overMinute: 1, overDay: 0, over: 1 },
-      hardestHit: [
-        { id: busy.customerId, name: 'Busy GmbH', plan: 'tried', window: 'minute', used: 3, limit: 3 },
-      ],
-      asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
-      counting: null,
-      past: {
-        impacts: [{ window: 'day', limit: 400, periods: 0, overPeriods: 0, keys: 0, most: [] }],
-        asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
-        counting: null,
-      },
+    for (const { key } of [busy, busy, busy, own, own, own, calm]) await limitOf(key);
+    const preview = async (limits: object) =>
+      (await ada.send('POST', '/api/plans/tried/preview', limits)).body as { above: object[] };
+    // Gateways report every two seconds how busy customers are.
+    await expect
+      .poll(() => preview({ minute: 1, day: 500 }), { timeout: 10_000 })
+      .toMatchObject({ above: [{ id: busy.customerId }, { id: calm.customerId }] });
+    const above = { id: busy.customerId, name: 'Busy GmbH', used: 3 };
+    expect(await preview({ minute: 3, day: 400 })).toEqual({
+      above: [{ ...above, window: 'minute', limit: 3 }],
     });
-    const other = await ada.send('POST', '/api/plans/tried/effect', { minute: 4, day: 2 });
-    expect(other.body).toMatchObject({
-      question: expect.stringContaining('less than its minute limit') as unknown,
-      now: { over: 1, overMinute: 0, overDay: 1 },
+    expect(await preview({ minute: 4, day: 2 })).toEqual({ above: [{ ...above, window: 'day', limit: 2 }] });
+    expect(await preview({ minute: 4, day: 400 })).toEqual({ above: [] });
+    expect((await ada.send('POST', '/api/plans/free/preview', { minute: 1, day: 1 })).body).toEqual({
+      above: [],
     });
     expect(await stored('tried')).toEqual({ minute: '50', day: '500' });
   });

@@ -72,9 +72,9 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       .replace('retentionDays: 400', 'retentionDays: 30');
     await write(changed);
     const diff = [
-      'plans.pro  0 keys, 0 over the new limits now',
+      'plans.pro  0 customers',
       '  minute  300 → 200',
-      'plans.silver  new  0 keys, 0 over the new limits now',
+      'plans.silver  new  0 customers',
       '  minute  - → 7',
       '  day     - → 8',
       'anonymous',
@@ -138,43 +138,39 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       .toBe('"minute";q=33;w=60, "day";q=44;w=86400');
   });
 
-  test('the diff counts the valid keys on a plan, and those that are over its new limits now', async () => {
+  test('the diff counts the customers of a plan, and names the busiest above its new limits', async () => {
     await kit.json('plans', 'set', 'counted', '--create', '--minute', '100', '--day', '1000');
     const issue = (own: object = {}) => kit.issue({ plan: 'counted', ...own });
-    const [busy, calm, own, revoked] = await Promise.all([
-      issue(),
-      issue(),
-      issue({ minute: 50, day: 60 }),
-      issue(),
-    ]);
+    const [busy, own, calm] = [await issue(), await issue({ minute: 50, day: 60 }), await issue()];
     for (let index = 0; index < 3; index += 1) {
       await kit.pets(busy.key);
       await kit.pets(own.key);
     }
-    await kit.run('keys', 'revoke', revoked.id, '--yes');
     await write('plans: {counted: {minute: 3, day: 1000}}');
+    const above = { id: busy.customerId, name: 'test', window: 'minute', used: 3, limit: 3 };
+    // Gateways report every two seconds how busy customers are.
+    await expect
+      .poll(() => kit.json('plans', 'apply', file, '--dry-run'), { timeout: 15_000 })
+      .toEqual({
+        changes: [
+          {
+            setting: 'plans.counted',
+            before: { minute: 100, day: 1000 },
+            after: { minute: 3, day: 1000 },
+            customers: 3,
+            above: [above],
+          },
+        ],
+        unlisted: [],
+        applied: false,
+      });
     expect((await ops('plans', 'diff', file)).stdout).toContain(
-      'plans.counted  3 keys, 1 over the new limits now\n',
+      `plans.counted  3 customers\n  minute  100 → 3\n  above them now: ${busy.customerId} test, 3 of 3 a minute\n`,
     );
-    expect(await kit.json('plans', 'apply', file, '--dry-run')).toEqual({
-      changes: [
-        {
-          setting: 'plans.counted',
-          before: { minute: 100, day: 1000 },
-          after: { minute: 3, day: 1000 },
-          keys: 3,
-          overMinute: 1,
-          overDay: 0,
-          over: 1,
-        },
-      ],
-      unlisted: [],
-      applied: false,
-    });
-    for (const { id } of [busy, calm, own]) await kit.run('keys', 'revoke', id, '--yes');
+    for (const { id } of [busy, own, calm]) await kit.run('keys', 'set', id, '--plan', 'free');
   });
 
-  test('what the file lacks stays as it is, and --prune removes plans without keys', async () => {
+  test('what the file lacks stays as it is, and --prune removes plans without customers', async () => {
     await kit.json('plans', 'set', 'old', '--create', '--minute', '1', '--day', '2');
     await write(
       'plans:\n  free: {minute: 60, day: 1000}\n  pro: {minute: 300, day: 10000}\n  business: {minute: 1000, day: 100000}\n',
@@ -194,7 +190,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect(await hash(redisKeys.plan('old'))).toEqual({ minute: '1', day: '2' });
     expect(await ops('plans', 'apply', file, '--prune', '--yes')).toEqual({
       code: 0,
-      stdout: 'plans.old  removed  0 keys\n  minute  1 → -\n  day     2 → -\n1 change applied\n',
+      stdout: 'plans.old  removed  0 customers\n  minute  1 → -\n  day     2 → -\n1 change applied\n',
       stderr: '',
     });
     expect(await kit.redis.exists(redisKeys.plan('old'))).toBe(0);
@@ -202,9 +198,9 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect((await ops('plans', 'apply', file, '--prune')).stdout).toBe('no changes\n');
   });
 
-  test('--prune is refused for plans with keys, also lost ones that only gateways enforce, and for built-in ones', async () => {
+  test('--prune is refused for plans with customers, also lost ones that only gateways enforce, and for built-in ones', async () => {
     await kit.json('plans', 'set', 'used', '--create', '--minute', '10', '--day', '20');
-    const { id, key } = await kit.issue({ plan: 'used' });
+    const { key, customerId } = await kit.issue({ plan: 'used' });
     await kit.pets(key);
     // The gateway adds the plan to gw:settings when it publishes what it enforces.
     await expect.poll(async () => (await kit.run('plans', 'list')).stdout).toMatch(/used .+ 1 of 1/);
@@ -213,16 +209,14 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     const before = await snapshot(kit.redis);
     const refused = await ops('plans', 'apply', file, '--prune', '--yes');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/^ops: 1 valid key is on used: ops keys list --plan used lists them/);
+    expect(refused.stderr).toMatch(/^ops: 1 customer is on used: ops customers list --plan used lists them/);
     expect(await snapshot(kit.redis)).toEqual(before);
 
     await kit.redis.del(redisKeys.plan('used'));
     await kit.redis.srem(redisKeys.planNames, 'used');
-    expect((await ops('plans', 'apply', file, '--prune', '--yes')).stderr).toContain(
-      '1 valid key is on used',
-    );
+    expect((await ops('plans', 'apply', file, '--prune', '--yes')).stderr).toContain('1 customer is on used');
     expect(await hash(redisKeys.plan('free'))).toEqual({ minute: '60', day: '1000' });
-    await kit.run('keys', 'revoke', id, '--yes');
+    await kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free');
 
     await write('plans: {free: {minute: 1, day: 2}}');
     const builtIn = await ops('plans', 'apply', file, '--prune', '--yes');
@@ -343,7 +337,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     },
   );
 
-  test('--prune keeps a plan that a key is put on before the answer', { tags: ['script'] }, async () => {
+  test('--prune keeps a plan that a customer is put on before the answer', { tags: ['script'] }, async () => {
     await kit.redis.sadd(redisKeys.planNames, 'asked');
     await kit.redis.hset(redisKeys.plan('asked'), { minute: 1, day: 2 });
     const plan = '{minute: 60, day: 1000}';
@@ -354,7 +348,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       'y',
       async () => void (await kit.issue({ plan: 'asked' })),
     );
-    expect(output).toContain('1 valid key is on asked');
+    expect(output).toContain('1 customer is on asked');
     expect(await hash(redisKeys.plan('asked'))).toEqual({ minute: '1', day: '2' });
     expect(await hash(redisKeys.plan('pro'))).toEqual({ minute: '300', day: '10000' });
   });
@@ -390,7 +384,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     const { key } = await kit.issue({ plan: 'pro' });
     await kit.redis.hset(redisKeys.plan('pro'), { minute: 321 });
     await expect.poll(async () => (await kit.pets(key)).header('X-RateLimit-Limit')).toBe('321');
-    await expect.poll(async () => (await ops('plans', 'list', '--no-keys')).stdout).toMatch(/pro .+ 1 of 1/);
+    await expect.poll(async () => (await ops('plans', 'list')).stdout).toMatch(/pro .+ 1 of 1/);
     await kit.redis.del(redisKeys.plan('pro'), redisKeys.banPolicy);
     const { code, stdout, stderr } = await ops('plans', 'export');
     expect(code).toBe(0);

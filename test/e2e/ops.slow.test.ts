@@ -231,7 +231,7 @@ describe('the ops command', () => {
           /new has no valid day limit in Redis: add --day N/,
         ],
         [['plans', 'set', 'gold', '--minute', '50', '--day', '49'], /49, is less than .* 50.*--yes/],
-        [['plans', 'remove', 'gold'], /1 valid key is on gold: ops keys list --plan gold lists them/],
+        [['plans', 'remove', 'gold'], /1 customer is on gold: ops customers list --plan gold lists them/],
         [['plans', 'remove', 'pro', '--yes'], /pro can't be removed: free, pro, business, enterprise and/],
         [['plans', 'remove', 'none', '--yes'], /there is no plan named "none"/],
         [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],

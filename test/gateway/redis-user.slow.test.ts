@@ -112,7 +112,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       ['GET', '/api/plans'],
       ['PUT', '/api/plans/gold', limits],
       ['GET', '/api/plans/gold'],
-      ['POST', '/api/plans/gold/effect', limits],
+      ['POST', '/api/plans/gold/preview', limits],
       ['DELETE', '/api/plans/gold'],
       ['GET', '/api/audit?who=Ada'],
       ['GET', '/api/audit?newerThan=0-0'],

@@ -120,12 +120,7 @@ const operations = [
 const withSession = operations.filter(({ method, path }) => method !== 'POST' || path !== '/api/session');
 const changes = withSession.filter(({ method }) => method !== 'GET');
 /** These look something up. */
-const readingPosts = new Set([
-  '/api/keys/find',
-  '/api/keys/x/effect',
-  '/api/customers/x/effect',
-  '/api/plans/x/effect',
-]);
+const readingPosts = new Set(['/api/keys/find', '/api/plans/x/preview']);
 const reads = ({ method, path }: Operation) => method === 'POST' && readingPosts.has(path);
 
 describe('signing in', () => {

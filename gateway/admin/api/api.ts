@@ -12,7 +12,7 @@ import { documentsRoutes } from './documents.ts';
 import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
 import { liveRoutes, type Live } from './live.ts';
-import { createPlanCounts } from './plan-counts.ts';
+import { createPlanCustomers } from './plan-view.ts';
 import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import type { Api, Route } from './route.ts';
@@ -59,7 +59,7 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { access, logUnexpected } = dependencies;
   const api: Api = {
     ...dependencies,
-    counts: createPlanCounts(dependencies),
+    planCustomers: createPlanCustomers(dependencies),
     adjustments: createUsageAdjustments(dependencies),
     usageMonths: createUsageMonths(dependencies),
     downloadUsage: createUsageDownload(dependencies),

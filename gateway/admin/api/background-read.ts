@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 
@@ -23,8 +24,6 @@ export interface BackgroundRead<T> {
 /** Called after each page of keys, with the number of those read so far, and the result of these. */
 export type OnPage<T> = (read: number, soFar?: T) => Promise<void>;
 
-/** Small enough that requests, which this process may serve as well, do not wait for a page noticeably. */
-export const backgroundPageSize = 100;
 /** Share of the time in which a read rests, so that requests and other commands have the rest of the processor. */
 const rest = 0.5;
 /** Time that a response waits for the result: with some thousand keys it is there by then, and the page asks only once. */
@@ -84,5 +83,34 @@ export function createBackgroundRead<T>({
       }
       return { latest, progress, soFar };
     },
+  };
+}
+
+/** Progress of a count in the background. */
+export const countingSchema = z
+  .object({ read: z.int(), total: z.int() })
+  .nullable()
+  .meta({ id: 'Counting', description: 'A count of customers that is under way; null without one' });
+
+/** A count as the API shows it. */
+export interface Counted<T> {
+  /** Until the first read is complete, that of the customers read so far, or undefined. */
+  value: T | undefined;
+  /** When it was complete, ISO 8601 in UTC. */
+  asOf: string | null;
+  /** The read under way: ask again for its result. */
+  counting: z.infer<typeof countingSchema>;
+}
+
+/** @param readTotal reads what the progress is a part of */
+export async function describeCount<T>(
+  read: ApiDependencies['read'],
+  { latest, progress, soFar }: BackgroundState<T>,
+  readTotal: (session: Session) => Promise<number>,
+): Promise<Counted<T>> {
+  return {
+    value: latest?.value ?? soFar,
+    asOf: latest === undefined ? null : new Date(latest.atMs).toISOString(),
+    counting: progress === undefined ? null : { read: progress, total: await read(readTotal) },
   };
 }

@@ -138,10 +138,8 @@ export const customersRoutes = [
   }),
   ...limitedRoutes({
     path: '/customers/:customer',
-    one: 'a customer',
     owner: 'a customer',
     operationIds: {
-      effect: 'previewCustomerChange',
       resetDay: 'resetCustomerDay',
       usage: 'getCustomerUsage',
       refusals: 'listCustomerRefusals',

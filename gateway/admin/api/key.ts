@@ -95,10 +95,8 @@ export const keyRoutes = [
   }),
   ...limitedRoutes({
     path: '/keys/:id',
-    one: 'a key',
     owner: 'the customer of a key',
     operationIds: {
-      effect: 'previewKeyChange',
       resetDay: 'resetDay',
       usage: 'getKeyUsage',
       refusals: 'listRefusals',

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
-import { limitsChangeInput } from '../../operations/key-input.ts';
 import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession, Session } from '../../operations/session.ts';
 import { findCustomerId } from '../../operations/stored-customers.ts';
@@ -13,11 +11,9 @@ import { route, type Api, type Call, type Operation, type Route } from './route.
 
 interface LimitedRoutesOptions<Result> {
   path: string;
-  /** What the path names, as in "the next request of a key". */
-  one: string;
   /** Whose limits they are, as in "use of a customer". */
   owner: string;
-  operationIds: Record<'effect' | 'resetDay' | 'usage' | 'refusals', string>;
+  operationIds: Record<'resetDay' | 'usage' | 'refusals', string>;
   changed: Pick<Operation<never, Result>, 'responds' | 'result'>;
   change: (
     call: Call<unknown>,
@@ -41,18 +37,8 @@ export const changeAndShow =
 
 /** Routes about limits and what is used of them, which a customer has, and each of its keys with it. */
 export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Route[] {
-  const { path, one, owner, operationIds: ids, changed, change } = options;
+  const { path, owner, operationIds: ids, changed, change } = options;
   return [
-    route.post(`${path}/effect`, {
-      operationId: ids.effect,
-      access: 'viewer',
-      summary: `What another plan or other limits would do to the next request of ${one}`,
-      description: 'Changes nothing, so a viewer may ask, too. Refused as the change itself would be.',
-      input: limitsChangeInput,
-      responds: 'Before and after the change',
-      result: keyEffectSchema,
-      handle: ({ target, input }, { read }) => read((session) => readKeyEffect(session, target, input)),
-    }),
     route.delete(`${path}/day`, {
       operationId: ids.resetDay,
       summary: `Set the UTC day of ${owner} back: its day limit counts from 0 again`,

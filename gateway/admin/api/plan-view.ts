@@ -1,20 +1,12 @@
 import { z } from 'zod';
-import type { PlanImpact } from '../../operations/plan-impact.ts';
+import { countPlanCustomers } from '../../operations/plan-customers.ts';
 import { planKinds, readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import { storedLimitsSchema } from '../../operations/plans.ts';
 import type { Session } from '../../operations/session.ts';
-import type { PlanTraffic } from '../../operations/traffic.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
-import type { PlanCounts } from './plan-counts.ts';
 import { listOf } from './results.ts';
-
-const time = z.iso.datetime().nullable();
-
-/** Progress of a count in the background. */
-export const countingSchema = z
-  .object({ read: z.int(), total: z.int() })
-  .nullable()
-  .meta({ id: 'Counting', description: 'A count of keys that is under way; null without one' });
+import type { Api } from './route.ts';
 
 export const planSchema = z
   .object({
@@ -28,78 +20,49 @@ export const planSchema = z
       .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
       .describe('What other gateways enforce'),
     issues: z.array(z.string()).describe('What is wrong with what is stored'),
-    keys: z.int().nullable().describe('Valid keys on it; null until they are counted'),
-    lastHour: z.object({
-      requests: z.int(),
-      refused: z.int().describe('Over a limit, or during a ban'),
-      refusedShare: z.number().describe('0 to 1'),
-    }),
+    customers: z.int().nullable().describe('Customers on it, some seconds old; null for `address`'),
   })
   .meta({ id: 'Plan' });
 
-const keyCount = { keysAsOf: time, counting: countingSchema };
+export const plansSchema = listOf(planSchema).extend({ gateways: z.int().describe('Gateways that run') });
 
-export const plansSchema = listOf(planSchema).extend({
-  gateways: z.int().describe('Gateways that run'),
-  ...keyCount,
-});
+/** With 100,000 customers, a count takes a second or two. */
+const countAgeMs = 10_000;
 
-/** All plans as the API shows them. */
-export async function viewPlans(session: Session, counts: PlanCounts): Promise<z.infer<typeof plansSchema>> {
-  const [{ plans, gateways }, keys, traffic] = await Promise.all([
-    readPlanOverviews(session),
-    counts.keys(),
-    counts.lastHour(),
-  ]);
-  const { value, asOf, counting } = keys;
-  const items = plans.map((plan) => viewPlan(plan, value, traffic));
-  return { items, next: null, gateways, keysAsOf: asOf, counting };
-}
-
-export const planDetailSchema = planSchema.and(
-  z.object({
-    running: plansSchema.shape.gateways,
-    ...keyCount,
-  }),
-);
-
-/** @throws ApiError not_found */
-export async function viewPlanDetail(
-  session: Session,
-  name: string,
-  counts: PlanCounts,
-): Promise<z.infer<typeof planDetailSchema>> {
-  const { items, ...rest } = await viewPlans(session, counts);
-  const plan = items.find((item) => item.name === name);
-  if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
-  const { gateways: running, keysAsOf, counting } = rest;
-  return { ...plan, running, keysAsOf, counting };
-}
-
-function viewPlan(
-  { name, kind, gateways, enforced = [], issues, ...limits }: PlanOverview,
-  impacts: ReadonlyMap<string, Readonly<PlanImpact>> | undefined,
-  traffic: Record<string, PlanTraffic>,
-) {
-  const isForKeys = kind !== 'address';
-  return {
-    name,
-    kind,
-    ...limits,
-    gateways,
-    enforced,
-    issues,
-    keys: isForKeys && impacts !== undefined ? (impacts.get(name)?.keys ?? 0) : null,
-    lastHour: viewTraffic({
-      ...traffic[name],
-      ...(!isForKeys && { requests: traffic['none']?.requests ?? 0 }),
-    }),
+/** Counts the customers of each plan for all consoles of this process. */
+export function createPlanCustomers({ read }: Pick<ApiDependencies, 'read'>): Api['planCustomers'] {
+  let count: { byPlan: Promise<ReadonlyMap<string, number>>; atMs: number } | undefined;
+  return function planCustomers() {
+    const nowMs = performance.now();
+    if (count === undefined || nowMs - count.atMs > countAgeMs) {
+      const byPlan = read(({ redis }) => countPlanCustomers(redis));
+      count = { byPlan, atMs: nowMs };
+      byPlan.catch(() => (count = undefined));
+    }
+    return count.byPlan;
   };
 }
 
-/** Requests of an hour, and how many of them were refused: over a limit, or during a ban. */
-function viewTraffic({ requests = 0, refused = 0 }: Partial<PlanTraffic>) {
-  return { requests, refused, refusedShare: requests === 0 ? 0 : refused / requests };
+/** All plans as the API shows them. */
+export async function viewPlans({ read, planCustomers }: Api): Promise<z.infer<typeof plansSchema>> {
+  const [{ plans, gateways }, customers] = await Promise.all([read(readPlanOverviews), planCustomers()]);
+  const items = plans.map(({ enforced = [], ...plan }) =>
+    Object.assign(plan, {
+      enforced,
+      customers: plan.kind === 'address' ? null : (customers.get(plan.name) ?? 0),
+    }),
+  );
+  return { items, next: null, gateways };
+}
+
+export const planDetailSchema = planSchema.and(z.object({ running: plansSchema.shape.gateways }));
+
+/** @throws ApiError not_found */
+export async function viewPlanDetail(api: Api, name: string): Promise<z.infer<typeof planDetailSchema>> {
+  const { items, gateways: running } = await viewPlans(api);
+  const plan = items.find((item) => item.name === name);
+  if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
+  return { ...plan, running };
 }
 
 /**

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
 import { byShadowField, planFields, shadowField } from '../../limits/shadow-limits.ts';
 import { byOptionalWindow, byRequiredWindow } from '../../limits/windows.ts';
+import { customerAboveSchema, findBusiestAbove } from '../../operations/plan-customers.ts';
 import { setPlan, storedLimitsSchema, type PlanChange, type PlanRow } from '../../operations/plans.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
 import { planNamePattern, planValues } from '../../plans/plan-settings.ts';
 import { ApiError } from './api-error.ts';
-import { planEffect, planEffectSchema } from './plan-effect.ts';
 import { findEditablePlan, planDetailSchema, plansSchema, viewPlanDetail, viewPlans } from './plan-view.ts';
 import { changed, expectUnchanged } from './results.ts';
 import { route } from './route.ts';
@@ -33,22 +33,29 @@ const changedPlanSchema = changed(
     .meta({ id: 'ChangedPlan' }),
 );
 
+export const planPreviewSchema = z.object({
+  above: z
+    .array(customerAboveSchema)
+    .describe(
+      'Which of the ten busiest customers of the plan in the last minute have used up such limits now',
+    ),
+});
+
 /** Limits of the plans. */
 export const plansRoutes = [
   route.get('/plans', {
     operationId: 'listPlans',
     summary: 'All plans',
-    description: 'The keys on each are counted in the background; ask again while `counting` is not null.',
     responds: 'Plans',
     result: plansSchema,
-    handle: (_call, { read, counts }) => read((session) => viewPlans(session, counts)),
+    handle: (_call, api) => viewPlans(api),
   }),
   route.get('/plans/:name', {
     operationId: 'getPlan',
     summary: 'One plan',
     responds: 'The plan',
     result: planDetailSchema,
-    handle: ({ target }, { read, counts }) => read((session) => viewPlanDetail(session, target, counts)),
+    handle: ({ target }, api) => viewPlanDetail(api, target),
   }),
   route.put('/plans/:name', {
     operationId: 'createPlan',
@@ -99,7 +106,7 @@ export const plansRoutes = [
   }),
   route.delete('/plans/:name', {
     operationId: 'removePlan',
-    summary: 'Remove a plan that no valid key is on',
+    summary: 'Remove a plan that no customer is on',
     responds: 'The plan was removed',
     result: changed(
       z.object({ name: z.string(), before: z.record(z.string(), z.unknown()).nullable(), after: z.null() }),
@@ -112,18 +119,19 @@ export const plansRoutes = [
       return { name: target, before: result.before, after: null, warnings };
     },
   }),
-  route.post('/plans/:name/effect', {
+  route.post('/plans/:name/preview', {
     operationId: 'previewPlanLimits',
     access: 'viewer',
-    summary: 'What limits would do if they were set now; changes nothing',
+    summary: 'Which of the busiest customers are above other limits; changes nothing',
     input: z.strictObject(limits),
     example: { minute: 200, day: 10_000 },
-    responds: 'The effect',
-    result: planEffectSchema,
-    handle: ({ target, input }, { read, counts }) =>
-      read(async (session) =>
-        planEffect(session, await findEditablePlan(session, target), withLimits(input), counts),
-      ),
+    responds: 'The customers',
+    result: planPreviewSchema,
+    handle: ({ target, input }, { read }) =>
+      read(async (session) => {
+        const { name } = await findEditablePlan(session, target);
+        return { above: await findBusiestAbove(session, name, withLimits(input)) };
+      }),
   }),
 ];
 

@@ -6,8 +6,8 @@ import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Permitted } from '../access/require-permission.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
+import type { Counted } from './background-read.ts';
 import type { Live } from './live.ts';
-import type { Counted, PlanCounts } from './plan-counts.ts';
 import { respondOnce } from './respond-once.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
 import type { DownloadUsage } from './usage-download.ts';
@@ -43,7 +43,8 @@ export interface Api extends ApiDependencies {
   /** Where customers see the gateway. */
   publicOrigin: () => string;
   live: Live;
-  counts: PlanCounts;
+  /** Number of customers on each plan, some seconds old. */
+  planCustomers: () => Promise<ReadonlyMap<string, number>>;
   adjustments: UsageAdjustments;
   /** Use of all keys in the last months. */
   usageMonths: () => Promise<Counted<MonthUsage[]>>;

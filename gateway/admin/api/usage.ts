@@ -13,9 +13,12 @@ import {
 import { exportUsage, usageCsv } from '../../operations/usage-record.ts';
 import { redisKeys } from '../../redis/redis-keys.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
-import { createBackgroundRead, type BackgroundRead } from './background-read.ts';
-import { describeCount } from './plan-counts.ts';
-import { countingSchema } from './plan-view.ts';
+import {
+  countingSchema,
+  createBackgroundRead,
+  describeCount,
+  type BackgroundRead,
+} from './background-read.ts';
 import { listOf } from './results.ts';
 import { route, type Api } from './route.ts';
 

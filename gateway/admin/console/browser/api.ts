@@ -24,8 +24,8 @@ async function call<T>(method: string, path: string, body?: unknown, signal?: Ab
   }
 }
 
-/** Whether a page makes the call by itself: it reads, or asks for the effect of what is typed. */
-const isAskedByPage = (method: string, path: string) => method === 'GET' || path.endsWith('/effect');
+/** Whether a page makes the call by itself: it reads, or asks for a preview of what is typed. */
+const isAskedByPage = (method: string, path: string) => method === 'GET' || path.endsWith('/preview');
 
 /**
  * Whether a call that was refused may be made again: its person has signed in again, here or in another tab. Who did not want

@@ -1,6 +1,6 @@
 import { field } from '../../../browser/elements/fields.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
-import { completeLimits, equalLimits, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
+import { completeLimits, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
 import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 
 /** What is in the field of each window; empty for no limit. */
@@ -19,10 +19,6 @@ export const formLimits = (form: FormTexts): Record<WindowName, number | null> =
 /** Whether there is a limit for each window that needs one. */
 export const isComplete = (limits: ByWindow<number | null>): boolean =>
   completeLimits(knownIn(limits)) !== undefined;
-
-/** Whether they are the same, with null for a limit that is not there. */
-export const isSameLimits = (one: ByWindow<number | null>, other: ByWindow<number | null>): boolean =>
-  equalLimits(knownIn(one), knownIn(other));
 
 /** What is unusual about limits; empty if nothing is. */
 export const doubtText = (limits: ByWindow<number | null>): string =>

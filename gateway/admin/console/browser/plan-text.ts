@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
-import { formatNumber, formatShare, formatTime, plural } from '../../../browser/format.ts';
+import { formatNumber } from '../../../browser/format.ts';
 import { shadowLimitsIn, type ByPlanField } from '../../../limits/shadow-limits.ts';
 import { windows, type ByWindow } from '../../../limits/windows.ts';
-import type { Plan, Plans } from './responses.ts';
+import type { Plan } from './responses.ts';
 
 /** @param limits as in "60 a minute, 1,000 a day" */
 export function limitsText(limits: ByWindow<number | null>, none = 'no valid limits') {
@@ -14,14 +14,6 @@ export function limitsText(limits: ByWindow<number | null>, none = 'no valid lim
 }
 
 export const shadowText = (plan: ByPlanField<number | null>) => limitsText(shadowLimitsIn(plan), 'none');
-
-export function refusedText({ requests, refused, refusedShare }: Plan['lastHour']) {
-  if (requests === 0) return html`<span class="quiet">no requests</span>`;
-  if (refused === 0) return html`none of ${formatNumber(requests)}`;
-  return html`<span title=${`${formatNumber(refused)} of ${plural(requests, 'request')}`}
-    >${formatShare(refusedShare)}</span
-  >`;
-}
 
 /**
  * Which gateways enforce what is stored.
@@ -41,14 +33,6 @@ export function enforcedText({ gateways, enforced }: Pick<Plan, 'gateways' | 'en
           `${index === 0 ? '' : '; '}${limitsText(other)} by ${formatNumber(other.gateways)} of ${formatNumber(running)}`,
       )}</span
     >`;
-}
-
-/** How far a count of keys is, and how old the last one is. */
-export function countedText(asOf: string | null, counting: Plans['counting']) {
-  const age = asOf === null ? nothing : html`Keys counted at ${formatTime(asOf, { dateStyle: 'time' })}.`;
-  if (counting === null || (asOf !== null && counting.read === 0)) return age;
-  const share = `${formatNumber(counting.read)} of ${formatNumber(counting.total)}`;
-  return html`${age} ${asOf === null ? 'Counting the keys' : 'Counting again'}: ${share}…`;
 }
 
 /** @param issues of values that were edited by hand */

@@ -1,5 +1,7 @@
 import { html, nothing } from 'lit';
 import { field, meantBox } from '../../../../browser/elements/fields.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
+import { formatNumber } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { knownIn, maxLimit, parseLimit, type Limits } from '../../../../limits/limits.ts';
 import {
@@ -9,14 +11,13 @@ import {
   type ByPlanField,
   type PlanField,
 } from '../../../../limits/shadow-limits.ts';
-import { windows, type ByWindow } from '../../../../limits/windows.ts';
+import { windowOf, windows, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
+import { keyLink } from '../key.ts';
 import { doubtText, isComplete, limitFields } from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
-import type { Changed, Plan, PlanEffect } from '../responses.ts';
-import { session } from '../session.ts';
-import { LimitsForm } from './limits-form.ts';
-import { effectText } from './plan-effect-text.ts';
+import type { Changed, Plan, PlanPreview } from '../responses.ts';
+import { EditForm } from './edit-form.ts';
 
 type PlanTexts = Record<PlanField, string>;
 
@@ -26,15 +27,16 @@ const planTexts = (plan: ByPlanField<number | null>): PlanTexts =>
 /** Null for an empty field. */
 const typedLimits = (texts: PlanTexts) => forPlanFields((name) => parseLimit(texts[name]) ?? null);
 
-/** The limits of a plan. */
-class PlanLimitsForm extends LimitsForm<Plan, PlanTexts, PlanEffect> {
+/** Time without a key press after which the customers above the typed limits are asked for. */
+const typingMs = 250;
+
+/** The limits of a plan. Other ones show which of its busiest customers are above them before they are saved. */
+class PlanLimitsForm extends EditForm<Plan, PlanTexts> {
   /** Whether unusual limits are meant. */
   confirmed = false;
-
-  constructor() {
-    super();
-    this.addEventListener('focusin', this.prepare);
-  }
+  /** Customers above the typed limits; undefined until they are known. */
+  above: PlanPreview['above'] | undefined;
+  #typing: ReturnType<typeof setTimeout> | undefined;
 
   valuesOf(plan: Plan) {
     return planTexts(plan);
@@ -42,7 +44,9 @@ class PlanLimitsForm extends LimitsForm<Plan, PlanTexts, PlanEffect> {
 
   override reset() {
     super.reset();
+    clearTimeout(this.#typing);
     this.confirmed = false;
+    this.above = undefined;
   }
 
   /** Limits that were typed; undefined if they are none, or those that are stored. */
@@ -53,19 +57,19 @@ class PlanLimitsForm extends LimitsForm<Plan, PlanTexts, PlanEffect> {
     return !isComplete(limits) || equalPlanLimits(limits, subject) ? undefined : limits;
   }
 
-  /** The count of many keys takes seconds, so it begins when somebody is about to type. */
-  prepare() {
-    const { subject } = this;
-    if (!session.isOperator || subject === undefined || !isComplete(subject)) return;
-    void this.readEffect(subject, this.valuesOf(subject)).catch(() => {});
+  override onTyped() {
+    this.#typing = setTimeout(() => void this.preview(), typingMs);
   }
 
-  readEffect({ name }: Plan, typed: PlanTexts) {
-    return api.post<PlanEffect>(url`/api/plans/${name}/effect`, knownIn(typedLimits(typed)));
-  }
-
-  override isCounting({ counting, past }: PlanEffect) {
-    return counting !== null || past.counting !== null;
+  async preview() {
+    const { typed, wanted, subject } = this;
+    if (wanted === undefined || subject === undefined) return;
+    try {
+      const { above } = await api.post<PlanPreview>(url`/api/plans/${subject.name}/preview`, knownIn(wanted));
+      if (typed === this.typed) this.above = above;
+    } catch (error) {
+      if (typed === this.typed) this.failure = error;
+    }
   }
 
   async save(plan: Plan) {
@@ -90,32 +94,46 @@ class PlanLimitsForm extends LimitsForm<Plan, PlanTexts, PlanEffect> {
     return doubtText(this.wanted ?? {});
   }
 
-  limitFields(_plan: Plan, values: PlanTexts) {
-    return html`${limitFields({ label: 'Requests', required: true, values })}
-    ${windows.map(({ name, each }) =>
-      field(`Shadow limit ${each}`, shadowField(name), {
-        type: 'number',
-        min: 1,
-        max: maxLimit,
-        placeholder: 'none',
-        value: values[shadowField(name)],
-      }),
-    )}`;
+  fields(plan: Plan, values: PlanTexts) {
+    return html`<div class="fields">
+        ${limitFields({ label: 'Requests', required: true, values })}
+        ${windows.map(({ name, each }) =>
+          field(`Shadow limit ${each}`, shadowField(name), {
+            type: 'number',
+            min: 1,
+            max: maxLimit,
+            placeholder: 'none',
+            value: values[shadowField(name)],
+          }),
+        )}
+      </div>
+      <div class="effect" aria-live="polite">${this.aboveView()}</div>
+      ${meantBox(this.doubts, {
+        checked: this.confirmed,
+        onInput: (isTicked) => (this.confirmed = isTicked),
+      })}
+      ${this.base === undefined ? nothing : this.overtakenView(this.base, plan)}`;
   }
 
-  effectView() {
-    if (!session.isOperator) return nothing;
-    if (this.wanted === undefined)
-      return html`<p class="quiet">Type other limits to see what they would do.</p>`;
-    if (this.effect !== undefined) return effectText(this.effect);
-    return this.effectFailure === undefined ? html`<p class="quiet">Looking at the keys…</p>` : nothing;
-  }
-
-  override questionView() {
-    return meantBox(this.doubts, {
-      checked: this.confirmed,
-      onInput: (isTicked) => (this.confirmed = isTicked),
-    });
+  aboveView() {
+    const { above } = this;
+    if (above === undefined) return nothing;
+    if (above.length === 0) {
+      return html`<p>None of the busiest customers of the last minute is above these limits.</p>`;
+    }
+    return listTable(
+      'Busiest customers above these limits',
+      above,
+      [
+        ['Above these limits', keyLink],
+        count(
+          'Used of the limit',
+          ({ window, used, limit }) =>
+            `${formatNumber(used)} of ${formatNumber(limit)} ${windowOf(window).each}`,
+        ),
+      ],
+      { headed: false, region: '' },
+    );
   }
 
   overtakenView(seen: Plan, plan: Plan) {

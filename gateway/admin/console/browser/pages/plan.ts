@@ -10,7 +10,7 @@ import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { countedText, enforcedText, issueList, limitsText, refusedText, shadowText } from '../plan-text.ts';
+import { enforcedText, issueList, limitsText, shadowText } from '../plan-text.ts';
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
@@ -22,15 +22,11 @@ interface ShownPlan {
   entries: AuditEntry[];
 }
 
-/** One plan: its limits, the effect of other ones, and its last changes. */
+/** One plan: its limits, its customers, and its last changes. */
 class PagePlan extends PolledElement<ShownPlan> {
   static override properties = { item: {} };
 
   item = '';
-
-  override get pauseMs() {
-    return this.content?.plan.counting ? 1000 : 5000;
-  }
 
   async read() {
     const name = this.item;
@@ -47,7 +43,7 @@ class PagePlan extends PolledElement<ShownPlan> {
       action: 'Remove',
       danger: true,
       typed: name,
-      message: () => html`<p>No key can be put on it any more. This is refused if a valid key is on it.</p>`,
+      message: () => html`<p>No customer can be put on it any more. This is refused if one is on it.</p>`,
       run: async () => {
         const { warnings } = await api.delete<Changed>(url`/api/plans/${name}`);
         notify(`The plan ${name} was removed.`, warnings);
@@ -63,36 +59,32 @@ class PagePlan extends PolledElement<ShownPlan> {
   }
 
   view({ plan, entries }: ShownPlan) {
-    const { issues, name, keys, kind } = plan;
+    const { issues, name, customers, kind } = plan;
     return html`${viewerNote()} ${issueList(issues)}
-      ${factList([
-        ['Limits', limitsText(plan)],
-        ['Shadow limits, counted only', shadowText(plan)],
-        ['In force', enforcedText(plan, plan.running)],
-        [
-          'Keys',
-          keys === null
-            ? '…'
-            : html`<a href=${url`/console/keys?plan=${name}`}>${plural(keys, 'valid key')}</a>`,
-        ],
-        ['Refused in the last hour', refusedText(plan.lastHour)],
-      ])}
-      <p class="quiet">${countedText(plan.keysAsOf, plan.counting)}</p>
-      ${
-        kind === 'plan'
-          ? html`<h2>Limits of each customer</h2>
-              <plan-limits-form
-                .subject=${plan}
-                @changed=${this.reload}
-                @conflict=${this.reload}
-              ></plan-limits-form>
-              ${this.lastChanges(entries)}
-              ${builtIn.has(name) || !session.isOperator ? nothing : this.removal(plan)}`
-          : html`<p>
-              The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages
-              of <a href="/console/customers">customers</a>.
-            </p>`
-      }`;
+    ${factList([
+      ['Limits', limitsText(plan)],
+      ['Shadow limits, counted only', shadowText(plan)],
+      ['In force', enforcedText(plan, plan.running)],
+      [
+        'Customers',
+        html`<a href=${url`/console/customers?plan=${name}`}>${plural(customers ?? 0, 'customer')}</a>`,
+      ],
+    ])}
+    ${
+      kind === 'plan'
+        ? html`<h2>Limits of each customer</h2>
+            <plan-limits-form
+              .subject=${plan}
+              @changed=${this.reload}
+              @conflict=${this.reload}
+            ></plan-limits-form>
+            ${this.lastChanges(entries)}
+            ${builtIn.has(name) || !session.isOperator ? nothing : this.removal(plan)}`
+        : html`<p>
+            The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages of
+            <a href="/console/customers">customers</a>.
+          </p>`
+    }`;
   }
 
   lastChanges(entries: readonly AuditEntry[]) {
@@ -108,17 +100,17 @@ class PagePlan extends PolledElement<ShownPlan> {
   }
 
   removal(plan: PlanDetail) {
-    const { keys } = plan;
+    const customers = plan.customers ?? 0;
     return html`<div class="danger-zone">
       <button
         type="button"
         class="wa-danger wa-outlined"
-        ?disabled=${keys !== null && keys > 0}
+        ?disabled=${customers > 0}
         @click=${() => this.askToRemove(plan)}
       >
         Remove this plan
       </button>
-      ${keys ? html`<p class="hint">${plural(keys, 'key')} ${keys === 1 ? 'is' : 'are'} on it: move ${keys === 1 ? 'it' : 'them'} to another plan first.</p>` : nothing}
+      ${customers === 0 ? nothing : html`<p class="hint">${plural(customers, 'customer')} ${customers === 1 ? 'is' : 'are'} on it: move ${customers === 1 ? 'it' : 'them'} to another plan first.</p>`}
     </div>`;
   }
 }

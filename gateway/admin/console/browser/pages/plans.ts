@@ -5,7 +5,7 @@ import type { LightElement } from '../../../../browser/elements/light-element.ts
 import { notify } from '../../../../browser/elements/notice.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { numeric, table } from '../../../../browser/elements/table.ts';
-import { capitalized, formatNumber } from '../../../../browser/format.ts';
+import { capitalized, formatNumber, plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { knownIn } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
@@ -13,16 +13,12 @@ import { api } from '../api.ts';
 import { pageHead } from '../elements/viewer-note.ts';
 import { planLink } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
-import { countedText, enforcedText, issueList, refusedText } from '../plan-text.ts';
+import { enforcedText, issueList } from '../plan-text.ts';
 import type { Changed, Plan, Plans } from '../responses.ts';
 import { router } from '../router.ts';
 
-/** All plans: what they allow, who is on them, and whose limits are too low. */
+/** All plans: what they allow, and how many customers are on them. */
 class PagePlans extends PolledElement<Plans> {
-  override get pauseMs() {
-    return this.content?.counting ? 1000 : 5000;
-  }
-
   read() {
     return api.get<Plans>('/api/plans');
   }
@@ -31,7 +27,7 @@ class PagePlans extends PolledElement<Plans> {
     return html`${pageHead('Plans', 'New plan', () => askForPlan(this))} ${super.render()}`;
   }
 
-  view({ items, gateways, keysAsOf, counting }: Plans) {
+  view({ items, gateways }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     const shown = windows.filter(
       ({ name, required }) => required || items.some((plan) => (plan[name] ?? null) !== null),
@@ -40,12 +36,10 @@ class PagePlans extends PolledElement<Plans> {
       'Plan',
       ...shown.map(({ each }) => numeric(capitalized(each))),
       'In force',
-      numeric('Keys'),
-      numeric('Refused, last hour'),
+      numeric('Customers'),
     ];
     const rows = items.map((plan) => row(plan, shown, gateways));
-    return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}
-      <p class="quiet">${countedText(keysAsOf, counting)}</p>`;
+    return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}`;
   }
 }
 
@@ -53,8 +47,7 @@ function row(plan: Plan, shown: typeof windows, gateways: number) {
   return html`<tr>
     <th scope="row">${nameCell(plan)}</th>
     ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each customer has its own limits</td>` : limitCells(plan, shown, gateways)}
-    <td class="number">${keysCell(plan)}</td>
-    <td class="number">${refusedText(plan.lastHour)}</td>
+    <td class="number">${customersCell(plan)}</td>
   </tr>`;
 }
 
@@ -77,11 +70,12 @@ function nameCell({ name, kind }: Plan) {
   return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
 }
 
-function keysCell({ name, kind, keys }: Plan) {
-  if (kind === 'address') return '–';
-  if (keys === null) return html`<span class="quiet">…</span>`;
-  return html`<a href=${url`/console/keys?plan=${name}`} aria-label=${`${formatNumber(keys)} keys on ${name}`}
-    >${formatNumber(keys)}</a
+function customersCell({ name, customers }: Plan) {
+  if (customers === null) return '–';
+  return html`<a
+    href=${url`/console/customers?plan=${name}`}
+    aria-label=${`${plural(customers, 'customer')} on ${name}`}
+    >${formatNumber(customers)}</a
   >`;
 }
 
@@ -109,7 +103,7 @@ const askForPlan = (host: LightElement) =>
       const name = form('name');
       const body = { ...knownIn(formLimits(form)), confirmed: form('confirmed') !== '' };
       const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, body);
-      notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
+      notify(`The plan ${name} was made. Customers can be moved to it now.`, warnings);
       router.navigate(url`/console/plans/${name}`);
     },
   });
