@@ -159,7 +159,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       case 'record': {
         const caller = createCaller(read.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
-        report(place, newest === caller ? [] : [describeLostChange(newest, caller)], read.issues ?? []);
+        report(place, newest === caller ? [] : [describeLostChange(newest, caller)], []);
         // The scripts compare the rev with the one in Redis.
         return store(newest === caller ? caller : { ...newest, rev: caller.rev });
       }
@@ -191,9 +191,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   /** A known key stays on its last limits if it was put on a plan that can't be read, such as just before an outage. */
   function withLastLimits(read: Caller): Caller {
     const last = cache.get(read.keyHash)?.caller;
-    return last === undefined
-      ? read
-      : { ...read, plan: last.plan, ...limitsIn(last), temporary: last.temporary };
+    return last === undefined ? read : { ...read, plan: last.plan, ...limitsIn(last) };
   }
 
   /** Age of a record whose rev could not confirm it: it is read again for each request. */

@@ -7,6 +7,7 @@ import {
   parseCustomerRecord,
   type CustomerLimits,
   type CustomerRecord,
+  type ParsedCustomer,
 } from './customer-record.ts';
 
 /** Time at which a key expires, as text. */
@@ -55,8 +56,6 @@ export type ParsedRecord =
       outcome: 'record';
       record: ApiKeyRecord;
       customer: CustomerRecord;
-      /** What is wrong with the customer's temporary limits, which are then off. It is valid all the same. */
-      issues?: string[];
     }
   | { outcome: 'absent' }
   /** A hash was edited by hand into something that is not a record. */
@@ -73,19 +72,25 @@ export function parseApiKeyRecord(
   if (key.success && customer.outcome === 'record') {
     const { name: _name, contact: _contact, notes: _notes, reference: _ref, ...shared } = customer.record;
     const record = { ...shared, ...key.data, customerId };
-    return {
-      outcome: 'record',
-      record,
-      customer: customer.record,
-      ...(customer.issues.length > 0 ? { issues: customer.issues } : {}),
-    };
+    return { outcome: 'record', record, customer: customer.record };
   }
   return {
     outcome: 'invalid',
     revoked: (fields.key['revokedAt'] ?? '') !== '',
     issues: key.success ? [] : describeIssues(key.error),
-    customerIssues: customer.outcome === 'absent' ? ['is missing'] : customer.issues,
+    customerIssues: customerIssues(customer),
   };
+}
+
+function customerIssues(customer: ParsedCustomer): string[] {
+  switch (customer.outcome) {
+    case 'record':
+      return [];
+    case 'absent':
+      return ['is missing'];
+    case 'invalid':
+      return customer.issues;
+  }
 }
 
 export type ApiKeyState = 'valid' | 'expired' | 'revoked' | 'suspended';

@@ -1,19 +1,18 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { byText, type CustomerTexts } from '../limits/customer-texts.ts';
-import { limitIssue, parseLimit } from '../limits/limits.ts';
-import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
+import { limitIssue, parseLimit, type SomeLimits } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
-export interface CustomerLimits extends OwnLimits {
+export interface CustomerLimits extends SomeLimits {
   plan: string;
 }
 
 /**
  * Record of a customer in Redis, in the hash gw:customer:{<customer id>}. Times are ISO 8601 in UTC. Its own limits, in place
- * of the plan's, are in the fields `minute`, `day` and so on; those that end by themselves in the fields of formatTemporary.
+ * of the plan's, are in the fields `minute`, `day` and so on.
  */
 export interface CustomerRecord extends CustomerLimits, CustomerTexts {
   id: CustomerId;
@@ -48,12 +47,7 @@ const recordSchema = z.object({
 });
 
 export type ParsedCustomer =
-  | {
-      outcome: 'record';
-      record: CustomerRecord;
-      /** What is wrong with its temporary limits, which are then off. The record is valid all the same. */
-      issues: string[];
-    }
+  | { outcome: 'record'; record: CustomerRecord }
   | { outcome: 'absent' }
   /** The hash was edited by hand into something that is not a record. */
   | { outcome: 'invalid'; issues: string[] };
@@ -66,13 +60,7 @@ export function parseCustomerRecord(
   if (Object.keys(fields).length === 0) return { outcome: 'absent' };
   const parsed = recordSchema.safeParse(fields);
   if (!parsed.success) return { outcome: 'invalid', issues: describeIssues(parsed.error) };
-  const { temporary, issues } = parseTemporary(fields);
-  const record = {
-    id,
-    ...parsed.data,
-    ...(temporary && { temporary }),
-  };
-  return { outcome: 'record', record, issues };
+  return { outcome: 'record', record: { id, ...parsed.data } };
 }
 
 /** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */
@@ -80,7 +68,6 @@ export function formatCustomerLimits(limits: CustomerLimits): Record<string, str
   return {
     plan: limits.plan,
     ...Object.fromEntries(windowNames.map((window) => [window, String(limits[window] ?? '')])),
-    ...formatTemporary(limits.temporary),
   };
 }
 

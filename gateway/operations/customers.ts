@@ -10,7 +10,7 @@ import { InvalidOperation } from './invalid-operation.ts';
 import { keyDetailSchema } from './key-detail.ts';
 import { assertPermitted, changed, changedLimited, listPlan, type LimitedChange } from './key-limits.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
-import { keyView, keyViewSchema, limitsView, temporaryView } from './key-view.ts';
+import { keyView, limitsView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
@@ -40,7 +40,6 @@ export const customerViewSchema = z
     name: z.string(),
     plan: z.string(),
     ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
-    temporary: keyViewSchema.shape.temporary,
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,
     ...byText((name) => textOrNull.describe(customerTexts[name].meaning)),
@@ -90,7 +89,7 @@ export async function createCustomer(session: Session, wanted: NewCustomer): Pro
     script: 'changeRecordAudited',
     ...recordChangeCall({ customerId: record.id, rev: 0, customer: formatCustomerRecord(record) }),
   });
-  return viewOf({ ...record, rev: rev ?? 0 }, 0, now());
+  return viewOf({ ...record, rev: rev ?? 0 }, 0);
 }
 
 /**
@@ -102,12 +101,12 @@ export async function changeCustomer(
   id: string,
   change: CustomerChange,
 ): Promise<CustomerView> {
-  const { redis, now } = session;
+  const { redis } = session;
   const record = await updateCustomer(session, id, 'customers.set', async (before) => {
     assertRev(before, change.rev);
     const edited: CustomerRecord = {
       ...before,
-      ...changedLimited(before, change, now()),
+      ...changedLimited(before, change),
       ...byText((name) => changed(before[name], change[name])),
     };
     await assertPermitted(redis, edited);
@@ -144,7 +143,7 @@ export async function resumeCustomer(session: Session, id: string): Promise<Cust
  * @throws InvalidOperation if there is no such customer, one of its keys is valid or suspended, or the index lacks one
  */
 export async function removeCustomer(session: Session, id: string): Promise<CustomerView> {
-  const { redis, audit, now } = session;
+  const { redis, audit } = session;
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const record = await showCustomer(redis, id);
     const keys = await findEndedKeys(session, record.id);
@@ -167,7 +166,7 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
     );
     if (removed) {
       await removeFromIndexes(redis, record.id, keys);
-      return viewOf(record, keys.length, now());
+      return viewOf(record, keys.length);
     }
   }
   throw tooManyChanges(id);
@@ -311,7 +310,7 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
   const place = { customerId: record.id, keyHash: '' };
   const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
   return {
-    ...viewOf(record, keys.length, nowMs),
+    ...viewOf(record, keys.length),
     own: limitsView(record),
     limits,
     windows,
@@ -337,17 +336,16 @@ async function view(session: Session, record: CustomerRecord): Promise<CustomerV
   const ids = await session.redis.smembers(redisKeys.customerKeys(record.id));
   // The set has those of deleted keys, too.
   const places = await placesOf(session.redis, ids);
-  return viewOf(record, places.filter((place) => place !== undefined).length, session.now());
+  return viewOf(record, places.filter((place) => place !== undefined).length);
 }
 
-function viewOf(record: CustomerRecord, keys: number, nowMs: number): CustomerView {
+function viewOf(record: CustomerRecord, keys: number): CustomerView {
   const { id, name, plan, suspendedAt, createdAt, rev } = record;
   return {
     id,
     name,
     plan,
     ...limitsView(record),
-    temporary: temporaryView(record, nowMs),
     state: suspendedAt === undefined ? 'active' : 'suspended',
     suspendedAt: suspendedAt ?? null,
     ...byText((text) => record[text] ?? null),

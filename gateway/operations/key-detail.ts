@@ -22,9 +22,7 @@ export const keyDetailSchema = keyViewSchema
   .omit(forAll((): true => true))
   .extend({
     state: z.enum([...keyStates, 'banned']),
-    issues: z
-      .array(z.string())
-      .describe('What is wrong with its record, or with the fields of temporary limits'),
+    issues: z.array(z.string()).describe('What is wrong with its record'),
     own: z
       .object(windowFields(() => z.int().nullable()))
       .describe('Limits of its own; null for those of its plan'),
@@ -68,7 +66,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
     const view = withoutRecord(id, { state, issues: key.issues, nowMs: now() });
     return { ...view, refusedUse: await readRefusedUse(redis, place) };
   }
-  return describeRecord(session, { place, record: key.record, issues: key.issues ?? [] });
+  return describeRecord(session, { place, record: key.record });
 }
 
 function withoutRecord(
@@ -97,7 +95,7 @@ function withoutRecord(
 
 async function describeRecord(
   session: Session,
-  { place, record, issues }: { place: KeyPlace; record: ApiKeyRecord; issues: string[] },
+  { place, record }: { place: KeyPlace; record: ApiKeyRecord },
 ): Promise<KeyDetail> {
   const { redis } = session;
   const [limits, policy] = await Promise.all([
@@ -114,7 +112,7 @@ async function describeRecord(
   return {
     ...withoutWindows(view),
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
-    issues,
+    issues: [],
     own: limitsView(record),
     limits,
     windows: use.windows,

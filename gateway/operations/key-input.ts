@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { scopePattern } from '../limits/access.ts';
 import { byText, customerTexts } from '../limits/customer-texts.ts';
-import { maxLimit, type SomeLimits } from '../limits/limits.ts';
+import { maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 
@@ -70,10 +70,6 @@ const ownLimit = limitInput
   .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
 const ownLimits = forAll(() => ownLimit.optional());
 
-function hasLimit(limits: SomeLimits): boolean {
-  return windowNames.some((name) => limits[name] !== undefined);
-}
-
 const textInputs = byText((name) => nameInput.nullish().describe(customerTexts[name].meaning));
 
 /** A customer to make. Null stands for no own limit and no text. */
@@ -119,15 +115,6 @@ export const newKeyInput = z.strictObject({
   ...ownLimits,
 });
 
-/** Limits of a key until a time. */
-const temporaryInput = z
-  .strictObject({ ...forAll(() => limitInput.optional()), until: timeInput })
-  .refine(hasLimit, {
-    message: `temporary limits need a limit: give ${names} or ${lastName}`,
-  })
-  .nullish()
-  .describe('In place of other own limits and of the plan, until a time. Null ends them');
-
 const revInput = z
   .int('has to be the "rev" that it was read with')
   .min(0)
@@ -141,10 +128,9 @@ export const keyChangeInput = z
     plan: planInput.optional(),
     ...keyFields,
     ...ownLimits,
-    temporary: temporaryInput,
   })
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, plan, ${Object.keys(keyFields).join(', ')}, temporary, ${names} or ${lastName}`,
+    message: `there is nothing to change: give name, plan, ${Object.keys(keyFields).join(', ')}, ${names} or ${lastName}`,
   });
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */
@@ -153,7 +139,6 @@ export const customerChangeInput = z.strictObject({
   name: nameInput.optional(),
   plan: planInput.optional(),
   ...ownLimits,
-  temporary: temporaryInput,
   ...textInputs,
 });
 

@@ -1,13 +1,7 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { CustomerLimits } from '../api-keys/customer-record.ts';
 import { missingScopes } from '../limits/access.ts';
-import { changedLimits, completeLimits, issueOf, limitsIn, type SomeLimits } from '../limits/limits.ts';
-import {
-  lowestOwnLimits,
-  temporaryAt,
-  type OwnLimits,
-  type TemporaryLimits,
-} from '../limits/temporary-limits.ts';
+import { changedLimits, completeLimits, issueOf, type SomeLimits } from '../limits/limits.ts';
 import { windowNames, windows, type ByWindow } from '../limits/windows.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plan-settings.ts';
 import { readProcessStatuses } from '../redis/process-statuses.ts';
@@ -23,38 +17,23 @@ export interface LimitedChange extends ByWindow<number | null> {
   rev?: number | undefined;
   name?: string | undefined;
   plan?: string | undefined;
-  temporary?: (SomeLimits & { until: Date }) | null | undefined;
 }
 
-/** What they have in common after a change. @throws InvalidOperation for temporary limits that end in the past */
+/** What they have in common after a change. */
 export function changedLimited(
   record: CustomerLimits & { name: string },
   change: LimitedChange,
-  nowMs: number,
 ): CustomerLimits & { name: string } {
   return {
     name: change.name ?? record.name,
     plan: change.plan ?? record.plan,
     ...noOwnLimits,
     ...changedLimits(record, change),
-    temporary: changedTemporary(record, change, nowMs),
   };
 }
 
 /** Before the limits of a record that may have fewer than before. */
 const noOwnLimits: SomeLimits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
-
-function changedTemporary(
-  record: CustomerLimits,
-  { temporary }: LimitedChange,
-  nowMs: number,
-): TemporaryLimits | undefined {
-  assertFuture(temporary?.until, nowMs, 'the end of the temporary limits');
-  return changed(
-    temporaryAt(record, nowMs),
-    temporary && { ...limitsIn(temporary), until: temporary.until.toISOString() },
-  );
-}
 
 /** A field after a change: undefined leaves it as it is, null removes it. */
 export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
@@ -62,14 +41,14 @@ export function changed<T>(value: T | undefined, change: T | null | undefined): 
 }
 
 /** @throws InvalidOperation for a time in the past */
-export function assertFuture(time: Date | null | undefined, nowMs: number, what = 'the expiry'): void {
+export function assertFuture(time: Date | null | undefined, nowMs: number): void {
   if (time instanceof Date && time.getTime() <= nowMs) {
-    throw new InvalidOperation(`${what} is in the past`);
+    throw new InvalidOperation('the expiry is in the past');
   }
 }
 
 type KeyLimits = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
-type KeyAccess = OwnLimits & Pick<ApiKeyRecord, 'scopes'>;
+type KeyAccess = SomeLimits & Pick<ApiKeyRecord, 'scopes'>;
 
 /** @throws InvalidOperation as assertLimits and assertAccess do */
 export async function assertPermitted(redis: RedisClient, key: KeyLimits & KeyAccess): Promise<void> {
@@ -107,8 +86,7 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
  * @throws InvalidOperation for a scope that no operation needs, and for a limit that is less than one costs that the key may
  * call
  */
-export async function assertAccess(redis: RedisClient, { scopes, ...own }: KeyAccess): Promise<void> {
-  const limits = lowestOwnLimits(own);
+export async function assertAccess(redis: RedisClient, { scopes, ...limits }: KeyAccess): Promise<void> {
   const limited = windows.flatMap(({ name, each }) => {
     const limit = limits[name];
     return limit === undefined ? [] : [{ name, each, limit }];

@@ -182,8 +182,8 @@ export async function importKeys(
 }
 
 function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
-  const { plan, temporary, suspendedAt, rev } = record;
-  const limited = { plan, ...limitsIn(record), temporary };
+  const { plan, suspendedAt, rev } = record;
+  const limited = { plan, ...limitsIn(record) };
   return { id: customerId, ...customer, ...limited, suspendedAt, rev };
 }
 

@@ -35,7 +35,7 @@ export async function createUsageReader(session: Session) {
     async read(id: string): Promise<KeyUsage> {
       const { place, record } = await showLimited(redis, id);
       // Gateways use their last valid limit in place of an invalid one.
-      const limits = await readStoredLimits(session, record);
+      const limits = await readStoredLimits(redis, record);
       const [{ windows, strikes }, ban] = await Promise.all([
         readKeyWindows(redis, place, limits, policy),
         findBan(session, place),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
-import { temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
 import type { StoredApiKey } from './stored-keys.ts';
@@ -11,12 +10,6 @@ export const keyStates = ['valid', 'suspended', 'expired', 'revoked', 'unusable'
 /** Limits as JSON shows them: null for a required window without one, and nothing for another. */
 export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
   return { ...forRequired(null), ...limitsIn(limits) };
-}
-
-/** Temporary limits that are in force; null if there are none. @param nowMs milliseconds since the Unix epoch */
-export function temporaryView(record: OwnLimits, nowMs: number) {
-  const temporary = temporaryAt(record, nowMs);
-  return temporary === undefined ? null : { ...limitsView(temporary), until: temporary.until };
 }
 
 const textOrNull = z.string().nullable();
@@ -29,10 +22,6 @@ export const keyViewSchema = z.object({
   name: z.string(),
   hint: z.string().describe('First characters of the key'),
   ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
-  temporary: z
-    .object({ ...windowFields(() => z.int().nullable()), until: z.iso.datetime() })
-    .nullable()
-    .describe('Limits in place of these until a time; null if there are none now'),
   state: z.enum(keyStates).describe('`unusable`: the record was edited into an invalid one'),
   createdAt: z.string(),
   expiresAt: textOrNull,
@@ -54,7 +43,6 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     name,
     hint,
     ...limitsView(record),
-    temporary: temporaryView(record, nowMs),
     state: apiKeyState(record, nowMs),
     createdAt,
     expiresAt: record.expiresAt ?? null,

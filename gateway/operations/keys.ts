@@ -113,7 +113,7 @@ function newRecord(
   { id, key }: Pick<ApiKeyRecord, 'id'> & Pick<IssuedApiKey, 'key'>,
   nowMs: number,
 ): ApiKeyRecord {
-  const { plan, temporary, suspendedAt, id: customerId, rev } = customer;
+  const { plan, suspendedAt, id: customerId, rev } = customer;
   const { name = customer.name, expiresAt, ...own } = wanted;
   return {
     ...own,
@@ -125,7 +125,6 @@ function newRecord(
     createdAt: new Date(nowMs).toISOString(),
     expiresAt: expiresAt?.toISOString(),
     ...limitsIn(customer),
-    temporary,
     suspendedAt,
     rev,
   };
@@ -174,7 +173,7 @@ export function changeKey(session: Session, id: string, change: ApiKeyChange): P
     assertFuture(change.expiresAt, now());
     const edited = {
       ...record,
-      ...changedLimited(record, change, now()),
+      ...changedLimited(record, change),
       expiresAt: changed(record.expiresAt, isoTime(change.expiresAt)),
       scopes: changed(record.scopes, change.scopes),
     };

@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { issueOf, parseLimit, type SomeLimits } from '../limits/limits.ts';
-import { limitedAt, temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
-import {
-  byWindow,
-  forRequired,
-  windowOf,
-  windows,
-  type ByWindow,
-  type WindowName,
-} from '../limits/windows.ts';
+import { byWindow, forRequired, windowOf, windows, type ByWindow } from '../limits/windows.ts';
 import { enterprisePlan } from '../plans/plan-settings.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { readPlanLimits } from './plans.ts';
@@ -22,11 +15,9 @@ export const limitInForceSchema = z
   .object({
     limit: z.int().nullable().describe('Null if it is not known'),
     from: z
-      .enum(['temporary', 'key', 'plan', 'gateways'])
+      .enum(['key', 'plan', 'gateways'])
       .nullable()
-      .describe(
-        '`temporary`: until a time. `gateways`: Redis has no valid limit of the plan, and gateways keep the last valid one',
-      ),
+      .describe('`gateways`: Redis has no valid limit of the plan, and gateways keep the last valid one'),
     plan: z.int().nullable().describe('Limit of the plan in Redis; null if it has no valid one'),
   })
   .meta({ id: 'LimitInForce' });
@@ -38,7 +29,7 @@ export const limitsInForceSchema = z.object(windowFields(() => limitInForceSchem
 
 export type LimitsInForce = z.infer<typeof limitsInForceSchema>;
 
-type LimitedKey = OwnLimits & Pick<ApiKeyRecord, 'plan'>;
+type LimitedKey = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
 
 /** Limits of a plan, as they are in Redis and as running gateways enforce them. */
 interface PlanTexts {
@@ -65,14 +56,8 @@ export function createLimitsReader({
     const texts = plans.get(key.plan) ?? readPlan(key.plan);
     plans.set(key.plan, texts);
     const { stored, enforced } = await texts;
-    const temporary = temporaryAt(key, now());
-    const limitOf = (name: WindowName) => {
-      const limit = choose(key[name], stored[name], enforced[name]);
-      const until = temporary?.[name];
-      return until === undefined ? limit : ({ limit: until, from: 'temporary', plan: limit.plan } as const);
-    };
     const limits = byWindow((name) => {
-      const limit = limitOf(name);
+      const limit = choose(key[name], stored[name], enforced[name]);
       return limit.limit === null && !windowOf(name).required ? undefined : limit;
     });
     return { ...forRequired(unknownLimit), ...limits };
@@ -80,10 +65,9 @@ export function createLimitsReader({
 }
 
 /** Limits in force as Redis has them: one of the plan that is invalid is absent. */
-export async function readStoredLimits({ redis, now }: ReadingSession, key: LimitedKey): Promise<SomeLimits> {
+export async function readStoredLimits(redis: RedisClient, key: LimitedKey): Promise<SomeLimits> {
   const texts = await readPlanLimits(redis, key.plan);
-  const limited = limitedAt(key, now());
-  return byWindow((name) => limited[name] ?? parseLimit(texts[name]));
+  return byWindow((name) => key[name] ?? parseLimit(texts[name]));
 }
 
 const unknownLimit: LimitInForce = { limit: null, from: null, plan: null };

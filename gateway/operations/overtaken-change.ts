@@ -1,6 +1,5 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { CustomerRecord } from '../api-keys/customer-record.ts';
-import { describeLimits } from '../limits/limits.ts';
 import { windows } from '../limits/windows.ts';
 import { isCustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -23,7 +22,7 @@ export function assertRev(record: ApiKeyRecord | CustomerRecord, expected: numbe
 }
 
 function describe(record: ApiKeyRecord | CustomerRecord): string {
-  const { name, plan, temporary, suspendedAt, ...limits } = record;
+  const { name, plan, suspendedAt, ...limits } = record;
   const { expiresAt, scopes, revokedAt }: Partial<ApiKeyRecord> = 'hint' in record ? record : {};
   const own = windows.flatMap(({ name: window, each }) =>
     limits[window] === undefined ? [] : [`own limit of ${limits[window]} ${each}`],
@@ -31,7 +30,6 @@ function describe(record: ApiKeyRecord | CustomerRecord): string {
   return [
     `${JSON.stringify(name)} on the plan ${plan}`,
     own.length === 0 ? 'no limits of its own' : own.join(' and '),
-    ...(temporary === undefined ? [] : [`with ${describeLimits(temporary)} until ${temporary.until}`]),
     ...(expiresAt === undefined ? [] : [`expires at ${expiresAt}`]),
     ...(scopes === undefined ? [] : [`with the scopes ${scopes.join(' ')}`]),
     ...(revokedAt === undefined ? [] : ['revoked']),

@@ -51,8 +51,8 @@ export async function readStoredKey(
   const { rev = '' } = read;
   if (read.outcome === 'absent') return undefined;
   if (read.outcome === 'record') {
-    const { record, customer, issues } = read;
-    return { rev, key: { outcome: 'record', record, customer, ...(issues && { issues }) } };
+    const { record, customer } = read;
+    return { rev, key: { outcome: 'record', record, customer } };
   }
   const { issues: ofKey, customerIssues: ofCustomer, revoked } = read;
   const [keyAt, customerAt] = [redisKeys.apiKey(place), redisKeys.customer(place.customerId)];
@@ -115,9 +115,9 @@ export async function findStoredKey(
 export async function showStoredKey(
   redis: RedisClient,
   id: string,
-): Promise<{ place: KeyPlace; record: ApiKeyRecord; issues: string[] }> {
+): Promise<{ place: KeyPlace; record: ApiKeyRecord }> {
   const { place, key } = await findStoredKey(redis, id);
-  if (key.outcome === 'record') return { place, record: key.record, issues: key.issues ?? [] };
+  if (key.outcome === 'record') return { place, record: key.record };
   throw new IssueForOperators(`the record ${key.where} is invalid: ${key.issues.join('; ')}`);
 }
 

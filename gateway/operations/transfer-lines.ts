@@ -4,7 +4,7 @@ import type { CustomerLimits, CustomerRecord } from '../api-keys/customer-record
 import { describeIssues } from '../config/describe-issues.ts';
 import { byText, textsIn, type CustomerText } from '../limits/customer-texts.ts';
 import { limitsIn, maxLimit } from '../limits/limits.ts';
-import { forAll, windowNames } from '../limits/windows.ts';
+import { forAll } from '../limits/windows.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
@@ -38,13 +38,12 @@ export function exportLine({
 
 /** The same for a customer without a key in the file. */
 export function customerLine(record: CustomerRecord): string {
-  const { id: customerId, plan, temporary, suspendedAt, rev } = record;
+  const { id: customerId, plan, suspendedAt, rev } = record;
   return JSON.stringify({
     customerId,
     customer: describe(record),
     plan,
     ...limitsIn(record),
-    temporary,
     suspendedAt,
     rev,
   } satisfies TransferredCustomer);
@@ -73,13 +72,6 @@ const customerSchema = z.strictObject({
   customer,
   plan: z.string().min(1),
   ...forAll(() => limit),
-  temporary: z
-    .strictObject({
-      ...forAll(() => limit),
-      until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }),
-    })
-    .refine((limits) => windowNames.some((name) => limits[name] !== undefined), 'has no limit')
-    .optional(),
   suspendedAt: z.string().min(1).optional(),
   rev: z.number().int().min(0).max(maxRev),
 });

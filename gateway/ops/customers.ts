@@ -17,21 +17,12 @@ import type { KeyRow } from '../operations/key-rows.ts';
 import { makePortalCode } from '../operations/portal-sessions.ts';
 import type { ChangingSession } from '../operations/session.ts';
 import { changing } from './changing.ts';
-import { temporaryText } from './key-output.ts';
-import {
-  addLimitOptions,
-  givenLimits,
-  limitArgument,
-  limitOr,
-  temporaryLimits,
-  type NoLimit,
-} from './limit-options.ts';
+import { addLimitOptions, givenLimits, limitArgument, limitOr, type NoLimit } from './limit-options.ts';
 import { fieldColumns, fieldLayout, listing, printList, type ListLayout } from './list-output.ts';
 import {
   customerArgument,
   jsonOption,
   nameArgument,
-  untilArgument,
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
@@ -84,7 +75,6 @@ const customerLayout: ListLayout<CustomerView> = {
       'keys',
       'rev',
     ),
-    temporary: temporaryText,
   },
 };
 
@@ -177,7 +167,6 @@ function createCommand(): Command {
 interface SetOptions extends ChangeOptions, CustomerTexts, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
-  until?: Date | 'now';
 }
 
 function setCommand(): Command {
@@ -187,12 +176,7 @@ function setCommand(): Command {
     )
     .argument('<customer>', '', customerArgument)
     .option('--plan <plan>', 'another plan')
-    .option('--name <name>', 'name of the customer', nameArgument)
-    .option(
-      '--until <time>',
-      'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
-      untilArgument,
-    );
+    .option('--name <name>', 'name of the customer', nameArgument);
   addTextOptions(
     addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan')),
   );
@@ -202,13 +186,9 @@ function setCommand(): Command {
       const { as: _as, json: _json, ...options } = command.opts<SetOptions>();
       if (Object.keys(options).length === 0)
         command.error('error: nothing to set: see ops customers set --help');
-      const { plan, name, until } = options;
+      const { plan, name } = options;
       const texts = byText((text) => orNone(options[text]));
-      const limits = givenLimits(options);
-      const temporary = temporaryLimits(until, limits);
-      if (typeof temporary === 'string') command.error(`error: ${temporary}`);
-      const limited = temporary === undefined ? limits : { temporary };
-      const change = { plan, name, ...texts, ...limited };
+      const change = { plan, name, ...texts, ...givenLimits(options) };
       return (session) => changeCustomer(session, id, change);
     },
     printChanged,
@@ -233,6 +213,6 @@ function printChanged(view: CustomerView, json: true | undefined): void {
   else printCustomer(view);
 }
 
-function printCustomer({ temporary, ...view }: CustomerView, more: { next?: string } = {}): void {
-  printFields({ ...view, ...(temporary && { temporary: temporaryText({ temporary }) }), ...more });
+function printCustomer(view: CustomerView, more: { next?: string } = {}): void {
+  printFields({ ...view, ...more });
 }

@@ -12,7 +12,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'customers create': ['customers create --plan pro --name Acme --reference C-4711'],
   'customers set': [
     `customers set ${customer} --plan business`,
-    `customers set ${customer} --day 5000 --until today --reason "import of their stock"`,
+    `customers set ${customer} --day 5000 --reason "import of their stock"`,
   ],
   'customers link': [`customers link ${customer}`],
   'customers suspend': [`customers suspend ${customer} --reason "unpaid since May"`],
@@ -32,7 +32,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'keys find': ['keys find acme', 'keys find pets_GQ4x'],
   'keys set': [
     `keys set ${id} --plan pro`,
-    `keys set ${id} --day 5000 --until today --reason "import of their stock"`,
+    `keys set ${id} --day 5000 --reason "import of their stock"`,
     `keys set ${id} --minute plan`,
   ],
   'keys rotate': [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0`],

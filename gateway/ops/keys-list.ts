@@ -2,7 +2,6 @@ import { Command, Option } from 'commander';
 import { windowNames } from '../limits/windows.ts';
 import type { KeyFilter, KeyInList } from '../operations/key-filter.ts';
 import { addKeyFilterOptions, givenFilter, matchingKeys } from './key-filter-options.ts';
-import { temporaryText } from './key-output.ts';
 import {
   addListOptions,
   fieldColumns,
@@ -43,7 +42,6 @@ export const keyLayout: ListLayout<KeyInList> = {
       'replacedBy',
       'rev',
     ),
-    temporary: temporaryText,
     ...fieldColumns('scopes'),
   },
 };

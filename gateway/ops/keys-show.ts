@@ -2,10 +2,9 @@ import { Command } from 'commander';
 import { recordView } from '../operations/key-view.ts';
 import { showStoredKey } from '../operations/stored-keys.ts';
 import { readKeyUse, readRefusedUse, type KeyUse, type RefusedUse } from '../quota/key-use.ts';
-import { keyFields } from './key-output.ts';
 import { fieldLayout, printList } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
-import { print, printError, printFields, printJson } from './output.ts';
+import { print, printFields, printJson } from './output.ts';
 import { redisNow, withRedis } from './redis-session.ts';
 
 export function keysShowCommand(): Command {
@@ -14,21 +13,20 @@ export function keysShowCommand(): Command {
     .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const { record, issues, use, refusedUse } = await withRedis(async (session) => {
-        const { place, record, issues } = await showStoredKey(session.redis, id);
+      const { record, use, refusedUse } = await withRedis(async (session) => {
+        const { place, record } = await showStoredKey(session.redis, id);
         const [use, refusedUse] = await Promise.all([
           readKeyUse(session.redis, place),
           readRefusedUse(session.redis, place),
         ]);
-        return { record, issues, use, refusedUse };
+        return { record, use, refusedUse };
       });
       const view = recordView(record, redisNow());
-      for (const issue of issues) printError(`warning: ${id}: ${issue}`);
       if (json) {
         const afterEnd = refusedUse.length === 0 ? {} : { refusedUse };
         return printJson({ ...view, use, ...afterEnd });
       }
-      printFields({ ...keyFields(view), lastUsed: use?.addresses[0]?.to });
+      printFields({ ...view, lastUsed: use?.addresses[0]?.to });
       if (use !== null) {
         await print('');
         await printList('table', useLayout, use.addresses);

@@ -11,14 +11,13 @@ import { keysListCommand } from './keys-list.ts';
 import { keysRevokeCommand } from './keys-revoke.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
-import { addLimitOptions, givenLimits, limitOr, temporaryLimits, type NoLimit } from './limit-options.ts';
+import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import {
   graceArgument,
   idArgument,
   nameArgument,
   scopesOption,
   timeOrNeverArgument,
-  untilArgument,
   type ChangeOptions,
 } from './options.ts';
 
@@ -41,7 +40,6 @@ interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
   name?: string;
   expires?: Date | 'never';
   scopes?: readonly string[] | 'all';
-  until?: Date | 'now';
 }
 
 function setCommand(): Command {
@@ -51,22 +49,14 @@ function setCommand(): Command {
     .option('--plan <plan>', 'another plan')
     .option('--name <name>', 'name of the key', nameArgument)
     .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
-    .addOption(scopesOption())
-    .option(
-      '--until <time>',
-      'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
-      untilArgument,
-    );
+    .addOption(scopesOption());
   addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan'));
   return changing(
     command,
     (id) => {
       const { as: _as, json: _json, ...options } = command.opts<SetOptions>();
       if (Object.keys(options).length === 0) command.error('error: nothing to set: see ops keys set --help');
-      const { plan, name, expires, scopes, until } = options;
-      const limits = givenLimits(options);
-      const temporary = temporaryLimits(until, limits);
-      if (typeof temporary === 'string') command.error(`error: ${temporary}`);
+      const { plan, name, expires, scopes } = options;
       const fields = {
         expiresAt: expires === 'never' ? null : expires,
         scopes: scopes === 'all' ? null : scopes,
@@ -75,7 +65,7 @@ function setCommand(): Command {
         plan,
         name,
         ...fields,
-        ...(temporary === undefined ? limits : { temporary }),
+        ...givenLimits(options),
       };
       return (session) => changeKey(session, id, change);
     },

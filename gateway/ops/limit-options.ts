@@ -1,16 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { knownIn, maxLimit, parseLimit } from '../limits/limits.ts';
+import { maxLimit, parseLimit } from '../limits/limits.ts';
 import { byWindow, eachExactly, windowNames, windowOf, type ByWindow } from '../limits/windows.ts';
-import type { LimitedChange } from '../operations/key-limits.ts';
 
 /** The limit of the plan, or none. */
 export type NoLimit = 'plan' | 'none';
-
-/** As in "--minute, --hour, --day or --month". */
-export const limitOptionNames = `${windowNames
-  .slice(0, -1)
-  .map((name) => `--${name}`)
-  .join(', ')} or --${windowNames.at(-1)}`;
 
 /**
  * Adds an option for the limit of each window.
@@ -48,16 +41,4 @@ export function limitArgument(text: string): number {
 /** A limit, or a word that stands for no limit of its own. Not null, which the parser of options takes for an empty text. */
 export function limitOr<Word extends NoLimit>(word: Word): (text: string) => number | Word {
   return (text) => (text === word ? word : limitArgument(text));
-}
-
-/** @returns undefined if the limits are for good, null to end temporary ones, and a text for what cannot be meant */
-export function temporaryLimits(
-  until: Date | 'now' | undefined,
-  limits: ByWindow<number | null>,
-): LimitedChange['temporary'] | string {
-  if (until === undefined) return undefined;
-  if (until === 'now') return hasLimits(limits) ? '--until now ends temporary limits: give no others' : null;
-  if (!hasLimits(limits)) return `--until needs the limits that end then: give ${limitOptionNames}`;
-  if (Object.values(limits).includes(null)) return 'a limit that is the plan’s cannot end: give numbers';
-  return { ...knownIn(limits), until };
 }

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
-import { dayMs, dayNumberOf } from '../limits/utc-day.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText, scopesInput } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
@@ -82,12 +81,6 @@ function timeOrDuration(text: string, direction: 1 | -1): Date {
 /** A time, or the word `never` for no expiry. */
 export function timeOrNeverArgument(text: string): Date | 'never' {
   return text === 'never' ? text : timeArgument(text);
-}
-
-/** A time ahead, `today` for the end of the UTC day, or `now`. */
-export function untilArgument(text: string): Date | 'now' {
-  if (text === 'now') return text;
-  return text === 'today' ? new Date((dayNumberOf(Date.now()) + 1) * dayMs) : timeAheadArgument(text);
 }
 
 /** Scopes separated by commas or spaces, or the word `all`. */

@@ -1,6 +1,5 @@
 import type { Limits, SomeLimits } from '../limits/limits.ts';
 import { equalPlanLimits, shadowLimitsIn, type PlanLimits } from '../limits/shadow-limits.ts';
-import { limitedAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { byWindow, hasRequired } from '../limits/windows.ts';
 import { mergeEnforced, type EnforcedSettings } from '../redis/enforced-settings.ts';
 import { createLiveSetting, type LiveSetting, type LiveSettingDependencies } from '../redis/live-setting.ts';
@@ -18,7 +17,7 @@ export interface Plans {
    * Limits of a key: its own, or else its plan's.
    * @returns undefined if neither is known, for example because the plan does not exist
    */
-  limitsOf(key: OwnLimits & { plan: string }): Limits | undefined;
+  limitsOf(key: SomeLimits & { plan: string }): Limits | undefined;
   /** Shadow limits of a plan; undefined if it has none. */
   shadowLimitsOf(plan: string): SomeLimits | undefined;
   /** Requests a minute that one address may make without a valid key. */
@@ -72,8 +71,7 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
   return {
     limitsOf(key) {
       const planLimits = key.plan === enterprisePlan ? undefined : plans.get(key.plan)?.current();
-      const own = limitedAt(key, now());
-      const limits = byWindow((window) => own[window] ?? planLimits?.[window]);
+      const limits = byWindow((window) => key[window] ?? planLimits?.[window]);
       return hasRequired(limits) ? limits : undefined;
     },
     shadowLimitsOf: (plan) => shadows.get(plan),

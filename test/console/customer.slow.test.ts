@@ -63,26 +63,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expectClean(observed, kit.origin);
   });
 
-  test('a limit for a time is typed with its end, shown with it, and ended', async () => {
-    const key = await kit.kit.issue({ name: 'For Today', day: 700 });
-    const observed = await open(key);
-    const { page } = observed;
-    await page.getByLabel('Own limit a minute').fill('500');
-    await page.getByLabel('Own limit a day').fill('900');
-    await page.getByLabel('Until').fill('2099-01-01T12:00');
-    await page.getByRole('button', { name: 'Save limits' }).click();
-    await page.getByText('Limits changed').waitFor();
-    await page.getByText(/^Temporary limit, until .*2099.* Its plan free has 60\.$/).waitFor();
-    await page.getByText(/^Temporary limit, until .*2099.* Afterwards its own limit of 700\.$/).waitFor();
-    await page.getByText(/^\s*Until .*2099.*: 500 a minute, 900 a day\.\s/).waitFor();
-    expect(await record(key)).toMatchObject({ temporaryMinute: '500' });
-    expect(await record(key)).not.toHaveProperty('minute');
-    await page.getByRole('button', { name: 'End them now' }).click();
-    await page.getByText('The temporary limits have ended').waitFor();
-    expect(await record(key)).not.toHaveProperty('temporaryMinute');
-    expectClean(observed, kit.origin);
-  });
-
   test('the day of a key that is used up is set back', async () => {
     const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
     await useUp(key, 2);

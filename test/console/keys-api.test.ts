@@ -6,7 +6,6 @@ import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../gateway/operations/console-sessions.ts';
 import type { furtherKeyInput, keyChangeInput, newKeyInput } from '../../gateway/operations/key-input.ts';
-import { createUsageReader } from '../../gateway/operations/key-usage.ts';
 import type { KeyView } from '../../gateway/operations/key-view.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -64,7 +63,7 @@ describe('the API of keys', () => {
 
   test('keep each field that operators give: at issue, change, rotation, for a further key', async () => {
     const expiresAt = '2099-01-01T00:00:00.000Z';
-    type Given<Input extends z.ZodType> = Required<Omit<z.input<Input>, WindowName | 'rev' | 'temporary'>>;
+    type Given<Input extends z.ZodType> = Required<Omit<z.input<Input>, WindowName | 'rev'>>;
     const given: Given<typeof newKeyInput> = {
       name: 'Given',
       plan: 'enterprise',
@@ -83,15 +82,9 @@ describe('the API of keys', () => {
       scopes: ['pets-service:write'],
     };
     const newLimits = forAll(() => 11);
-    const temporary = { ...forAll(() => 5), until: expiresAt };
     const after = await api('PATCH', `/keys/${id}`, { rev, ...changed, ...newLimits });
     expect(after).toMatchObject({ status: 200, body: { ...changed, own: newLimits } });
-    const { rev: next } = after.body as KeyView;
-    expect(await api('PATCH', `/keys/${id}`, { rev: next, temporary })).toMatchObject({
-      status: 200,
-      body: { ...changed, own: newLimits, temporary },
-    });
-    const kept = { ...changed, ...newLimits, temporary };
+    const kept = { ...changed, ...newLimits };
     const rotated = await api('POST', `/keys/${id}/rotate`, { graceSeconds: 3600 });
     expect(rotated).toMatchObject({ status: 201, body: { ...kept, replaces: id } });
     const further: Given<typeof furtherKeyInput> = {
@@ -327,49 +320,6 @@ describe('the API of keys', () => {
     expect(now.status).toBe(201);
     expect((await pets(ended.key)).status).toBe(401);
     expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
-  });
-
-  test('temporary limits hold from the next request on, and end by themselves', async () => {
-    const key = await kit.issue({ minute: 2 });
-    await use(key, 3);
-    expect((await pets(key.key)).status).toBe(429);
-    const { body: before } = await api('GET', `/keys/${key.id}`);
-    const until = new Date(Date.now() + 3000).toISOString();
-    const temporary = { minute: 5, until };
-    const changed = await api('PATCH', `/keys/${key.id}`, { rev: before.rev, temporary });
-    expect(changed.body).toMatchObject({
-      temporary,
-      own: { minute: 2, day: null },
-      limits: { minute: { limit: 5, from: 'temporary' }, day: { limit: 1000, from: 'plan' } },
-    });
-    expect((await pets(key.key)).header('X-RateLimit-Limit')).toBe('5');
-    await expect
-      .poll(async () => (await pets(key.key)).header('X-RateLimit-Limit'), { timeout: 10_000 })
-      .toBe('2');
-    const { body: after } = await api('GET', `/keys/${key.id}`);
-    expect(after).toMatchObject({ temporary: null, limits: { minute: { limit: 2, from: 'key' } } });
-  });
-
-  test('temporary limits are ended, and refused with an end in the past or without a limit', async () => {
-    const { id } = await kit.issue();
-    const patch = async (temporary: object | null) => {
-      const { rev } = (await api('GET', `/keys/${id}`)).body;
-      return api('PATCH', `/keys/${id}`, { rev, temporary });
-    };
-    const until = '2099-01-01T00:00:00.000Z';
-    expect((await patch({ day: 9, until: '2020-01-01' })).body.message).toContain(
-      'end of the temporary limits is in the past',
-    );
-    expect((await patch({ until })).status).toBe(400);
-    expect((await patch({ day: 9 })).status).toBe(400);
-    expect((await patch({ day: 9, until })).body.temporary).toEqual({ minute: null, day: 9, until });
-    const { redis } = kit;
-    const { read } = await createUsageReader({ redis, audit: createAuditLog({ redis, who }), now: Date.now });
-    expect(await read(id)).toMatchObject({ minute: { limit: 60 }, day: { limit: 9 } });
-    const { body: edited } = await api('GET', `/keys/${id}`);
-    const kept = await api('PATCH', `/keys/${id}`, { rev: edited.rev, name: 'Other' });
-    expect(kept.body).toMatchObject({ name: 'Other', temporary: { day: 9 } });
-    expect((await patch(null)).body).toMatchObject({ temporary: null, limits: { day: { limit: 1000 } } });
   });
 
   test('the day of a key is set back, and its record of use keeps what was served', async () => {

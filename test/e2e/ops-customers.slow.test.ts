@@ -87,8 +87,6 @@ describe('ops customers', { timeout: 120_000 }, () => {
     );
     const set = await kit.json<CustomerView>('customers', 'set', id, '--minute', 'plan', '--contact', 'none');
     expect(set).toMatchObject({ minute: null, contact: null, reference: 'C-1' });
-    const temporary = await kit.json<CustomerView>('customers', 'set', id, '--day', '9', '--until', 'today');
-    expect(temporary.temporary).toMatchObject({ day: 9 });
     await kit.json('customers', 'suspend', id, '--reason', 'unpaid');
     expect((await kit.pets(key)).json).toMatchObject({ code: 'account_suspended' });
     expect(await kit.json('keys', 'show', keyId)).toMatchObject({ state: 'suspended' });

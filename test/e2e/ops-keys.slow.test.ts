@@ -122,37 +122,6 @@ describe('the life cycle of keys', () => {
     expect(await kit.redis.ttl(redisKeys.apiKey(place))).toBe(-1);
   });
 
-  test('keys set --until gives limits an end, which a rotation and an export keep', async () => {
-    const { id, key } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-    const set = (...args: string[]) => kit.run('keys', 'set', id, ...args, '--json');
-    const endOfDay = new Date((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000).toISOString();
-    const limited = JSON.parse((await set('--day', '5000', '--until', 'today')).stdout) as ShownKey;
-    expect(limited).toMatchObject({ day: null, temporary: { minute: null, day: 5000, until: endOfDay } });
-    expect((await kit.pets(key)).header('RateLimit')).toContain('"day";r=4999;');
-    expect((await kit.run('keys', 'show', id)).stdout).toMatch(
-      new RegExp(`^temporary +5000 a day, until ${endOfDay}$`, 'm'),
-    );
-    for (const [args, message] of [
-      [['--until', 'today'], '--until needs the limits that end then'],
-      [['--day', 'plan', '--until', 'today'], 'a limit that is the plan’s cannot end'],
-      [['--day', '9', '--until', 'now'], '--until now ends temporary limits: give no others'],
-      [['--day', '9', '--until', '2020-01-01'], 'the end of the temporary limits is in the past'],
-      [['--day', '9', '--until', 'tonight'], 'It is neither an ISO 8601 time'],
-    ] as const) {
-      expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
-    }
-    const rotated = await kit.json<ShownKey>('keys', 'rotate', id);
-    expect(rotated).toMatchObject({ temporary: { day: 5000, until: endOfDay } });
-    const { stdout: exported } = await kit.run('keys', 'export');
-    const line = exported.split('\n').find((text) => text.includes(`"id":"${rotated.id}"`)) ?? '';
-    expect(JSON.parse(line)).toMatchObject({ temporary: { day: 5000, until: endOfDay } });
-    const place = await placeOfKey(kit.redis, rotated.key);
-    await kit.redis.del(redisKeys.apiKey(place), redisKeys.customer(place.customerId));
-    await kit.json('keys', 'import', await writeInput(line));
-    expect(await kit.json('keys', 'show', rotated.id)).toMatchObject({ temporary: { day: 5000 } });
-    expect(JSON.parse((await set('--until', 'now')).stdout)).toMatchObject({ temporary: null });
-  });
-
   test('keys take scopes, which may be all again', async () => {
     const scopes = ['--scopes', 'pets-service:read,pets-service:write'];
     const issued = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x', ...scopes);
@@ -278,7 +247,7 @@ describe('the life cycle of keys', () => {
       const { id: plain } = await create('--name', 'Plain');
       const texts = ['--contact', 'a@example.com', '--notes', 'VIP', '--reference', 'R-1'];
       const { id: full } = await create('--name', 'Full', '--day', '9', ...texts);
-      await from.json('customers', 'set', full, '--minute', '7', '--until', '2099-01-01');
+      await from.json('customers', 'set', full, '--minute', '7');
       await from.json('customers', 'suspend', full);
       const withKey = ['--plan', 'free', '--name', 'With a key'];
       const { customerId } = await from.json<{ customerId: string }>('keys', 'issue', ...withKey);
@@ -380,7 +349,6 @@ describe('the life cycle of keys', () => {
         [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],
         [{ ...ofCustomer, customerId: undefined }, /line 2: customerId /],
         [{ ...ofCustomer, day: 0 }, /line 2: day /],
-        [{ ...ofCustomer, temporary: { until: '2099-01-01T00:00:00Z' } }, /line 2: temporary has no limit/],
         [{ ...ofCustomer, revokedAt: 'x' }, /line 2: .*"revokedAt"/],
         [{ ...ofCustomer, hint: 'pets_ab12' }, /line 2: .*sha256 /],
       ];

@@ -6,7 +6,6 @@ import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { clockAhead } from '../support/kits/fake-time.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
@@ -140,20 +139,4 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
       );
     }
   });
-
-  test(
-    "temporary limits end by Redis' clock, whatever that of a gateway says",
-    { tags: ['faketime'] },
-    async () => {
-      await using gateway = await startGateway({
-        REDIS_URL: server.url,
-        PETS_SERVICE_URL: upstream.url,
-        ...clockAhead(3 * 3600),
-      });
-      const { key, customerId } = await keyIssuer(redis).issue();
-      const temporaryUntil = new Date(Date.now() + 60_000).toISOString();
-      await redis.hset(redisKeys.customer(customerId), { temporaryMinute: '5', temporaryUntil });
-      expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Limit')).toBe('5');
-    },
-  );
 });

@@ -160,14 +160,14 @@ test('a key of a suspended customer is refused, also without Redis', async () =>
   expect(await keys.find(keyHash)).toEqual(suspended);
 });
 
-test('a lost change is reported of the key, and invalid temporary limits of its customer', async () => {
+test('a lost change is reported of the key, and invalid thresholds of its customer', async () => {
   const keys = cache();
-  record = { ...valid, rev: '2', temporaryMinute: 'lots', temporaryUntil: '2026-11-26T00:00:00.000Z' };
+  record = { ...valid, rev: '2', thresholds: 'lots' };
   await keys.find(keyHash);
   expect(reports).toEqual([
     [pointer, []],
     [key, []],
-    [customerKey, [expect.stringContaining('temporaryMinute')]],
+    [customerKey, [expect.stringContaining('thresholds')]],
   ]);
   reports = [];
   record = valid;

@@ -56,28 +56,6 @@ describe('a record read from Redis', () => {
     });
   });
 
-  test('is valid without its temporary limits if they are not', () => {
-    const temporary = { temporaryDay: '5000', temporaryUntil: '2026-11-26T00:00:00.000Z' };
-    expect(parse({ ...fields, ...temporary })).toEqual({
-      outcome: 'record',
-      record: { ...record, temporary: { day: 5000, until: '2026-11-26T00:00:00.000Z' } },
-    });
-    const off = 'so the temporary limits are off';
-    for (const [edited, issue] of [
-      [{ temporaryUntil: 'tonight' }, `temporaryUntil is not an ISO 8601 time, ${off}`],
-      [{ temporaryDay: '0' }, `temporaryDay is not a whole number from 1 to 1000000000, ${off}`],
-    ] as const) {
-      expect(parse({ ...fields, ...temporary, ...edited })).toEqual({
-        outcome: 'record',
-        record,
-        issues: [issue],
-      });
-    }
-    expect(parse({ ...fields, temporaryDay: '5000' })).toMatchObject({
-      issues: [`temporaryUntil is missing, ${off}`],
-    });
-  });
-
   test('requires only an id and a plan', () => {
     expect(parse({ id: 'key_1', plan: 'pro' })).toEqual({
       outcome: 'record',

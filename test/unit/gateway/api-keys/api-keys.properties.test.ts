@@ -13,8 +13,7 @@ import {
 } from '../../../../gateway/api-keys/api-key-record.ts';
 import { formatCustomerLimits } from '../../../../gateway/api-keys/customer-record.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
-import type { SomeLimits } from '../../../../gateway/limits/limits.ts';
-import { forAll, windowNames } from '../../../../gateway/limits/windows.ts';
+import { forAll } from '../../../../gateway/limits/windows.ts';
 import { keyIdPattern } from '../../../../gateway/operations/key-input.ts';
 import { exportLine, parseLines } from '../../../../gateway/operations/transfer-lines.ts';
 import { isCustomerId } from '../../../../gateway/redis/redis-keys.ts';
@@ -114,8 +113,6 @@ describe('the record of a key', () => {
     .map((date) => date.toISOString());
   const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
   const limit = fc.integer({ min: 1, max: 1_000_000_000 });
-  const windowLimits = forAll(() => optional(limit));
-  const hasLimit = (limits: SomeLimits) => windowNames.some((name) => limits[name] !== undefined);
   /** Each field, so that writing and reading forget none. */
   const fields: { [Field in keyof Required<ApiKeyRecord>]: fc.Arbitrary<ApiKeyRecord[Field]> } = {
     id: nonEmptyString,
@@ -126,8 +123,7 @@ describe('the record of a key', () => {
     createdAt: time,
     expiresAt: optional(time),
     scopes: optional(fc.array(fc.constantFrom('orders:read', 'orders:write'), { minLength: 1 })),
-    ...windowLimits,
-    temporary: optional(fc.record({ ...windowLimits, until: time }).filter(hasLimit)),
+    ...forAll(() => optional(limit)),
     revokedAt: optional(time),
     suspendedAt: optional(time),
     replaces: optional(nonEmptyString),

@@ -2,12 +2,10 @@ import { html, nothing } from 'lit';
 import { tell } from '../../../../browser/elements/notice.ts';
 import { failureText } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
-import { formatTime } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
 import { fetchPlanNames } from '../plan-names.ts';
-import { limitsText } from '../plan-text.ts';
 import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
 import { KeyHistory } from './key-history.ts';
 
@@ -73,13 +71,6 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
     return this.make(() => api.delete(`${this.path}/day`), `The day${title} counts from 0 again`);
   }
 
-  endTemporary() {
-    return this.make(
-      () => api.patch(this.path, { rev: this.content?.rev, temporary: null }),
-      'The temporary limits have ended',
-    );
-  }
-
   /** @param day use of the day, if it is known */
   renderResetDay(day: { used: number } | undefined) {
     return html`<button
@@ -90,14 +81,6 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
     >
       Set the day back
     </button>`;
-  }
-
-  renderTemporary({ temporary }: Detail) {
-    if (temporary === null) return nothing;
-    return html`<p>
-      Until ${formatTime(temporary.until)}: ${limitsText(temporary)}.
-      <button type="button" @click=${this.endTemporary}>End them now</button>
-    </p>`;
   }
 
   override render() {

@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
-import { choice, field } from '../../../../browser/elements/fields.ts';
-import { byWindow, type WindowName } from '../../../../limits/windows.ts';
+import { choice } from '../../../../browser/elements/fields.ts';
+import type { WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { apiPath } from '../key.ts';
 import { doubtText, limitFields, limitTexts, typedLimits, type LimitTexts } from '../limit-fields.ts';
@@ -10,11 +10,7 @@ import { EditForm } from './edit-form.ts';
 /** A key or a customer. */
 type Subject = Pick<KeyDetail, 'id' | 'rev' | 'plan' | 'own' | 'limits'>;
 
-type Values = LimitTexts & {
-  plan: string;
-  /** Local time at which the typed limits end, empty for good. */
-  until: string;
-};
+type Values = LimitTexts & { plan: string };
 
 /** Plan and own limits of a customer, or of a key of one. Dispatches `changed` with it as it is then. */
 export class KeyLimitsForm extends EditForm<Subject, Values> {
@@ -22,11 +18,12 @@ export class KeyLimitsForm extends EditForm<Subject, Values> {
   plans: string[] = [];
 
   valuesOf({ plan, own }: Subject) {
-    return { plan, until: '', ...limitTexts(own) };
+    return { plan, ...limitTexts(own) };
   }
 
   async save(base: Subject, typed: Values) {
-    const body = { rev: base.rev, ...bodyOf(base, typed) };
+    const { plan, ...texts } = typed;
+    const body = { rev: base.rev, plan, ...typedLimits(texts) };
     const key = await api.patch<ChangedKey>(apiPath(base.id), body);
     return ['Limits changed, from the next request on', key] as const;
   }
@@ -34,31 +31,24 @@ export class KeyLimitsForm extends EditForm<Subject, Values> {
   fields(key: Subject, values: Values) {
     const { base } = this;
     const doubts = doubtText(typedLimits(values));
-    return html`<div class="fields">${this.limitFields(key, values)}</div>
+    const { plan } = values;
+    return html`<div class="fields">
+        ${choice(
+          'Plan',
+          'plan',
+          this.plans.map((name) => [name, name] as const),
+          { value: plan },
+        )}
+        ${limitFields({
+          label: 'Own limit',
+          required: false,
+          values,
+          placeholder: (name) => likePlan(key, plan, name),
+        })}
+      </div>
       <p class="quiet">An empty limit is that of the plan. A change is in force from the next request on.</p>
       ${doubts === '' ? nothing : html`<p class="warnings" aria-live="polite">${doubts} Is this meant?</p>`}
       ${base === undefined ? nothing : this.overtakenView(base, key)}`;
-  }
-
-  limitFields(key: Subject, values: Values) {
-    const { plan } = values;
-    return html`${choice(
-      'Plan',
-      'plan',
-      this.plans.map((name) => [name, name] as const),
-      { value: plan },
-    )}
-    ${limitFields({
-      label: 'Own limit',
-      required: false,
-      values,
-      placeholder: (name) => likePlan(key, plan, name),
-    })}
-    ${field('Until (your time zone)', 'until', {
-      type: 'datetime-local',
-      value: values.until,
-      hint: html`<small>Empty for good. The limits that you change end then by themselves.</small>`,
-    })}`;
   }
 
   overtakenView(base: Subject, key: Subject) {
@@ -74,13 +64,6 @@ export class KeyLimitsForm extends EditForm<Subject, Values> {
 function likePlan(key: Subject, plan: string, name: WindowName) {
   const ofPlan = plan === key.plan ? (key.limits?.[name]?.plan ?? null) : null;
   return ofPlan === null ? 'as its plan' : `${ofPlan}, as its plan`;
-}
-
-function bodyOf({ own }: Subject, { plan, until, ...texts }: Values) {
-  const limits = typedLimits(texts);
-  if (until === '') return { plan, ...limits };
-  const changed = byWindow((name) => (limits[name] === (own[name] ?? null) ? undefined : limits[name]));
-  return { plan, temporary: { ...changed, until: new Date(until).toISOString() } };
 }
 
 customElements.define('limits-form', KeyLimitsForm);

@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
 import { windowMeter } from '../../../../browser/elements/window-meter.ts';
-import { formatNumber, formatTime } from '../../../../browser/format.ts';
+import { formatNumber } from '../../../../browser/format.ts';
 import { windowNames, type WindowName } from '../../../../limits/windows.ts';
 import { planLink } from '../key.ts';
 import type { CustomerDetail, LimitInForce } from '../responses.ts';
 
-type Metered = Pick<CustomerDetail, 'plan' | 'own' | 'temporary' | 'now' | 'windows' | 'limits'>;
+type Metered = Pick<CustomerDetail, 'plan' | 'now' | 'windows' | 'limits'>;
 
 /** A meter for each window of a key or a customer, with its figures, where the limit comes from, and when the window ends. */
 export const limitMeters = (metered: Metered) =>
@@ -14,21 +14,13 @@ export const limitMeters = (metered: Metered) =>
 function limitMeter(name: WindowName, metered: Metered) {
   const source = metered.limits[name];
   if (source === undefined) return nothing;
-  const note = html`<p class="quiet">${describeSource(name, source, metered)}</p>`;
+  const note = html`<p class="quiet">${describeSource(source, metered.plan)}</p>`;
   return windowMeter(name, metered.windows[name], metered.now, note);
 }
 
-function describeSource(
-  name: WindowName,
-  { from, plan: limit }: LimitInForce,
-  { plan, own, temporary }: Metered,
-) {
+function describeSource({ from, plan: limit }: LimitInForce, plan: string) {
   const ofPlan = `Its plan ${plan} has ${limit === null ? 'no limit' : formatNumber(limit)}.`;
-  const ownLimit = own[name] ?? null;
-  const afterwards = ownLimit === null ? ofPlan : `Afterwards its own limit of ${formatNumber(ownLimit)}.`;
   switch (from) {
-    case 'temporary':
-      return html`Temporary limit, until ${formatTime(temporary?.until ?? '')}. ${afterwards}`;
     case 'key':
       return `Own limit of the customer. ${ofPlan}`;
     case 'plan':

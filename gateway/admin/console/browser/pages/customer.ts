@@ -101,7 +101,6 @@ class PageCustomer extends DetailPage<CustomerDetail> {
       ${
         session.isOperator
           ? html`<h2>Plan and limits</h2>
-              ${this.renderTemporary(customer)}
               <limits-form .subject=${customer} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
               <h2>About the customer</h2>
               <customer-facts-form .subject=${customer} @changed=${this.onChanged}></customer-facts-form>`

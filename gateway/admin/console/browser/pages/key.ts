@@ -84,7 +84,6 @@ class PageKey extends DetailPage<KeyDetail> {
       ${
         canChange
           ? html`<h2>Plan and limits</h2>
-              ${this.renderTemporary(key)}
               <p class="quiet">
                 They are those of <a href=${keyPath(key.customerId)}>its customer</a>, so all of its keys have
                 them.
