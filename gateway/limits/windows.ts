@@ -6,7 +6,7 @@ interface WindowDefinition {
   calendar?: 'day' | 'month';
   /** A plan has a limit for each required window, and may have one for the others. */
   required: boolean;
-  /** Name at the end of a field, such as `temporaryMinute`. */
+  /** Name at the end of a field, such as `refusedMinute`. */
   title: string;
   /** As in "60 requests a minute". */
   each: string;
@@ -86,7 +86,7 @@ export function doubtfulWindows(
   });
 }
 
-/** Name of a field about a window, such as `temporaryMinute`. */
+/** Name of a field about a window, such as `refusedMinute`. */
 export function fieldOf<Prefix extends string>(prefix: Prefix, name: WindowName) {
   return `${prefix}${definitions[name].title}` as const;
 }
