@@ -17,8 +17,6 @@ export type StoredApiKey =
       outcome: 'record';
       record: ApiKeyRecord;
       customer: CustomerRecord;
-      /** As ParsedRecord has them. */
-      issues?: string[];
     }
   | {
       outcome: 'invalid';
