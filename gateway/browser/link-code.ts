@@ -1,12 +1,12 @@
 /**
- * The code of a link, or the code itself. That of a reader begins with their name.
+ * The code of a link, or the code itself.
  * @param text as it was pasted
  * @returns undefined for anything else
  */
 export function codeIn(text: string): string | undefined {
   const trimmed = text.trim();
   const [, code = trimmed] = /#code=(.*)$/.exec(trimmed) ?? [];
-  return /^(?:[\w-]{1,40}\.)?[\w-]{22}$/.test(code) ? code : undefined;
+  return /^[\w-]{22}$/.test(code) ? code : undefined;
 }
 
 /**

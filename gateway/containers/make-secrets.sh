@@ -3,6 +3,7 @@
 #
 #   sh gateway/containers/make-secrets.sh [directory, by default .secrets]
 set -eu
+rules=$(cat "$(dirname "$0")/../redis/users.acl")
 directory=${1:-.secrets}
 if [ -e "$directory" ]; then
   echo "$directory exists and is left as it is: the stores know its passwords" >&2
@@ -15,13 +16,11 @@ password() { openssl rand -hex 24; }
 
 redis=$(password)
 digest=$(printf %s "$redis" | openssl dgst -sha256 -r | cut -d ' ' -f 1)
-# One user for the gateway and for the ops command in its container, with what `ops redis-acl` permits to both.
-# Another one only for the health check.
-access='~gw:[^a]* ~gw:an* -@all +client|setinfo +client|setname +dbsize +del +eval +evalsha +exec +exists +expire +expireat +get +hdel +hget +hgetall +hincrby +hlen +hmget +hscan +hset +incr +incrby +info +mget +multi +persist +pexpire +pfadd +pfcount +ping +pttl +sadd +scan +select +set +sismember +smembers +srem +time +type +wait +waitaof +xadd +xrange +xrevrange +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +zunion (~gw:audit -@all +type +xadd +xrange +xread +xrevrange)'
+# One user for the gateway and for the ops command in its container, and another one only for the health check.
 cat > redis-users.acl <<END
 user default off
 user health on nopass -@all +ping
-user gateway on #$digest resetchannels $access
+$(printf %s "$rules" | sed "s/SHA256_OF_THE_PASSWORD/$digest/")
 END
 echo "redis://gateway:$redis@redis:6379" > redis-url
 

@@ -102,7 +102,7 @@ export async function nameWrongType(redis: RedisClient, error: unknown): Promise
 const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';
 /** Rules that were made for a Redis before 7.2, for example. */
 const waitAofRefused =
-  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl';
+  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway/redis/users.acl';
 
 /** @throws OperationFailure if Redis does not confirm that the changes are on its disk */
 async function assertDurable(
@@ -138,7 +138,7 @@ async function findUnconfirmed(
   const replication = await waitForReplicas(redis);
   if (replication === undefined) {
     warn(
-      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change; see ops redis-acl',
+      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change; see gateway/redis/users.acl',
     );
     return undefined;
   }

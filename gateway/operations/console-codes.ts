@@ -11,7 +11,7 @@ import {
   type ConsoleSession,
 } from './console-sessions.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import { codeMs, findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+import { findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
 import type { ReadingSession, Session } from './session.ts';
 
 /** Whom a link is for. */
@@ -20,20 +20,16 @@ export interface ConsolePerson {
   role: ConsoleRole;
 }
 
-export interface ReaderCode extends ConsolePerson {
+export interface ConsoleCode extends ConsolePerson {
   /** Works once. It is not stored, only its hash is. */
   code: string;
   /** ISO 8601 in UTC. */
   expiresAt: string;
-}
-
-export interface ConsoleCode extends ReaderCode {
   /** Id of the session that it will begin. */
   session: string;
 }
 
-/** That of a reader begins with their name, as part of the name of the Redis key. */
-const codePattern = /^(?:(?<reader>[\w-]{1,40})\.)?(?<secret>[\w-]{22})$/;
+const codePattern = /^[\w-]{22}$/;
 
 const codeRecord = z.object({
   session: z.string(),
@@ -43,9 +39,6 @@ const codeRecord = z.object({
   expiresAtMs: z.number(),
 });
 
-/** Whatever else a reader writes, such as another name or role, means nothing. */
-const readerRecord = z.object({ codeHash: z.string(), expiresAtMs: z.number() });
-
 /** Makes a code that begins one session for a person, within five minutes. */
 export async function makeConsoleCode(
   operator: Session,
@@ -53,36 +46,16 @@ export async function makeConsoleCode(
 ): Promise<ConsoleCode> {
   const { audit } = operator;
   const { code, codeHash, expiresAtMs, expiresAt } = newCode(operator);
-  const session = newSessionId();
+  const session = `console_${randomBytes(6).toString('hex')}`;
   await audit({ action: 'console.link', target: session, before: null, after: { name, role, expiresAt } });
   const record: z.infer<typeof codeRecord> = { session, name, role, grantedBy: audit.who, expiresAtMs };
   await storeCode(operator, redisKeys.consoleCode(codeHash), record);
   return { code, name, role, expiresAt, session };
 }
 
-/**
- * Makes a code with the Redis user of a reader (redis-acl.ts), for themselves and to look only. It replaces the one before. The
- * audit log, which this user cannot write to, has it when it is used.
- */
-export async function makeReaderCode({ redis, now }: ReadingSession, reader: string): Promise<ReaderCode> {
-  const { code: secret, codeHash, expiresAtMs, expiresAt } = newCode({ now });
-  const record: z.infer<typeof readerRecord> = { codeHash, expiresAtMs };
-  await redis.psetex(redisKeys.consoleReader(reader), codeMs, JSON.stringify(record));
-  return {
-    code: `${reader}.${secret}`,
-    name: reader,
-    role: 'viewer',
-    expiresAt,
-  };
-}
-
-const newSessionId = () => `console_${randomBytes(6).toString('hex')}`;
-
 interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'> {
   /** Redis key that is deleted when the code is used. */
   key: string;
-  /** Whether its link is in the audit log. */
-  isRecorded: boolean;
 }
 
 /**
@@ -93,20 +66,12 @@ export async function findConsolePerson(
   session: ReadingSession,
   code: string,
 ): Promise<FoundCode | undefined> {
-  const { reader, secret } = codePattern.exec(code)?.groups ?? {};
-  if (secret === undefined) return undefined;
-  const codeHash = hashSecret(secret);
-  if (reader !== undefined) {
-    const key = redisKeys.consoleReader(reader);
-    const record = await findCode(session, key, readerRecord);
-    if (record?.codeHash !== codeHash) return undefined;
-    return { id: newSessionId(), name: reader, role: 'viewer', grantedBy: reader, key, isRecorded: false };
-  }
-  const key = redisKeys.consoleCode(codeHash);
+  if (!codePattern.test(code)) return undefined;
+  const key = redisKeys.consoleCode(hashSecret(code));
   const record = await findCode(session, key, codeRecord);
   if (record === undefined) return undefined;
   const { session: id, name, role, grantedBy } = record;
-  return { id, name, role, grantedBy, key, isRecorded: true };
+  return { id, name, role, grantedBy, key };
 }
 
 /**
@@ -121,9 +86,8 @@ export async function redeemConsoleCode(
 ): Promise<BegunSession | undefined> {
   const found = await findConsolePerson({ redis, now }, code);
   if (found === undefined || !(await useCode({ redis }, found.key))) return undefined;
-  const { id, name, role, grantedBy, isRecorded } = found;
+  const { id, name, role, grantedBy } = found;
   const audit = createAuditLog({ redis, who: name });
-  if (!isRecorded) await audit({ action: 'console.link', target: id, before: null, after: { name, role } });
   const sessions = createConsoleSessions({ redis, audit, now });
   const begun = await sessions.begin({ id, name, role, grantedBy });
   for (const session of replaced) await ignoreInvalid(sessions.end(session.id));

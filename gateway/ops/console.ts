@@ -3,14 +3,12 @@ import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { consoleLink, consoleOrigin } from '../config/console-url.ts';
 import { findConsoleOrigins } from '../operations/console-addresses.ts';
-import { makeConsoleCode, makeReaderCode } from '../operations/console-codes.ts';
+import { makeConsoleCode } from '../operations/console-codes.ts';
 import type { ConsoleRole } from '../operations/console-sessions.ts';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { readerUser } from '../operations/redis-acl.ts';
 import { consoleSessionsCommand } from './console-sessions.ts';
 import { asOption, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
-import { currentReader, withChanges, withRedis } from './redis-session.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface LinkOptions extends ChangeOptions {
@@ -35,35 +33,16 @@ export function consoleCommand(): Command {
 }
 
 async function printLink(options: LinkOptions): Promise<void> {
-  const reader = currentReader();
-  if (reader !== undefined) assertOwnViewer(reader, options);
   const { viewer, as, for: name = as, json } = options;
   const [first, ...others] = await consoleOrigins();
   const role: ConsoleRole = viewer ? 'viewer' : 'operator';
-  const { code, ...made } =
-    reader === undefined
-      ? await withChanges(as, (session) => makeConsoleCode(session, { name, role }))
-      : await withRedis((session) => makeReaderCode(session, reader));
+  const { code, ...made } = await withChanges(as, (session) => makeConsoleCode(session, { name, role }));
   const link = consoleLink(first, code);
   if (json) return printJson({ link, otherConsoles: others, ...made });
   printFields({ link, ...made });
   if (others.length > 0) {
     printError(
       `several consoles are running, and the link works at each of them, once: ${others.map((origin) => `${origin}/console`).join(', ')}`,
-    );
-  }
-}
-
-/** @throws InvalidOperation for what Redis refuses the user of a reader */
-function assertOwnViewer(reader: string, { viewer, for: name = reader }: LinkOptions): void {
-  if (viewer === undefined) {
-    throw new InvalidOperation(
-      `the Redis user ${readerUser(reader)} can make links for a viewer only: add --viewer`,
-    );
-  }
-  if (name !== reader) {
-    throw new InvalidOperation(
-      `the Redis user ${readerUser(reader)} can make links for ${reader} only: leave out --for`,
     );
   }
 }

@@ -79,8 +79,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'api-tokens revoke': ['api-tokens revoke token_5b1f0c9ad2e4'],
   'services check': ['services check services.yaml'],
   'tokens issue': ['tokens issue billing'],
-  'redis-acl': ['redis-acl'],
-  'redis-acl readers': ['redis-acl readers ann ben'],
 };
 
 /** Ends the help of a command with its examples. @param words that lead to it */

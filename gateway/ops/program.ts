@@ -12,7 +12,6 @@ import { keysCommand } from './keys.ts';
 import { acceptOutputJson, acceptReason } from './options.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
-import { redisAclCommand } from './redis-acl.ts';
 import { setChangeReason, setGivenTexts } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
 import { statusCommand } from './status.ts';
@@ -45,7 +44,6 @@ export const program = new Command('ops')
   .addCommand(apiTokensCommand())
   .addCommand(servicesCommand())
   .addCommand(tokensCommand())
-  .addCommand(redisAclCommand())
   .version(readVersion(), '--version', 'print the version')
   .addHelpText(
     'after',

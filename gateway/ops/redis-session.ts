@@ -6,7 +6,6 @@ import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { changeRedis, nameWrongType } from '../operations/change-redis.ts';
 import { InvalidOperation, OperationFailure } from '../operations/invalid-operation.ts';
 import { containsApiKey } from '../operations/pasted-key.ts';
-import { readerOf, readerUser } from '../operations/redis-acl.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
 import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
@@ -85,16 +84,9 @@ async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
 /**
  * Runs a command that changes something, in the name of a person, as changeRedis does. If Redis does not confirm the
  * change, the command prints its result, and its exit code tells a script what is left to do.
- * @throws OperationFailure as changeRedis does; InvalidOperation for the Redis user of a reader, before anything is asked of Redis
+ * @throws OperationFailure as changeRedis does
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
-  const reader = currentReader();
-  if (reader !== undefined) {
-    throw new InvalidOperation(
-      `the Redis user ${readerUser(reader)} may only read, and make links for a viewer (ops console --viewer): ` +
-        'nothing was changed; see ops redis-acl --help',
-    );
-  }
   return withRedis(async ({ redis, now }, isPrivate) => {
     // Of its private Redis, the gateway itself says at its start what may be lost.
     const knownRisks = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
@@ -111,12 +103,6 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
     }
     return result;
   });
-}
-
-/** The person whose Redis user may only read; undefined for any other user. */
-export function currentReader(): string | undefined {
-  const { redisUrl } = loadConfig(process.env);
-  return redisUrl === undefined ? undefined : readerOf(parseRedisUrl(redisUrl)?.username);
 }
 
 /** Exit code of a change that was made, but that a restart or a failover of Redis may undo. */

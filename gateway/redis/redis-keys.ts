@@ -131,8 +131,6 @@ export const redisKeys = {
   seeding: 'gw:seeding',
   /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
   consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
-  /** String with expiry: the link that a reader has made, whose Redis user can write this key only (console-codes.ts). */
-  consoleReader: (reader: string) => `gw:console:reader:${reader}`,
   /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
   consoleSessions: 'gw:console:sessions',
   /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */

@@ -4,7 +4,6 @@ import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { aclAccess, aclCommands } from '../../gateway/operations/redis-acl.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -94,18 +93,6 @@ describe('docker-compose.yml', () => {
         expect((await read(ignored)).replaceAll('/', '').split('\n')).toContain('.secrets');
     },
   );
-
-  test('gives the Redis user the commands of the gateway and of ops, and no others', async () => {
-    const [, major, minor] = /redis:(\d+)\.(\d+)/.exec(composeService('redis').image ?? '') ?? [];
-    const version = { major: Number(major), minor: Number(minor) };
-    const commands = new Set([
-      ...aclCommands('gateway', 'server', version),
-      ...aclCommands('ops', 'server', version),
-    ]);
-    const script = await read('gateway/containers/make-secrets.sh');
-    expect(script).toContain(`\naccess='${aclAccess([...commands].toSorted(), version).join(' ')}'\n`);
-    expect(script).toContain('user gateway on #$digest resetchannels $access\n');
-  });
 
   test.each(names)(
     '%s cannot change its image, gain privileges, dump its memory or use up the machine',

@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { announceConsole, findConsoleOrigins } from '../../gateway/operations/console-addresses.ts';
-import {
-  makeConsoleCode,
-  makeReaderCode,
-  redeemConsoleCode,
-} from '../../gateway/operations/console-codes.ts';
+import { makeConsoleCode, redeemConsoleCode } from '../../gateway/operations/console-codes.ts';
 import { hashSecret } from '../../gateway/operations/console-secret.ts';
 import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
 import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
@@ -76,21 +72,6 @@ describe('sessions of the console', () => {
     expect(await redeemConsoleCode(session(5 * 60_000), await makeCode())).toBeUndefined();
   });
 
-  test('the code of a reader works once, within five minutes, and replaces the one before', async () => {
-    const before = await makeReaderCode(session(), 'ada');
-    const { code } = await makeReaderCode(session(), 'ada');
-    expect(await redeemConsoleCode(session(), before.code)).toBeUndefined();
-    expect(await redeemConsoleCode(session(), code.replace('ada', 'grace'))).toBeUndefined();
-    expect(await redeemConsoleCode(session(), code.replace('ada.', ''))).toBeUndefined();
-    expect(await redeemConsoleCode(session(5 * 60_000), code)).toBeUndefined();
-    expect((await redeemConsoleCode(session(), code))?.session).toMatchObject({
-      name: 'ada',
-      role: 'viewer',
-      grantedBy: 'ada',
-    });
-    expect(await redeemConsoleCode(session(), code)).toBeUndefined();
-  });
-
   test('text that is no code is refused without a look-up', async () => {
     for (const text of ['', '*', 'x'.repeat(22_000), '\0', '__proto__', `${await makeCode()} `]) {
       expect(await redeemConsoleCode(session(), text)).toBeUndefined();
@@ -149,14 +130,12 @@ describe('sessions of the console', () => {
   test('every key of the console expires', async () => {
     const { token } = await begin();
     await makeCode();
-    await makeReaderCode(session(), 'ada');
     await createConsoleSessions(session()).touch(token);
     await announceConsole(session(), { origin: 'http://localhost:1', machine: 'one' });
     const keys = (await redis.keys('gw:console:*')).toSorted();
     expect(keys).toEqual([
       redisKeys.consoleAddresses,
       ...keys.filter((key) => key.startsWith(redisKeys.consoleCode(''))),
-      redisKeys.consoleReader('ada'),
       redisKeys.consoleSeen,
       redisKeys.consoleSessions,
     ]);

@@ -56,7 +56,7 @@ export function toApiError(thrown: unknown): ApiError {
   if (isRedisConnectionLost(thrown)) return new ApiError('service_unavailable');
   if (isServerRefusal(thrown)) {
     const advice = /NOPERM|can't run this command/.test(thrown.message)
-      ? '; print the rules that it needs with: ops redis-acl'
+      ? '; gateway/redis/users.acl has the rules that it needs'
       : '';
     return new ApiError('service_unavailable', { message: `Redis refuses it: ${thrown.message}${advice}` });
   }

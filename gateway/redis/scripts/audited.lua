@@ -3,7 +3,7 @@ Put after a script that is the function `change`, which returns 0 if it has chan
 audit log, in the same step.
 
 ARGV[#ARGV - 1]  key of the audit log (stream), which is not among KEYS: the rules of a Redis user name it apart from all
-                 others (ops redis-acl), and EVALSHA needs its KEYS to be in one of them
+                 others (users.acl), and EVALSHA needs its KEYS to be in one of them
 ARGV[#ARGV]      entries as JSON, each a list of arguments of XADD; '' for none, as in Redis Cluster
 ]]
 

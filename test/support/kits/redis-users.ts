@@ -1,46 +1,46 @@
-import type { RedisUser } from '../../../gateway/operations/redis-commands.ts';
-import { runProgram } from './service.ts';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
 
-/** A version without WAITAOF, so that the rules suit every server that tests run on. */
-export const usersVersion = { major: 7, minor: 0 };
+const password = 'password-of-the-gateway';
+const directory = new URL('../../../gateway/redis/', import.meta.url);
 
-const passwords = {
-  gateway: 'password-of-the-gateway',
-  ops: 'password-of-the-ops-command',
-  reader: 'password-of-the-reader-ada',
-};
-/** The Redis user of the reader ada. */
-const nameOf = (role: RedisUser) => (role === 'reader' ? 'reader-ada' : role);
+/** Commands that Redis knows from 7.2 on. */
+const newCommands = new Set(['+client|setinfo', '+waitaof']);
 
-/** The rules that `ops redis-acl` prints for these users, as arguments of the command ACL. */
-export async function redisAcl(...options: string[]): Promise<string[][]> {
-  return printedRules(options, [passwords.gateway, passwords.ops]);
+/** The words of the line in an ACL file. */
+function rulesIn(file: 'users.acl' | 'sentinel-users.acl'): string[] {
+  return readFileSync(new URL(file, directory), 'utf8').trim().split(' ');
 }
 
-/** The same of `ops redis-acl readers ada`. */
-export async function readersAcl(...options: string[]): Promise<string[][]> {
-  return printedRules(['readers', 'ada', ...options], [passwords.reader]);
+/** Commands that the user may send, by name, but for those on the queue of events: BullMQ sends most of them only if something fails. */
+export function permittedCommands(file: 'users.acl' | 'sentinel-users.acl'): string[] {
+  const rules = rulesIn(file)
+    .join(' ')
+    .replace(/ \(~gw:\{events\}.*/, '');
+  const names = rules.split(' ').flatMap((rule) => /^\+([^)]+)/.exec(rule)?.[1] ?? []);
+  return [...new Set(names)].toSorted();
 }
 
-async function printedRules(args: readonly string[], input: readonly string[]): Promise<string[][]> {
-  const { code, stdout, stderr } = await runProgram(
-    ['gateway/ops/main.ts', 'redis-acl', ...args, '--redis-version', '7.0', '--passwords', 'stdin'],
-    {},
-    { input: `${input.join('\n')}\n` },
-  );
-  if (code !== 0) throw new Error(stderr);
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.split(' ').slice(1));
+/** Gives a server the user in the file, without what the server is too old for. @returns commands that it does not know */
+export async function setUser(redis: Redis, file: 'users.acl' | 'sentinel-users.acl'): Promise<string[]> {
+  const [, version = '0.0'] = /^redis_version:(\d+\.\d+)/m.exec(await redis.info('server')) ?? [];
+  const tooNew = Number(version) < 7.2 ? newCommands : new Set<string>();
+  const [, name = '', ...rules] = rulesIn(file);
+  const known = rules
+    .map((rule) => rule.replace('SHA256_OF_THE_PASSWORD', hash('sha256', password)))
+    .filter((rule) => !tooNew.has(rule));
+  const joined = known.join(' ').split(/ (?=\()/);
+  await redis.call('ACL', 'SETUSER', name, 'reset', ...(joined[0] ?? '').split(' '), ...joined.slice(1));
+  return [...tooNew].map((rule) => rule.slice(1));
 }
 
-/** Adds the name and the password of a user to the URL of a Redis. */
-export function logIn(role: RedisUser, url: string): string {
-  return url.replace('://', `://${nameOf(role)}:${passwords[role]}@`);
+/** Adds the name and the password of the user to the URL of a Redis. */
+export function logIn(url: string): string {
+  return url.replace('://', `://gateway:${password}@`);
 }
 
-/** As `logIn`, for Sentinels that have the same users. */
-export function logInToSentinels(role: RedisUser, url: string): string {
-  return `${logIn(role, url)}?sentinelUsername=${nameOf(role)}&sentinelPassword=${passwords[role]}`;
+/** As `logIn`, for Sentinels that have the same user. */
+export function logInToSentinels(url: string): string {
+  return `${logIn(url)}?sentinelUsername=gateway&sentinelPassword=${password}`;
 }
