@@ -124,6 +124,9 @@ async function migrateDatabase(): Promise<void> {
 /** The error of a migration with its name, and without the words and the trace that the engine puts around it. */
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
+  if (message.includes('unsupported startup parameter')) {
+    return 'DATABASE_URL leads to PgBouncer, where a migration is not safe: use the address of PostgreSQL itself';
+  }
   const [, name] = /migration_name="([^"]+)"/.exec(message) ?? [];
   const [text = ''] = message
     .replace(/^external connector error\n(Error querying the database: )?/, '')
