@@ -21,11 +21,9 @@ import { authenticate } from './journey/authenticate.ts';
 import { bufferBody, createLargeBodySlots } from './journey/buffer-body.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
-import { createObserveAddressRefusal } from './journey/observe-address-refusal.ts';
 import { proxyToService } from './journey/proxy-to-service.ts';
 import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
-import { refuseBlocked } from './journey/refuse-blocked.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
@@ -98,7 +96,7 @@ export interface Gateway {
 
 /** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { services, supportUrl, publicUrl, addressBlocks, log, metrics, now } = dependencies;
+  const { services, supportUrl, publicUrl, log, metrics, now } = dependencies;
   const api = loadApiDescription(supportUrl, services, dependencies.api);
   assertPublicUrl(publicUrl, api.basePaths);
   showKnownSeries(metrics, api);
@@ -123,7 +121,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     recordRawResponse: (...response) => recordRawResponse({ log, metrics }, ...response),
     originHeaders: createOriginHeaders(dependencies.corsOrigins),
     async chargeAddress(address, { code, headers }) {
-      if (addressBlocks.remainingMs(address) !== undefined) return {};
       const { window } = await addressLimit.charge(address);
       if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
       return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());
@@ -134,7 +131,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
   const { services, upstreams, api, docs, portal } = parts;
-  const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
+  const { plans, addressLimit, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
   const { corsOrigins, spans, logRequest, metrics, failures } = parts;
   const { basePath, basePaths } = api;
@@ -152,7 +149,6 @@ function addJourney(app: Express, parts: Parts): void {
       traceRequest({ spans, isProxy }),
       recordAccess({ services, logRequest, metrics, failures, docs }),
       ...allowOrigins({ corsOrigins, api, publicAddress }),
-      refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       outsidePath(basePaths, serveDescription(api, publicAddress), serveDocs(docs, api), servePortal(portal)),
       answerOptions({ api, addressLimit, now }),
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
@@ -169,7 +165,7 @@ function addJourney(app: Express, parts: Parts): void {
 }
 
 function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
-  const { redis, gate, plans, spans, busyAddresses, refusedUse, publicUrl, log, metrics, now } = dependencies;
+  const { redis, gate, plans, spans, refusedUse, publicUrl, log, metrics, now } = dependencies;
   const apiKeys = createApiKeyCache(dependencies);
   const { decide, giveBack } = createQuota({
     ...dependencies,
@@ -180,11 +176,6 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
     giveBack,
   };
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
-  const observeAddressRefusal = createObserveAddressRefusal({
-    metrics,
-    busyAddresses,
-    limit: { plan: anonymousPlan, window: anonymousWindow },
-  });
   const isProxy = createIsProxy(dependencies.trustProxy);
   const publicAddress = createPublicAddress({ publicUrl, isProxy });
   const portalConnection = createPortalConnection(dependencies);
@@ -203,8 +194,13 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
     apiKeys,
     quota,
     addressLimit,
-    observeAddressRefusal,
-    refuseAnonymous: createRefuseAnonymous({ addressLimit, observeAddressRefusal, refusedUse, now }),
+    refuseAnonymous: createRefuseAnonymous({
+      addressLimit,
+      metrics,
+      limit: { plan: anonymousPlan, window: anonymousWindow },
+      refusedUse,
+      now,
+    }),
     lookUpUsage: createUsageLookup(dependencies),
     takeLargeBodySlot: createLargeBodySlots(),
     portalConnection,

@@ -25,10 +25,6 @@ const catalogue = {
     429,
     'This API key is banned for a while: it kept sending requests after 429, or an operator has banned it. Wait for Retry-After.',
   ],
-  address_blocked: [
-    429,
-    'Requests from this address are blocked for a while. Wait for Retry-After, or ask support.',
-  ],
   not_found: [404, 'There is nothing at this path.'],
   method_not_allowed: [
     405,

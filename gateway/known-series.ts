@@ -37,9 +37,7 @@ export function showPlanLimits(metrics: Metrics, plan: string, limits: PlanLimit
 
 function showKnownAddresses(metrics: Metrics): void {
   metrics.quotaRefusals.inc({ plan: anonymousPlan, window: anonymousWindow }, 0);
-  for (const counter of [metrics.unauthenticatedRequests, metrics.blockedRequests]) {
-    counter.inc({ plan: anonymousPlan }, 0);
-  }
+  metrics.unauthenticatedRequests.inc({ plan: anonymousPlan }, 0);
 }
 
 /** The same for a plan that keys may have. */

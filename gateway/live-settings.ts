@@ -4,7 +4,6 @@ import type { SomeLimits } from './limits/limits.ts';
 import { createInvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createPlans } from './plans/plans.ts';
-import { createAddressBlocks } from './quota/address-blocks.ts';
 import { banPolicySetting } from './quota/ban-policy.ts';
 import { usageSetting } from './quota/usage-policy.ts';
 import { createOthersReader, mergeEnforced } from './redis/enforced-settings.ts';
@@ -35,7 +34,6 @@ export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDep
     plans: createPlans({ ...live, now, onLimits }),
     banPolicy: createLiveSetting({ ...live, setting: banPolicySetting }),
     usagePolicy: createLiveSetting({ ...live, setting: usageSetting }),
-    addressBlocks: createAddressBlocks({ hashes, invalidValues, now }),
   };
   return {
     hashes,

@@ -46,17 +46,8 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
-  const {
-    events,
-    usageReports,
-    hotKeys,
-    busyAddresses,
-    keyUse,
-    refusedUse,
-    serviceUse,
-    failures,
-    keysInUse,
-  } = dependencies.reports;
+  const { events, usageReports, hotKeys, keyUse, refusedUse, serviceUse, failures, keysInUse } =
+    dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -135,9 +126,8 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       memoryMs,
     ),
     setInterval(() => {
-      if (!gate.open) return busyAddresses.clear();
+      if (!gate.open) return;
       reportUsage();
-      void busyAddresses.report();
       void refusedUse.report();
       void keyUse.report();
       void serviceUse.report();

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { createEventPublisher } from './events/event-publisher.ts';
 import { createUseObserver } from './events/use-events.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { createBusyAddresses } from './quota/busy-addresses.ts';
 import { createFailureReports } from './quota/failures.ts';
 import { createHotKeys } from './quota/hot-keys.ts';
 import { createKeyUseReports, createRefusedUseReports } from './quota/key-use.ts';
@@ -50,7 +49,6 @@ export function createReports(dependencies: ReportsDependencies) {
     usageReports,
     keysInUse,
     hotKeys: createHotKeys({ redis, now, keysInUse }),
-    busyAddresses: createBusyAddresses(dependencies),
     keyUse,
     refusedUse,
     serviceUse,

@@ -2,10 +2,11 @@ import type { Request, Response } from 'express';
 import type { EndedKey } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
+import type { WindowName } from '../limits/windows.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import type { KeyUseReports } from '../quota/key-use.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
-import type { ObserveAddressRefusal } from './observe-address-refusal.ts';
 import { clientAddress, setDecision } from './request-context.ts';
 
 /**
@@ -22,13 +23,15 @@ export type RefuseAnonymous = (
 
 interface RefuseAnonymousDependencies {
   addressLimit: AddressLimit;
-  observeAddressRefusal: ObserveAddressRefusal;
+  metrics: Metrics;
+  /** The limit of addresses: its plan, and the window that it has. */
+  limit: { plan: string; window: WindowName };
   refusedUse: Pick<KeyUseReports, 'count'>;
   now: () => number;
 }
 
 export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies): RefuseAnonymous {
-  const { addressLimit, observeAddressRefusal, refusedUse, now } = dependencies;
+  const { addressLimit, metrics, limit, refusedUse, now } = dependencies;
   return async function refuseAnonymous(req, res, error, key) {
     const { headers } = res.locals;
     if (key !== undefined) {
@@ -47,13 +50,14 @@ export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies)
     const { allowed, window } = await addressLimit.charge(clientAddress(req));
     headers.setAll(addressLimitHeaders(window, now()));
     setDecision(res, allowed ? 'unauthenticated' : 'address_limited');
-    observeAddressRefusal(clientAddress(req), allowed ? 'unauthenticated' : 'limited');
     if (!allowed) {
+      metrics.quotaRefusals.inc(limit);
       throw new GatewayError('rate_limit_exceeded', {
         message: 'Too many requests without a valid API key from this address.',
         headers: refusal('ip', window.resetMs),
       });
     }
+    metrics.unauthenticatedRequests.inc({ plan: limit.plan });
     // RFC 6750 section 3: a 401 names the scheme to use.
     if (error.status === 401) headers.set('WWW-Authenticate', 'Bearer');
     throw error;

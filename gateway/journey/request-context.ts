@@ -9,7 +9,7 @@ import type { ApiRoute } from '../services/routes.ts';
 import type { Transport } from '../upstream/undici-transport.ts';
 
 export type Decision =
-  QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'address_blocked' | 'undecided' | 'free';
+  QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
 
 declare module 'express-serve-static-core' {
   /** Values that steps of the journey pass on to later steps. */
@@ -31,7 +31,6 @@ declare module 'express-serve-static-core' {
      * Decision on the quota, for the access log:
      * - allowed, limited, banned: for a valid key
      * - unauthenticated: no valid key; address_limited: too many such requests from this address
-     * - address_blocked: an operator has blocked this address
      * - undecided: it is unknown whether the key is valid
      * - free: costs no quota
      */

@@ -48,8 +48,6 @@ export interface Metrics {
   bannedRequests: Counter<'plan'>;
   /** Requests refused for want of a valid key, within the limit of their address. The plan is that of addresses. */
   unauthenticatedRequests: Counter<'plan'>;
-  /** Requests refused because an operator has blocked their address. The plan is that of addresses. */
-  blockedRequests: Counter<'plan'>;
   /** 1 while Redis is unavailable and decisions are local. */
   localMode: Gauge;
   /** Seconds of it. */
@@ -201,12 +199,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     unauthenticatedRequests: new Counter({
       name: 'gateway_unauthenticated_requests_total',
       help: 'Requests refused for want of a valid key; those over the limit of their address are quota refusals',
-      labelNames: ['plan'],
-      registers,
-    }),
-    blockedRequests: new Counter({
-      name: 'gateway_blocked_requests_total',
-      help: 'Requests refused because an operator has blocked their address',
       labelNames: ['plan'],
       registers,
     }),

@@ -3,8 +3,6 @@
  * and method (admin/api/route.ts); a test holds this list equal to them.
  */
 export const apiScopes = [
-  'addresses:read',
-  'addresses:write',
   'audit:read',
   'bans:read',
   'customers:read',

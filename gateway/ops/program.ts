@@ -1,6 +1,5 @@
 import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
-import { addressesCommand } from './addresses.ts';
 import { apiTokensCommand } from './api-tokens.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
@@ -35,7 +34,6 @@ export const program = new Command('ops')
   .addCommand(usageCommand())
   .addCommand(topCommand())
   .addCommand(bansCommand())
-  .addCommand(addressesCommand())
   .addCommand(plansCommand())
   .addCommand(policyCommand())
   .addCommand(webhooksCommand())

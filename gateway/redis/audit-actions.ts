@@ -1,7 +1,5 @@
 /** Actions of the audit log: what was changed, and how. An action ends with `.incomplete` if it was not carried to its end. */
 export const auditActions = [
-  'addresses.block',
-  'addresses.unblock',
   'api-tokens.issue',
   'api-tokens.revoke',
   'bans.add',

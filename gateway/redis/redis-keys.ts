@@ -87,8 +87,6 @@ export const redisKeys = {
     `${busyPrefix}keys:${kind}:${plan}:${minute}`,
   /** The same for requests of keys after their end. */
   busyEnded: (slot: number) => `${busyPrefix}${slot}:ended`,
-  /** The same for refused requests of addresses, by why they were refused. */
-  busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
   /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */
@@ -107,8 +105,6 @@ export const redisKeys = {
   planNames: 'gw:plans',
   /** Hash: when and for how long keys are banned. */
   banPolicy: 'gw:ban-policy',
-  /** Hash: blocked addresses and networks to the end and the reason of the block (address-blocks.ts). */
-  addressBlocks: 'gw:blocked-addresses',
   /** Hash: how long the use of keys is kept (usage-policy.ts). */
   usagePolicy: 'gw:usage-policy',
   /** Hash: id of an API key to its place (formatPlace). */

@@ -263,7 +263,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       await page.locator('console-app main#main').waitFor();
       await page.getByRole('link', { name: 'Courier API gateway' }).waitFor();
       await expect.poll(() => page.title()).toBe('Now – Courier API gateway');
-      for (const path of ['customers', 'plans', 'bans', 'addresses', 'audit', 'settings']) {
+      for (const path of ['customers', 'plans', 'bans', 'audit', 'settings']) {
         expectNoPets((await page.locator('body').textContent()) ?? '', page.url());
         await page.locator(`nav a[href="/console/${path}"]`).click();
         await page.waitForURL(`**/console/${path}`);

@@ -90,7 +90,6 @@ function flood(unauthenticated: number, limited: number, ofKeys = 0): Record<str
     [`gateway_unauthenticated_requests_total{${source},plan="anonymous"}`]: counter([[unauthenticated, 30]]),
     [refusals('anonymous')]: counter([[limited, 30]]),
     [refusals('pro')]: counter([[ofKeys, 30]]),
-    [`gateway_blocked_requests_total{${source},plan="anonymous"}`]: counter([[6000, 30]]),
   };
 }
 
@@ -603,7 +602,6 @@ const alertTests: AlertTest[] = [
         },
       },
       { name: 'ten a second', series: flood(100, 500), at: 20 },
-      { name: 'those of blocked addresses', series: flood(0, 0), at: 20 },
       { name: 'keys over their limits', series: flood(0, 0, 6000), at: 20 },
     ],
   },

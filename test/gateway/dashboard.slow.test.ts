@@ -129,8 +129,7 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     }
     for (const key of ['gw:plan:pro', 'gw:ban-policy']) zero(`gateway_bad_settings{key="${key}"}`);
     zero('gateway_quota_refusals_total{plan="anonymous",window="minute"}');
-    for (const name of ['unauthenticated', 'blocked'])
-      zero(`gateway_${name}_requests_total{plan="anonymous"}`);
+    zero('gateway_unauthenticated_requests_total{plan="anonymous"}');
     zero('gateway_worker_restarts_total');
     const petsLines = pets.split('\n');
     for (const status of [200, 500, 503]) {

@@ -427,7 +427,9 @@ export const asvs5: Standard = {
     [
       '16.3.3',
       'what defends is logged',
-      ['gateway/blocked-addresses: blocks and their ends are audited, and nothing else is'],
+      [
+        'console/bans.slow: a ban is lifted, audited under the name of the person, and the next request is served',
+      ],
     ],
     [
       '16.4.1',

@@ -2,7 +2,6 @@ import express, { Router, type RequestHandler } from 'express';
 import { keyIdPattern } from '../../operations/key-input.ts';
 import { isCustomerId } from '../../redis/redis-keys.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
-import { addressesRoutes } from './addresses.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditRoutes } from './audit.ts';
@@ -38,7 +37,6 @@ interface OperatorsApiDependencies extends ApiDependencies {
 
 export const apiRoutes: readonly Route[] = [
   ...sessionRoutes,
-  ...addressesRoutes,
   ...auditRoutes,
   ...bansRoutes,
   ...customersRoutes,

@@ -17,8 +17,6 @@ import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 import type { usageMonthsSchema } from '../../api/usage.ts';
 
 export type { Changed, Page } from '../../../browser/responses.ts';
-export type { BlockView } from '../../../operations/address-blocks.ts';
-export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
 export type { CustomerDetail, CustomerView as CustomerRow } from '../../../operations/customers.ts';

@@ -1,6 +1,5 @@
 /** Pages of targets of the audit log, by the beginning of the action. */
 const pages: Readonly<Record<string, string | undefined>> = {
-  addresses: '/console/addresses',
   policy: '/console/settings',
   usage: '/console/settings',
 };

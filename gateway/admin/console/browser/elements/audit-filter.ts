@@ -16,7 +16,6 @@ const groups: Record<ActionGroup, string> = {
   keys: 'Keys',
   plans: 'Plans',
   bans: 'Bans',
-  addresses: 'Addresses',
   policy: 'Ban policy',
   usage: 'Usage',
   webhooks: 'Webhooks',

@@ -24,7 +24,6 @@ const pages: readonly (readonly [path: string, title: string, name?: string])[] 
   ['/plans', 'Plans'],
   ['/plans/:id', 'Plan', 'plan'],
   ['/bans', 'Bans'],
-  ['/addresses', 'Addresses'],
   ['/webhooks', 'Webhooks'],
   ['/audit', 'Audit'],
   ['/documents/:id', 'Document', 'document'],

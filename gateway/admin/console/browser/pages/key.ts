@@ -176,7 +176,6 @@ function renderRefusedUse({ refusedUse, state }: KeyDetail) {
     <p>
       ${state === 'valid' ? 'Before it was valid again, these' : 'These'} addresses sent requests with this
       key, which were refused: the ${refusedUse.length === 1 ? 'latest one' : `latest ${refusedUse.length}`}.
-      <a href="/console/addresses">Block an address</a>
     </p>
     ${listTable('Used after its end', refusedUse, useColumns)}`;
 }
