@@ -165,7 +165,7 @@ function addJourney(app: Express, parts: Parts): void {
 }
 
 function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
-  const { redis, gate, plans, spans, refusedUse, publicUrl, log, metrics, now } = dependencies;
+  const { redis, gate, plans, spans, publicUrl, log, metrics, now } = dependencies;
   const apiKeys = createApiKeyCache(dependencies);
   const { decide, giveBack } = createQuota({
     ...dependencies,
@@ -198,7 +198,6 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
       addressLimit,
       metrics,
       limit: { plan: anonymousPlan, window: anonymousWindow },
-      refusedUse,
       now,
     }),
     lookUpUsage: createUsageLookup(dependencies),

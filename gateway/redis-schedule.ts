@@ -46,8 +46,7 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
-  const { events, usageReports, hotKeys, keyUse, refusedUse, serviceUse, failures, keysInUse } =
-    dependencies.reports;
+  const { events, usageReports, hotKeys, keyUse, serviceUse, failures, keysInUse } = dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -128,7 +127,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     setInterval(() => {
       if (!gate.open) return;
       reportUsage();
-      void refusedUse.report();
       void keyUse.report();
       void serviceUse.report();
       void failures.report();

@@ -1,11 +1,10 @@
-import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { createEventPublisher } from './events/event-publisher.ts';
 import { createUseObserver } from './events/use-events.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createFailureReports } from './quota/failures.ts';
 import { createHotKeys } from './quota/hot-keys.ts';
-import { createKeyUseReports, createRefusedUseReports } from './quota/key-use.ts';
+import { createKeyUseReports } from './quota/key-use.ts';
 import { countInFleet, createKeysInUse } from './quota/keys-in-use.ts';
 import { createServiceUseReports } from './quota/service-use.ts';
 import type { LiveUsagePolicy } from './quota/usage-policy.ts';
@@ -38,8 +37,7 @@ export function createReports(dependencies: ReportsDependencies) {
       });
     keysCounted = Promise.all([keysCounted, counted]);
   });
-  const keyUse = createKeyUseReports({ redis, now, gateway: hostname() });
-  const refusedUse = createRefusedUseReports(dependencies);
+  const keyUse = createKeyUseReports(dependencies);
   const serviceUse = createServiceUseReports(dependencies);
   const events = createEventPublisher(dependencies);
   const failures = createFailureReports(dependencies);
@@ -50,19 +48,13 @@ export function createReports(dependencies: ReportsDependencies) {
     keysInUse,
     hotKeys: createHotKeys({ redis, now, keysInUse }),
     keyUse,
-    refusedUse,
     serviceUse,
     failures,
     /** The last report. Never rejects. */
     async reportAll(): Promise<void> {
       await usageReports.report().catch(() => {});
       await events.flush();
-      await Promise.all([
-        refusedUse.report(),
-        keyUse.report(true),
-        serviceUse.report(true),
-        failures.report(true),
-      ]);
+      await Promise.all([keyUse.report(true), serviceUse.report(true), failures.report(true)]);
       keysInUse.endMinute();
       await keysCounted;
     },

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
-import { addressGroup } from '../http/address-group.ts';
 import { missingScopes, type OperationAccess } from '../limits/access.ts';
 import type { SomeLimits } from '../limits/limits.ts';
 import { windowOverShadow } from '../limits/shadow-limits.ts';
@@ -20,7 +19,7 @@ import type { ServiceUseReports } from '../quota/service-use.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { callerOf, clientAddress, isUnrestrictedInPage, setDecision } from './request-context.ts';
+import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
 
 type Limited = Extract<CurrentDecision, { outcome: 'limited' }>;
 
@@ -29,7 +28,7 @@ interface EnforceQuotaDependencies {
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
   hotKeys: HotKeys;
-  keyUse: Pick<KeyUseReports, 'count' | 'takeBackServed'>;
+  keyUse: Pick<KeyUseReports, 'count'>;
   /** Undefined if there is one service only, which all requests are for. */
   serviceUse: Pick<ServiceUseReports, 'count'> | undefined;
   usageReports: Pick<UsageReports, 'addRefused'>;
@@ -94,11 +93,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     }
     const isRefused = decision.outcome !== 'allowed';
     hotKeys.count(caller, isRefused);
-    keyUse.count(caller, {
-      address: addressGroup(clientAddress(req)),
-      userAgent: req.headers['user-agent'],
-      refused: isRefused,
-    });
+    keyUse.count(caller, isRefused);
     const service = res.locals.route?.service;
     if (service !== undefined && !isRefused) serviceUse?.count(caller.customerId, service.name, cost);
     if (decision.outcome !== 'allowed') {
@@ -110,7 +105,6 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
         const current = await quota.giveBack(caller, cost, allowed);
         if (current === undefined) return;
         res.locals.headers.setAll(rateLimitHeaders(current));
-        keyUse.takeBackServed(caller);
         if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -cost, -1);
       };
     }

@@ -1,11 +1,9 @@
 import type { Request, Response } from 'express';
 import type { EndedKey } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import { addressGroup } from '../http/address-group.ts';
 import type { WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
-import type { KeyUseReports } from '../quota/key-use.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
 import { clientAddress, setDecision } from './request-context.ts';
 
@@ -26,21 +24,14 @@ interface RefuseAnonymousDependencies {
   metrics: Metrics;
   /** The limit of addresses: its plan, and the window that it has. */
   limit: { plan: string; window: WindowName };
-  refusedUse: Pick<KeyUseReports, 'count'>;
   now: () => number;
 }
 
 export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies): RefuseAnonymous {
-  const { addressLimit, metrics, limit, refusedUse, now } = dependencies;
+  const { addressLimit, metrics, limit, now } = dependencies;
   return async function refuseAnonymous(req, res, error, key) {
     const { headers } = res.locals;
-    if (key !== undefined) {
-      res.locals.endedKey = key;
-      // The keys of a suspended customer have not ended.
-      if (error.code !== 'account_suspended') {
-        refusedUse.count(key, { address: addressGroup(clientAddress(req)) });
-      }
-    }
+    if (key !== undefined) res.locals.endedKey = key;
     if (error.status === 503) {
       // The key may be valid, so the limit is shown but nothing is counted.
       setDecision(res, 'undecided');

@@ -155,11 +155,7 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
           redisKeys.customer(record.id),
           redisKeys.customerKeys(record.id),
           redisKeys.failures(record.id),
-          ...keys.flatMap(({ place }) => [
-            redisKeys.apiKey(place),
-            redisKeys.keyUse(place),
-            redisKeys.refusedUse(place),
-          ]),
+          ...keys.flatMap(({ place }) => [redisKeys.apiKey(place), redisKeys.keyUse(place)]),
         ],
         args: [record.rev],
       },

@@ -3,7 +3,7 @@ import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
-import { keyUseSchema, readKeyUse, readRefusedUse, refusedUseSchema } from '../quota/key-use.ts';
+import { keyUseSchema, readKeyUse } from '../quota/key-use.ts';
 import type { KeyPlace } from '../redis/redis-keys.ts';
 import { placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
@@ -38,9 +38,6 @@ export const keyDetailSchema = keyViewSchema
       })
       .nullable(),
     use: keyUseSchema.nullable().describe('Null if it was not used, as far as that is kept'),
-    refusedUse: z
-      .array(refusedUseSchema)
-      .describe('Requests after its end, by address, the latest first, at most 10'),
     next: nextRequestSchema,
     now: z.iso.datetime().describe('When this was read'),
   })
@@ -63,8 +60,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
   if (key === undefined || place === undefined) throw new UnknownKey(id);
   if (key.outcome === 'invalid') {
     const state = key.revoked ? 'revoked' : 'unusable';
-    const view = withoutRecord(id, { state, issues: key.issues, nowMs: now() });
-    return { ...view, refusedUse: await readRefusedUse(redis, place) };
+    return withoutRecord(id, { state, issues: key.issues, nowMs: now() });
   }
   return describeRecord(session, { place, record: key.record });
 }
@@ -87,7 +83,6 @@ function withoutRecord(
     strikesToBan: null,
     ban: null,
     use: null,
-    refusedUse: [],
     next: refusedForGood(state, { issues }),
     now: new Date(nowMs).toISOString(),
   };
@@ -103,11 +98,7 @@ async function describeRecord(
     ignoreInvalid(showSetting(session, banPolicySetting)),
   ]);
   const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
-  const [ban, keyUse, refusedUse] = await Promise.all([
-    readBan(session, { place, record }),
-    readKeyUse(redis, place),
-    readRefusedUse(redis, place),
-  ]);
+  const [ban, keyUse] = await Promise.all([readBan(session, { place, record }), readKeyUse(session, place)]);
   const view = recordView(record, use.nowMs);
   return {
     ...withoutWindows(view),
@@ -120,7 +111,6 @@ async function describeRecord(
     strikesToBan: strikesBeforeBan(policy, limits.minute.limit),
     ban,
     use: keyUse,
-    refusedUse,
     next: nextOf(view.state, { record, use, ban }),
     now: new Date(use.nowMs).toISOString(),
   };

@@ -33,10 +33,11 @@ export type KeyInList = Omit<KeyView, 'state'> & {
 
 /** Selects keys from pages of all keys. A plan that was removed may still have keys. */
 export async function createKeySelection(
-  { redis, now }: Session,
+  session: Session,
   filter: KeyFilter,
   { withLastUse = false }: { withLastUse?: boolean } = {},
 ) {
+  const { redis, now } = session;
   const matches = keyMatcher(filter, now);
   const { plan, unusedSince } = filter;
   const names = plan === undefined ? [] : await readPlanNames(redis);
@@ -59,10 +60,10 @@ export async function createKeySelection(
       });
       if (!withLastUse && unusedSince === undefined) return views;
       const uses = await Promise.all(
-        selected.map(async ({ place }) => place && (await readKeyUse(redis, place))),
+        selected.map(async ({ place }) => place && (await readKeyUse(session, place))),
       );
       const used = views.map((view, index) =>
-        Object.assign(view, { lastUsedAt: uses[index]?.addresses[0]?.to ?? null }),
+        Object.assign(view, { lastUsedAt: uses[index]?.lastUsedAt ?? null }),
       );
       if (unusedSince === undefined) return used;
       return used.filter(

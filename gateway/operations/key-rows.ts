@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { SomeLimits } from '../limits/limits.ts';
 import { readKeyUse } from '../quota/key-use.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
 import type { KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyView, keyViewSchema, type KeyView } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 
 /** A key in a list, with its use now. */
@@ -24,20 +23,20 @@ export type KeyRow = z.infer<typeof keyRowSchema>;
 
 /** Use of a key now, and what lists say of it. Costs two Redis commands. @param limits those that are known */
 export async function readKeyNow(
-  redis: RedisClient,
+  session: ReadingSession,
   place: KeyPlace,
   { state }: KeyView,
   limits: SomeLimits = {},
 ) {
   const [{ windows, banMs, nowMs }, use] = await Promise.all([
-    readKeyWindows(redis, place, limits),
-    readKeyUse(redis, place),
+    readKeyWindows(session.redis, place, limits),
+    readKeyUse(session, place),
   ]);
   const isBanned = banMs > 0;
   const shown = {
     state: state === 'valid' && isBanned ? ('banned' as const) : state,
     bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
-    lastUsedAt: use?.addresses[0]?.to ?? null,
+    lastUsedAt: use?.lastUsedAt ?? null,
   };
   return { windows, use, shown };
 }
@@ -53,7 +52,7 @@ export function createKeyRows(
       return { ...view, usedToday: 0, dayLimit: null, bannedUntil: null, lastUsedAt: null };
     }
     const limits = knownLimitsIn(await limitsOf(key.record));
-    const { windows, shown } = await readKeyNow(session.redis, place, view, limits);
+    const { windows, shown } = await readKeyNow(session, place, view, limits);
     return { ...view, ...shown, usedToday: windows.day.used, dayLimit: windows.day.limit };
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { OwnFields } from '../api-keys/api-key-record.ts';
+import { keyUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { placeOf } from './api-key-index.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
@@ -26,8 +27,7 @@ export const portalKeySchema = keyRowSchema
   } satisfies Record<keyof OwnFields, true> & Partial<Record<keyof KeyRow, true>>)
   .extend({
     state: keyRowSchema.shape.state.describe('`unusable`: its record is invalid, so it does not work'),
-    served: z.int().describe('Requests that were not refused, also those with 304'),
-    refused: z.int().describe('Requests that were answered with 429'),
+    ...keyUseSchema.pick({ servedToday: true, refusedToday: true }).shape,
   })
   .meta({ id: 'Key' });
 
@@ -60,15 +60,15 @@ export async function findOwnKey(
 }
 
 export async function readPortalKey(
-  { redis, now }: ReadingSession,
+  session: ReadingSession,
   { id, place, key }: KeyOfCustomer,
 ): Promise<PortalKey> {
-  const view = keyView(key, now());
-  const { use, shown } = await readKeyNow(redis, place, view);
+  const view = keyView(key, session.now());
+  const { use, shown } = await readKeyNow(session, place, view);
   // The name says what is wrong in a record, which is for operators.
   const name = key.outcome === 'invalid' ? '' : view.name;
-  const counts = { served: use?.served ?? 0, refused: use?.refused ?? 0 };
-  return portalKeySchema.parse({ ...view, ...shown, ...counts, id, name });
+  const today = use ?? { servedToday: 0, refusedToday: 0 };
+  return portalKeySchema.parse({ ...view, ...shown, ...today, id, name });
 }
 
 /** One page of the keys of a customer, also those that have ended. */

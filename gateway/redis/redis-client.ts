@@ -23,8 +23,8 @@ declare module 'ioredis' {
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-usage-months.lua: pairs of field and value for each month. */
     readUsageMonths(numberOfKeys: number, ...monthKeys: string[]): Result<string[][], Context>;
-    /** add-key-use-2.lua */
-    addKeyUse(recordKey: string, useKey: string, ...args: (string | number)[]): Result<null, Context>;
+    /** add-key-use-1.lua */
+    addKeyUse(useKey: string, ...args: number[]): Result<null, Context>;
     /** add-service-use-1.lua */
     addServiceUse(dayPrefix: string, ...args: (string | number)[]): Result<null, Context>;
     /** add-failures-1.lua */
@@ -66,7 +66,7 @@ export const scriptFiles = {
   giveBack: 'give-back-4.lua',
   addUsage: 'add-usage-2.lua',
   readUsageMonths: 'read-usage-months.lua',
-  addKeyUse: 'add-key-use-2.lua',
+  addKeyUse: 'add-key-use-1.lua',
   addServiceUse: 'add-service-use-1.lua',
   addFailures: 'add-failures-1.lua',
   setBan: 'set-ban-2.lua',

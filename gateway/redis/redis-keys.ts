@@ -70,10 +70,8 @@ export const redisKeys = {
   refusals: (customerId: CustomerId) => `gw:refusals:{${customerId}}`,
   /** Hash with expiry: the last failed requests of a customer, by code (failures.ts). */
   failures: (customerId: CustomerId) => `gw:failures:{${customerId}}`,
-  /** Hash with expiry: who uses a key, by address (add-key-use-2.lua). */
+  /** String with expiry: last use of a key, and its requests of that day (add-key-use-1.lua). */
   keyUse: ({ customerId, keyHash }: KeyPlace) => `gw:key-use:{${customerId}}:${keyHash}`,
-  /** The same of a key after its end. */
-  refusedUse: ({ customerId, keyHash }: KeyPlace) => `gw:refused-use:{${customerId}}:${keyHash}`,
   /** Hash with expiry: use of a customer in one month (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
@@ -85,8 +83,6 @@ export const redisKeys = {
   /** HyperLogLog with expiry: ids of the keys with requests in a minute, or with refused ones. */
   keysInUse: (kind: 'active' | 'refused', plan: string, minute: number) =>
     `${busyPrefix}keys:${kind}:${plan}:${minute}`,
-  /** The same for requests of keys after their end. */
-  busyEnded: (slot: number) => `${busyPrefix}${slot}:ended`,
   /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */

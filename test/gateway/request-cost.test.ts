@@ -23,7 +23,7 @@ const warmUp = 20;
  * each five seconds; the new key is an event.
  */
 const timerShas = new Set(
-  ['read-usage-4.lua', 'add-key-use-2.lua', 'publish-event-2.lua'].map((name) =>
+  ['read-usage-4.lua', 'add-key-use-1.lua', 'publish-event-2.lua'].map((name) =>
     hash('sha1', loadScript(name), 'hex'),
   ),
 );

@@ -109,20 +109,18 @@ describe('the script', () => {
     expect(await redis.hgetall(hash)).toEqual({ b: '2', c: '3' });
   });
 
-  test('add-key-use adds to what is known of a key, and forgets the address that was seen longest ago', async () => {
-    const [record, use] = [key(), key()];
-    const add = (maxAddresses: number, served: number, refused: number, ...uses: (string | number)[]) =>
-      redis.addKeyUse(record, use, maxAddresses, 60_000, served, refused, ...uses);
-    await add(3, 2, 1, 'a', 10, 20, 3, ' curl gw', 'b', 10, 30, 1, '');
-    await add(3, 1, 0, 'a', 5, 15, 1, ' wget gw', 'c', 10, 40, 1, '');
-    const rest = { served: '3', refused: '1', b: '10 30 1', c: '10 40 1' };
-    expect(await redis.hgetall(use)).toEqual({ ...rest, a: '5 20 4 curl gw' });
-    await add(2, 0, 0, 'c', 40, 50, 1, '');
-    expect(await redis.hgetall(use)).toEqual({ ...rest, c: '10 50 2' });
-    await add(2, -2, 0);
-    expect(await redis.hget(use, 'served')).toBe('1');
-    await add(2, -2, 0);
-    expect(await redis.hget(use, 'served')).toBe('0');
+  test('add-key-use adds up the requests of a day, and begins anew on the next one', async () => {
+    const use = key();
+    const add = async (...counts: [lastMs: number, day: number, served: number, refused: number]) => {
+      await redis.addKeyUse(use, ...counts, 60_000);
+      return redis.get(use);
+    };
+    expect(await add(2000, 7, 2, 1)).toBe('2000 7 2 1');
+    expect(await add(1000, 7, 3, 0)).toBe('2000 7 5 1');
+    expect(await add(3000, 8, 1, 4)).toBe('3000 8 1 4');
+    // A report of the day before comes too late.
+    expect(await add(2500, 7, 9, 9)).toBe('3000 8 1 4');
+    expect(await redis.pttl(use)).toBeGreaterThan(50_000);
   });
 
   test('add-service-use adds to the use of a service, and takes back no more than there is', async () => {

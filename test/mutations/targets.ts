@@ -13,7 +13,7 @@ export interface Target {
 
 const scripts: Readonly<Record<string, readonly string[]>> = {
   'add-failures-1.lua': ['gateway/failures.test.ts'],
-  'add-key-use-2.lua': [direct],
+  'add-key-use-1.lua': [direct],
   'add-service-use-1.lua': [direct, serviceUse],
   'add-traffic.lua': ['gateway/traffic-reports.test.ts'],
   'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],

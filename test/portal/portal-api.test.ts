@@ -118,7 +118,7 @@ describe('the portal', () => {
       .toMatchObject({ items: [failed], next: null });
     await expect
       .poll(async () => (await portal.send('GET', '/keys')).json, { timeout: 15_000 })
-      .toMatchObject({ items: [{ id, name: 'Shown', state: 'valid', served: 2 }], next: null });
+      .toMatchObject({ items: [{ id, name: 'Shown', state: 'valid', servedToday: 2 }], next: null });
     const [shown] = ((await portal.send('GET', '/keys')).json as { items: Key[] }).items;
     expect(Date.parse(shown?.lastUsedAt ?? '')).toBeGreaterThan(Date.now() - 60_000);
     // All that a customer sees of a key: a field that it does not need, such as a note of operators, is none of them.
@@ -130,12 +130,12 @@ describe('the portal', () => {
       'id',
       'lastUsedAt',
       'name',
-      'refused',
+      'refusedToday',
       'replacedBy',
       'replaces',
       'revokedAt',
       'scopes',
-      'served',
+      'servedToday',
       'state',
     ]);
   });

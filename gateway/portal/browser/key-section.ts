@@ -4,7 +4,7 @@ import { ActingElement } from '../../browser/elements/acting-element.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
 import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts';
 import { inlineFailure, warningList } from '../../browser/elements/page-state.ts';
-import { listTable, type Column } from '../../browser/elements/table.ts';
+import { count, listTable, type Column } from '../../browser/elements/table.ts';
 import { formTexts, type FormTexts } from '../../browser/form-text.ts';
 import { formatTime, relativeOr } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
@@ -141,6 +141,8 @@ class KeySection extends ActingElement {
       hint: ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
       state: ['State', stateCell],
       lastUsedAt: ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
+      servedToday: count('Served today', ({ servedToday }) => servedToday),
+      refusedToday: count('Refused today', ({ refusedToday }) => refusedToday),
       scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
       expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
       actions: ['Actions', (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing)],

@@ -122,7 +122,7 @@ class PortalApp extends ActingElement {
               ${supportUrl === '' ? nothing : html`<a href=${supportUrl}>Support</a>`}
             </p>`
       }
-      ${usageSection(customer, usage, keys)}
+      ${usageSection(customer, usage)}
       <key-section .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
       ${failureList(failures, keys)}
       <footer><a href="/docs">Documentation of the API</a></footer>`;

@@ -4,7 +4,6 @@ import { ask } from '../../../../browser/elements/confirm-dialog.ts';
 import { openDialog } from '../../../../browser/elements/dialog-element.ts';
 import { keyWords } from '../../../../browser/elements/key-fields.ts';
 import { inlineFailure } from '../../../../browser/elements/page-state.ts';
-import { count, listTable, type Column } from '../../../../browser/elements/table.ts';
 import { capitalized, formatNumber, formatRelative, formatTime } from '../../../../browser/format.ts';
 import { isWindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
@@ -73,14 +72,13 @@ class PageKey extends DetailPage<KeyDetail> {
     const canChange = session.isOperator && windows !== null && state !== 'revoked';
     const canRevoke = canChange || (session.isOperator && state === 'unusable');
     return html`${viewerNote()} ${keyStatus(key, (action) => this.help(key, action))}
-      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)}
+      ${inlineFailure(this.failure)} ${renderFacts(key)}
       ${
         windows === null || limits === null
           ? nothing
           : html`<h2>Use now</h2>
               ${limitMeters({ ...key, windows, limits })}`
       }
-      ${renderUse(key)}
       ${
         canChange
           ? html`<h2>Plan and limits</h2>
@@ -121,8 +119,19 @@ class PageKey extends DetailPage<KeyDetail> {
 const other = (id: string) => keyLink({ id, name: '' });
 
 function renderFacts(key: KeyDetail) {
-  const { id, customerId, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } =
-    key;
+  const {
+    id,
+    customerId,
+    hint,
+    plan,
+    createdAt,
+    expiresAt,
+    replaces,
+    replacedBy,
+    strikes,
+    strikesToBan,
+    use,
+  } = key;
   const facts = {
     id: ['Id', html`<code>${id}</code>`],
     customerId: ['Customer', customerId === '' ? '–' : other(customerId)],
@@ -134,6 +143,13 @@ function renderFacts(key: KeyDetail) {
       expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`,
     ],
     scopes: ['Scopes', scopesOf(key.scopes)],
+    use: [
+      'Last used',
+      use === null
+        ? 'never'
+        : html`${formatTime(use.lastUsedAt)} (${formatRelative(use.lastUsedAt)}); today
+          ${formatNumber(use.servedToday)} served, ${formatNumber(use.refusedToday)} refused`,
+    ],
     strikes: strikes !== null &&
       strikes > 0 && [
         'Strikes',
@@ -143,41 +159,6 @@ function renderFacts(key: KeyDetail) {
     replacedBy: replacedBy !== null && ['Replaced by', other(replacedBy)],
   } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt' | 'batch'>, Fact> & Record<string, Fact>;
   return factList(Object.values(facts));
-}
-
-type AddressUse = KeyDetail['refusedUse'][number];
-
-const useColumns: Column<AddressUse>[] = [
-  ['Address', ({ address }) => address],
-  ['First', ({ from }) => formatTime(from)],
-  ['Last', ({ to }) => formatTime(to)],
-  count('Requests', ({ requests }) => requests),
-];
-
-/** Who uses the key. */
-function renderUse({ use }: KeyDetail) {
-  if (use === null) return nothing;
-  return html`<h2>Used by</h2>
-    <p>
-      ${formatNumber(use.served)} served and ${formatNumber(use.refused)} refused with this key. The latest
-      addresses, some seconds old:
-    </p>
-    ${listTable('Used by', use.addresses, [
-      ...useColumns,
-      ['Program', ({ agent }) => agent],
-      ['Gateway', ({ gateway }) => gateway],
-    ])}`;
-}
-
-/** Who goes on with the key after its end. */
-function renderRefusedUse({ refusedUse, state }: KeyDetail) {
-  if (refusedUse.length === 0) return nothing;
-  return html`<h2>Used after its end</h2>
-    <p>
-      ${state === 'valid' ? 'Before it was valid again, these' : 'These'} addresses sent requests with this
-      key, which were refused: the ${refusedUse.length === 1 ? 'latest one' : `latest ${refusedUse.length}`}.
-    </p>
-    ${listTable('Used after its end', refusedUse, useColumns)}`;
 }
 
 customElements.define('page-key', PageKey);
