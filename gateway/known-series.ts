@@ -53,5 +53,4 @@ function showKnownPlan(metrics: Metrics, plan: string, limits: PlanLimits = {}):
   }
   for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions])
     counter.inc({ plan }, 0);
-  for (const gauge of [metrics.activeKeys, metrics.refusedKeys]) gauge.inc({ plan }, 0);
 }

@@ -25,8 +25,6 @@ const checkMs = 5000;
 /** Interval for the memory of Redis, which only alerts need. */
 const memoryMs = 5000;
 
-const minuteMs = 60_000;
-
 interface RedisScheduleDependencies {
   redis: RedisClient;
   /** Whether the gateway runs this Redis itself, and has logged how it keeps its data. */
@@ -46,7 +44,7 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
-  const { events, usageReports, hotKeys, keyUse, serviceUse, failures, keysInUse } = dependencies.reports;
+  const { events, usageReports, hotKeys, keyUse, serviceUse, failures } = dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -131,7 +129,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       void serviceUse.report();
       void failures.report();
     }, usageReportMs),
-    setInterval(() => keysInUse.endMinute(), minuteMs),
     setInterval(() => {
       if (gate.open) void hotKeys.report();
       else hotKeys.clear();

@@ -1,11 +1,9 @@
 import type { Logger } from 'pino';
 import { createEventPublisher } from './events/event-publisher.ts';
 import { createUseObserver } from './events/use-events.ts';
-import type { Metrics } from './observability/metrics.ts';
 import { createFailureReports } from './quota/failures.ts';
 import { createHotKeys } from './quota/hot-keys.ts';
 import { createKeyUseReports } from './quota/key-use.ts';
-import { countInFleet, createKeysInUse } from './quota/keys-in-use.ts';
 import { createServiceUseReports } from './quota/service-use.ts';
 import type { LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports } from './quota/usage-reports.ts';
@@ -14,7 +12,6 @@ import type { RedisClient } from './redis/redis-client.ts';
 interface ReportsDependencies {
   redis: RedisClient;
   usagePolicy: LiveUsagePolicy;
-  metrics: Metrics;
   log: Logger;
   /** By Redis' clock. */
   now: () => number;
@@ -24,19 +21,7 @@ export type Reports = ReturnType<typeof createReports>;
 
 /** What this process counts beside the quotas, and adds to that of others from time to time. */
 export function createReports(dependencies: ReportsDependencies) {
-  const { redis, metrics, now } = dependencies;
   const usageReports = createUsageReports(dependencies);
-  let keysCounted: Promise<unknown> = Promise.resolve();
-  const keysInUse = createKeysInUse((plan, counts, keys) => {
-    const counted = countInFleet(redis, plan, keys, now())
-      // Without Redis, what this process has seen.
-      .catch(() => counts)
-      .then(({ active, refused }) => {
-        metrics.activeKeys.set({ plan }, active);
-        metrics.refusedKeys.set({ plan }, refused);
-      });
-    keysCounted = Promise.all([keysCounted, counted]);
-  });
   const keyUse = createKeyUseReports(dependencies);
   const serviceUse = createServiceUseReports(dependencies);
   const events = createEventPublisher(dependencies);
@@ -45,8 +30,7 @@ export function createReports(dependencies: ReportsDependencies) {
     events,
     useObserver: createUseObserver(events),
     usageReports,
-    keysInUse,
-    hotKeys: createHotKeys({ redis, now, keysInUse }),
+    hotKeys: createHotKeys(dependencies),
     keyUse,
     serviceUse,
     failures,
@@ -55,8 +39,6 @@ export function createReports(dependencies: ReportsDependencies) {
       await usageReports.report().catch(() => {});
       await events.flush();
       await Promise.all([keyUse.report(true), serviceUse.report(true), failures.report(true)]);
-      keysInUse.endMinute();
-      await keysCounted;
     },
   };
 }

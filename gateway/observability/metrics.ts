@@ -38,10 +38,6 @@ export interface Metrics {
   nearLimit: Counter<'plan' | 'window'>;
   /** Limits in force. */
   planLimit: Gauge<'plan' | 'window'>;
-  /** API keys with requests in the last minute. */
-  activeKeys: Gauge<'plan'>;
-  /** Those of them that had a request refused. */
-  refusedKeys: Gauge<'plan'>;
   /** Bans caused by a request on this instance. */
   bans: Counter<'plan'>;
   /** Requests refused during a ban. */
@@ -167,20 +163,6 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_plan_limit',
       help: 'Requests that a plan allows in a window; the plan anonymous is the limit of an address',
       labelNames: ['plan', 'window'],
-      aggregator: 'max',
-      registers,
-    }),
-    activeKeys: new Gauge({
-      name: 'gateway_active_keys',
-      help: 'API keys with requests in a minute, of all gateways on the same Redis',
-      labelNames: ['plan'],
-      aggregator: 'max',
-      registers,
-    }),
-    refusedKeys: new Gauge({
-      name: 'gateway_refused_keys',
-      help: 'API keys with refused requests in a minute, of all gateways on the same Redis',
-      labelNames: ['plan'],
       aggregator: 'max',
       registers,
     }),

@@ -1,10 +1,9 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { KeysInUse } from './keys-in-use.ts';
 
 export interface HotKeys {
   /** Counts one request of a key. */
-  count(key: { id: string; plan: string }, refused: boolean): void;
+  count(key: { id: string }, refused: boolean): void;
   /** Adds the counts of the busiest keys to those of other instances. Never rejects. */
   report(): Promise<void>;
   /** Drops the counts of an outage, which are of no use to other instances after it. */
@@ -14,7 +13,6 @@ export interface HotKeys {
 interface HotKeysDependencies {
   redis: RedisClient;
   now: () => number;
-  keysInUse: Pick<KeysInUse, 'add'>;
 }
 
 /** Length of the slot that requests are counted in. */
@@ -26,7 +24,7 @@ const maxReportedKeys = 50;
 const maxCountedKeys = 10_000;
 
 /** Adds counts to those of other instances in a sorted set of a slot. @throws Error if Redis is unavailable */
-export async function addToSlot(
+async function addToSlot(
   redis: RedisClient,
   key: string,
   counts: readonly [member: string, count: number][],
@@ -36,22 +34,21 @@ export async function addToSlot(
 }
 
 /** Counts which keys are busy now, beside the quotas and without a Redis command for each request. */
-export function createHotKeys({ redis, now, keysInUse }: HotKeysDependencies): HotKeys {
-  let counts = new Map<string, { plan: string; requests: number; refused: number }>();
+export function createHotKeys({ redis, now }: HotKeysDependencies): HotKeys {
+  let counts = new Map<string, { requests: number; refused: number }>();
 
   function takeCounts() {
     const taken = counts;
     counts = new Map();
-    for (const [id, { plan, refused }] of taken) keysInUse.add(id, plan, refused > 0);
     return taken;
   }
 
   return {
-    count({ id, plan }, refused) {
+    count({ id }, refused) {
       let entry = counts.get(id);
       if (entry === undefined) {
         if (counts.size >= maxCountedKeys) return;
-        entry = { plan, requests: 0, refused: 0 };
+        entry = { requests: 0, refused: 0 };
         counts.set(id, entry);
       }
       entry.requests += 1;

@@ -80,9 +80,6 @@ export const redisKeys = {
   busy: (slot: number) => `${busyPrefix}${slot}`,
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
-  /** HyperLogLog with expiry: ids of the keys with requests in a minute, or with refused ones. */
-  keysInUse: (kind: 'active' | 'refused', plan: string, minute: number) =>
-    `${busyPrefix}keys:${kind}:${plan}:${minute}`,
   /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */

@@ -23,7 +23,7 @@ const quarterMs = 15 * 60_000;
 /** Longer ones are shortened more, in the same order: six hours take nine seconds, three days 20. */
 const shorten = (ms: number) =>
   ms <= quarterMs ? ms / factor : (quarterMs / factor) * Math.cbrt(ms / quarterMs);
-/** Above the longest time that an alert may take to stop: three minutes, for the keys in use (keys-in-use.ts). */
+/** Above the longest time that an alert may take to stop. */
 const timeout = 240_000;
 /** Connections of one address; the test and its load share it. */
 const maxConnections = 60;
@@ -269,19 +269,6 @@ describe(
           await load[Symbol.asyncDispose]();
         }
         await waitUntilStops('GatewayFloodWithoutKeys');
-      });
-
-      test('GatewayManyKeysRefused', async () => {
-        const refused = (minute: number) => redis.pfcount(redisKeys.keysInUse('refused', 'gold', minute));
-        const counted = async () => {
-          const minute = Math.floor(Date.now() / 60_000);
-          return Math.max(await refused(minute - 1), await refused(minute));
-        };
-        // Gateways show the keys of a minute in the next one. What is refused later would only delay the end.
-        await expect.poll(counted, { timeout, interval: 200 }).toBeGreaterThanOrEqual(10);
-        await server.redis.hset(redisKeys.plan('gold'), { minute: 100_000, day: 1_000_000 });
-        await waitUntilFires('GatewayManyKeysRefused', { plan: 'gold' });
-        await waitUntilStops('GatewayManyKeysRefused');
       });
     });
 

@@ -105,11 +105,6 @@ const redisDurations = (slowPerMinute: number) => ({
   [`gateway_redis_duration_seconds_bucket{${source},le="+Inf"}`]: counter([[1000, 30]]),
 });
 
-const keys = (refused: number, active: number) => ({
-  [`gateway_refused_keys{${source},plan="pro"}`]: gauge(refused),
-  [`gateway_active_keys{${source},plan="pro"}`]: gauge(active),
-});
-
 const memory = (usedBytes: number) => ({
   [`gateway_redis_memory_used_bytes{${source}}`]: gauge(usedBytes),
   [`gateway_redis_memory_limit_bytes{${source}}`]: gauge(1000),
@@ -555,23 +550,6 @@ const alertTests: AlertTest[] = [
         },
         at: 20,
       },
-    ],
-  },
-  {
-    alert: 'GatewayManyKeysRefused',
-    situations: [
-      {
-        name: '21 of 100 keys',
-        series: keys(21, 100),
-        at: 10,
-        fires: {
-          labels: { ...job, plan: 'pro' },
-          description: '21% of the API keys in use on the plan pro get 429.',
-        },
-      },
-      { name: '20 of 100 keys', series: keys(20, 100), at: 20 },
-      { name: 'all of nine keys', series: keys(9, 9), at: 20 },
-      { name: 'no keys in use', series: keys(0, 0), at: 20 },
     ],
   },
   {

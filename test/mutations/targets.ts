@@ -46,7 +46,6 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'quota/ban-cache.ts': [],
   'quota/ban-policy.ts': [],
   'quota/ban-reason.ts': [],
-  'quota/keys-in-use.ts': ['gateway/fleet-keys.test.ts'],
   'quota/known-limits.ts': [],
   'quota/local-quota.ts': [],
   'quota/policy-argument.ts': [model],
