@@ -8,7 +8,7 @@ import { createWaitingCounts } from './waiting-counts.ts';
 export const keyUseSchema = z
   .object({
     lastUsedAt: z.iso.datetime(),
-    servedToday: z.int().describe('Requests of this UTC day that counted towards the quotas'),
+    servedToday: z.int().describe('Requests of this UTC day that were not refused'),
     refusedToday: z.int().describe('Requests of this UTC day that were answered with 429'),
   })
   .meta({ id: 'KeyUse' });
