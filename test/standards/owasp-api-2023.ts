@@ -40,7 +40,7 @@ export const owaspApi2023: Standard = {
       'keys expire and are revoked at once, and a leaked one is found',
       [
         'gateway/quota: a revoked key gets 401 on the next request on all gateways',
-        'gateway/customers: say who used them, from where and when last, at most ten addresses, and which were not used',
+        'gateway/customers: say when they were used last, what of it was today, and which were not used',
       ],
     ],
     [
