@@ -3,7 +3,6 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import { nameKeys } from './key-ids.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import type { Session } from './session.ts';
 
