@@ -51,6 +51,8 @@ async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
       return redis.get(key);
     case 'hash':
       return redis.hgetall(key);
+    case 'list':
+      return redis.lrange(key, 0, -1);
     case 'set':
       return (await redis.smembers(key)).toSorted();
     case 'zset':
