@@ -137,7 +137,11 @@ const rules = [
     link: alerts('GatewayMissing'),
   }),
   rule('warning', 'gateway-not-seen', 'A gateway is not seen', {
-    find: ({ fleet }) => fleet.gateways.flatMap((gateway) => findMissing(gateway, fleet.atMs)),
+    find: ({ redis, fleet }) =>
+      fleet.gateways
+        // Without Redis nobody sees another gateway.
+        .filter((gateway) => redis.available || isSeen(gateway))
+        .flatMap((gateway) => findMissing(gateway, fleet.atMs)),
     advice:
       'Ask for /readyz on its admin port. Its supervisor and its log say why it ended, hangs, or cannot start workers.',
     link: alerts('GatewayDown'),
