@@ -1,7 +1,6 @@
 import { stringify } from 'yaml';
 import { describeIssues } from '../config/describe-issues.ts';
 import { planFields } from '../limits/shadow-limits.ts';
-import { windowNames } from '../limits/windows.ts';
 import { planNamePattern, planSetting, planValues } from '../plans/plan-settings.ts';
 import type { Fields, Setting } from '../redis/define-setting.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
@@ -90,7 +89,9 @@ export function formatPlansFile(file: PlansFile, schema: string): string {
       planFields.flatMap((field) => (plan[field] === undefined ? [] : `    ${field}: ${plan[field]}`)),
     ),
   );
-  const units = windowNames.map((window) => `${window}: ${planValues.shape[window].description}`);
+  const units = Object.entries(planValues.shape).map(
+    ([field, { description }]) => `${field}: ${description}`,
+  );
   return [
     `# yaml-language-server: $schema=${schema}`,
     '# What this file lacks stays as it is. Compare with: ops plans diff FILE; apply with: ops plans apply FILE',
