@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { checkbox, field } from '../../../../browser/elements/fields.ts';
 import { SecretDialog } from '../../../../browser/elements/secret-dialog.ts';
 import type { FormTexts } from '../../../../browser/form-text.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import type { EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
 
@@ -30,7 +31,7 @@ export class WebhookDialog extends SecretDialog {
       this.heading = 'The secret of the webhook';
       await this.focusSecret();
     } else {
-      await api.patch(`/api/webhooks/${webhook.id}`, wanted);
+      await api.patch(url`/api/webhooks/${webhook.id}`, wanted);
       this.remove();
     }
     this.done();

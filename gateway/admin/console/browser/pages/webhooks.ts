@@ -6,6 +6,7 @@ import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../../../browser/elements/table.ts';
 import { formatRelative } from '../../../../browser/format.ts';
 import type { Changed, Page } from '../../../../browser/responses.ts';
+import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { WebhookDialog } from '../elements/webhook-dialog.ts';
@@ -39,7 +40,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
     const deliveries =
       chosen === undefined
         ? []
-        : (await api.get<Page<Delivery>>(`/api/webhooks/${chosen.id}/deliveries`)).items;
+        : (await api.get<Page<Delivery>>(url`/api/webhooks/${chosen.id}/deliveries`)).items;
     return { webhooks, types, chosen, deliveries };
   }
 
@@ -65,7 +66,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
       action: 'Remove',
       danger: true,
       message: () => html`<p>${address} gets nothing any more. What it has yet to get is dropped.</p>`,
-      run: () => this.saved(api.delete<Changed>(`/api/webhooks/${id}`), 'The webhook is removed.'),
+      run: () => this.saved(api.delete<Changed>(url`/api/webhooks/${id}`), 'The webhook is removed.'),
     });
   }
 
@@ -108,7 +109,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
 
   actions(webhook: WebhookRow, isChosen: boolean) {
     const { id, url: address, state } = webhook;
-    const path = `/api/webhooks/${id}`;
+    const path = url`/api/webhooks/${id}`;
     const button = (text: string, action: () => void) =>
       html`<button type="button" aria-label=${`${text} ${address}`} ?disabled=${this.busy} @click=${action}>
         ${text}
