@@ -131,7 +131,11 @@ function describe(error: unknown): string {
   const [text = ''] = message
     .replace(/^external connector error\n(Error querying the database: )?/, '')
     .split('\n   0: ');
-  const words = text.trim().replaceAll(/\s*\n\s*/g, ' ');
+  const words = text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');
   return name === undefined ? words : `${name} failed: ${words}; see prisma/README.md`;
 }
 
