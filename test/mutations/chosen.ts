@@ -19,8 +19,8 @@ export const chosenChanges: readonly ChosenChange[] = [
   },
   {
     source: 'gateway/quota/quota.ts',
-    before: 'const decision = await local.consume(caller.customerId, limitsOf(caller), units);',
-    after: 'const decision = await local.consume(caller.keyHash, limitsOf(caller), units);',
+    before: 'const decision = await local.consume(caller.customerId, limitsOf(caller), cost);',
+    after: 'const decision = await local.consume(caller.keyHash, limitsOf(caller), cost);',
     tests: [customerKeys],
   },
   {

@@ -22,6 +22,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'change-record.lua': [direct, model, 'gateway/audited-changes.test.ts'],
   'clock.lua': ['gateway/windows.test.ts', record, model],
   'consume.lua': [model, direct, 'gateway/quota-script.test.ts', record, 'gateway/windows.test.ts'],
+  'fields.lua': ['gateway/audited-changes.test.ts', direct],
   'give-back-4.lua': [giveBack],
   'lift-ban-2.lua': [model, record],
   'read-hashes.lua': [direct],
