@@ -208,10 +208,10 @@ export const owaspApi2023: Standard = {
     ],
     [
       'API10',
-      'unsafe consumption of APIs: responses of services are checked',
+      'unsafe consumption of APIs: no broken response of a service passes as a whole one, and none commands a browser',
       [
-        'faults/upstream-faults.slow: %s: GET and POST get %i',
-        'gateway/proxy.slow: is 502 if the upstream does not respond with JSON',
+        'faults/upstream-faults.slow: %s: GET and POST get %s',
+        "gateway/proxy.slow: has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy",
         'gateway/proxy.slow: a small response that breaks off is a clean 502',
       ],
     ],

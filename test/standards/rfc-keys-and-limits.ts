@@ -115,8 +115,8 @@ export const rfc9745: Standard = {
       'gateway',
       'the headers pass the gateway, with 304 too',
       [
-        'unit/gateway/upstream/forwarded-headers: has the headers that describe the response, unchanged',
-        'standards/responses: a 304 of a deprecated operation still says so',
+        'unit/gateway/upstream/forwarded-headers: has the headers of the upstream, unchanged',
+        'gateway/conditional: conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
       ],
     ],
   ],
