@@ -31,8 +31,8 @@ const operation = (path: string, method = 'GET') => api.match(`/v1${path}`)?.ser
 
 test('by default an operation needs the scope of its service for reading or writing, and costs 1', () => {
   expect(operation('/boxes')).toMatchObject({ scopes: ['boxes:read'], cost: 1 });
-  expect(operation('/boxes', 'HEAD')).toMatchObject({ scopes: ['boxes:read'], cost: { units: 1 } });
-  expect(operation('/boxes', 'POST')).toMatchObject({ scopes: ['boxes:write'], cost: { units: 1 } });
+  expect(operation('/boxes', 'HEAD')).toMatchObject({ scopes: ['boxes:read'], cost: 1 });
+  expect(operation('/boxes', 'POST')).toMatchObject({ scopes: ['boxes:write'], cost: 1 });
 });
 
 test('scopes and costs are those of the description', () => {

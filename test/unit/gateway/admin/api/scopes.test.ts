@@ -27,7 +27,7 @@ test('a key of a customer is a key, and plans for keys are plans', () => {
   expect(scopeOf('previewPlanLimits')).toBe('plans:read');
 });
 
-test('sessions, tokens, the live events and the documents of the console are closed to tokens', () => {
+test('sessions, tokens and the documents of the console are closed to tokens', () => {
   const closed = apiRoutes.flatMap(({ scope, operation }) =>
     scope === undefined ? operation.operationId : [],
   );
@@ -41,7 +41,6 @@ test('sessions, tokens, the live events and the documents of the console are clo
     'listApiTokens',
     'listSessions',
     'revokeApiToken',
-    'watchLive',
   ]);
 });
 
