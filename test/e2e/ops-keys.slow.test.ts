@@ -383,6 +383,19 @@ describe('the life cycle of keys', () => {
     'keys list prints its first page after a few Redis commands, and never scans',
     { tags: ['redis-server'] },
     async () => {
+      const lines = Array.from({ length: 10_000 }, (_, index) => {
+        const number = String(index).padStart(5, '0');
+        return JSON.stringify({
+          sha256: number.padStart(64, 'f'),
+          id: `key_many${number}`,
+          name: `Many ${index}`,
+          plan: 'free',
+          hint: 'pets_0ld0…',
+          createdAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
+          rev: 1,
+        });
+      });
+      await kit.json('keys', 'import', await writeInput(lines.join('\n')));
       const total = await kit.redis.zcard(redisKeys.apiKeysByCreation);
       expect(total).toBeGreaterThan(10_000);
       await kit.server.redis.config('RESETSTAT');
