@@ -201,7 +201,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
       minute: null,
       day: null,
       gateways: 0,
-      keys: 0,
+      customers: 0,
     });
     expect(plans.stderr).toMatch(
       /^ops: warning: no valid limits are set for free, pro, business, anonymous: running gateways keep .*\n$/,

@@ -201,13 +201,13 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
       .toEqual({
         code: 0,
         stdout: [
-          'PLAN        MINUTE  DAY     KEYS  GATEWAYS  ENFORCED BY OTHER GATEWAYS',
-          'free        60      1000    0     1 of 1',
-          'pro         -       -       1     0 of 1    300 a minute, 10000 a day (1)',
-          'business    1000    100000  0     1 of 1',
-          'gold        2000    500000  1     1 of 1',
-          'enterprise  -       -       0     1 of 1',
-          'anonymous   7       -       -     1 of 1',
+          'PLAN        MINUTE  DAY     CUSTOMERS  GATEWAYS  ENFORCED BY OTHER GATEWAYS',
+          'free        60      1000    0          1 of 1',
+          'pro         -       -       1          0 of 1    300 a minute, 10000 a day (1)',
+          'business    1000    100000  0          1 of 1',
+          'gold        2000    500000  1          1 of 1',
+          'enterprise  -       -       0          1 of 1',
+          'anonymous   7       -       -          1 of 1',
           '',
         ].join('\n'),
         stderr: expect.stringMatching(
@@ -221,9 +221,15 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
       day: null,
       gateways: 0,
       enforced: [{ minute: 300, day: 10_000, gateways: 1 }],
-      keys: 1,
+      customers: 1,
     });
-    expect(JSON.parse(stdout)).toContainEqual({ name: 'free', minute: 60, day: 1000, gateways: 1, keys: 0 });
+    expect(JSON.parse(stdout)).toContainEqual({
+      name: 'free',
+      minute: 60,
+      day: 1000,
+      gateways: 1,
+      customers: 0,
+    });
     expect(await ops('policy', 'show')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(

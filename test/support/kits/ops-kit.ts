@@ -55,8 +55,6 @@ async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
       return redis.lrange(key, 0, -1);
     case 'set':
       return (await redis.smembers(key)).toSorted();
-    case 'list':
-      return redis.lrange(key, 0, -1);
     case 'zset':
       return redis.zrange(key, '0', '-1', 'WITHSCORES');
     case 'stream':
