@@ -54,7 +54,8 @@ export class BufferedResponse<Res extends ServerResponse> {
     this.#headers = headers;
     if (!this.#hasContent() || Number(headers['content-length']) <= maxBufferedBytes) return;
     this.#begin();
-    this.#res.flushHeaders();
+    // flushHeaders() would send them as UTF-8, in which each octet above 0x7F becomes two.
+    this.#res.write('', 'latin1');
   }
 
   /** @returns false if the client has to read before more can be added */
