@@ -33,8 +33,11 @@ function holdUpstream(): () => void {
   const held: (() => void)[] = [];
   let isHolding = true;
   kit.upstream.response = (req, res) => {
-    const respond = () =>
-      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([req.url]));
+    const respond = () => {
+      const body = JSON.stringify([req.url]);
+      const headers = { 'content-type': 'application/json', 'content-length': body.length };
+      res.writeHead(200, headers).end(body);
+    };
     if (isHolding) held.push(respond);
     else respond();
   };

@@ -105,9 +105,10 @@ describe('pages of other sites', () => {
   test('responses and refusals can be read, and Vary has what the service says, too', async () => {
     const { key } = await kit.issue({ scopes: ['pets-service:read'], minute: 2 });
     const visible = { 'access-control-allow-origin': shop, 'access-control-expose-headers': '*' };
-    kit.upstream.response = (_req, res) => {
+    const respond: typeof kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json', vary: 'Accept-Language' }).end('[]');
     };
+    kit.upstream.response = respond;
     const get = (wanted?: string) =>
       send(`${kit.gateway.url}/v1/pets`, { key: wanted ?? key, ...from(shop) });
     const served = await get();
@@ -117,6 +118,9 @@ describe('pages of other sites', () => {
     const failed = await get();
     expect(failed.status).toBe(502);
     expect(corsOf(failed.headers)).toEqual({ ...visible, vary: 'Origin' });
+    // What failed has cost nothing.
+    kit.upstream.response = respond;
+    expect((await get()).status).toBe(200);
     const limited = await get();
     expect(limited.status).toBe(429);
     expect(corsOf(limited.headers)).toEqual({ ...visible, vary: 'Origin' });
