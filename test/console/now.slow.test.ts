@@ -34,7 +34,11 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
   }
 
   const figure = (page: Page, name: string) =>
-    page.locator('.figures-now .panel').filter({ hasText: name }).locator('strong').innerText();
+    page
+      .locator('.figures-now .panel')
+      .filter({ has: page.getByText(name, { exact: true }) })
+      .locator('strong')
+      .innerText();
 
   test('shows within seconds what clients send, without a reload', async () => {
     const observed = await openNow();
