@@ -18,7 +18,7 @@ beforeAll(async () => {
       return;
     }
     const links = ['</v1/pets?cursor=A>; rel="next"', '</v1/pets>; rel="successor-version"'];
-    res.writeHead(200, { ...json, Link: links }).end('[]');
+    res.writeHead(200, { ...json, 'Content-Length': 2, Link: links }).end('[]');
   };
 });
 

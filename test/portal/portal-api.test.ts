@@ -147,7 +147,8 @@ describe('the portal', () => {
       for (const code of ['pet_not_found', 'any_other']) {
         upstream.response = (_req, res) => {
           const error = JSON.stringify({ code, message: 'There is no such pet.', status: 404 });
-          res.writeHead(404, { 'content-type': 'application/json' }).end(error);
+          const headers = { 'content-type': 'application/json', 'content-length': error.length };
+          res.writeHead(404, headers).end(error);
         };
         expect((await pets(key, '/pets/7')).status).toBe(404);
       }
