@@ -24,7 +24,8 @@ const replaced = /"msg":"workers are replaced by ones that have read the files a
 describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
   let kit: ReloadKit;
   beforeEach(async () => {
-    kit = await startReloadKit(threeWorkers);
+    // Requests are held until all workers are replaced.
+    kit = await startReloadKit({ ...threeWorkers, UPSTREAM_TIMEOUT_MS: '60000' });
   });
   afterEach(() => kit[Symbol.asyncDispose]());
 
@@ -109,7 +110,11 @@ describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
     const held: (() => void)[] = [];
     for (const each of [upstream, kit.pets]) {
       const { response } = each;
-      each.response = (req, res, body) => held.push(() => response(req, res, body));
+      each.response = (req, res, body) => {
+        // A worker that leaves may get further requests.
+        each.response = response;
+        held.push(() => response(req, res, body));
+      };
     }
     const inFlight = [kit.get('/v1/orders'), kit.get('/v1/pets')];
     await expect.poll(() => held.length).toBe(2);
