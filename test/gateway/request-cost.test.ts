@@ -18,12 +18,11 @@ import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-mon
  */
 
 const warmUp = 20;
-/**
- * Scripts of timers: the sweep for lost events reads each customer each minute, and its record; the use of a key is reported
- * each five seconds.
- */
+/** Scripts of timers: what was counted beside requests is reported each five seconds. */
 const timerShas = new Set(
-  ['read-usage-4.lua', 'add-key-use-1.lua'].map((name) => hash('sha1', loadScript(name), 'hex')),
+  ['add-failures-1.lua', 'add-key-use-1.lua', 'add-usage-2.lua'].map((name) =>
+    hash('sha1', loadScript(name), 'hex'),
+  ),
 );
 
 describe('the cost of a request', { tags: ['redis-server'] }, () => {
