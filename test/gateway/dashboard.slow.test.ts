@@ -2,11 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventLoopSamplingMs } from '#runtime/process-metrics.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
 import { parsePromql } from '../support/checks/promql.ts';
 import { send } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { connectRedis } from '../support/kits/keys.ts';
 import { runPromtool, startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -38,7 +40,12 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
 
   beforeAll(async () => {
     services = await startBothServices({ GATEWAY_WORKERS: '2' });
-    gateway = await scrape(services.gateway.adminUrl);
+    const redis = await connectRedis(services.redisUrl);
+    await redis.hset(redisKeys.plan('pro'), 'shadowMinute', '200');
+    redis.disconnect();
+    const { adminUrl } = services.gateway;
+    do gateway = await scrape(adminUrl);
+    while (!gateway.includes('gateway_shadow_refusals_total{'));
     pets = await scrape(services.petsService.url);
     exposed = parseExposition(gateway + pets);
   });
