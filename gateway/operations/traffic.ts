@@ -19,20 +19,13 @@ export const trafficPointSchema = z
 
 export type TrafficPoint = z.infer<typeof trafficPointSchema>;
 
-/** Requests of a plan in the last hour. */
-export interface PlanTraffic {
-  requests: number;
-  /** Over a limit, or during a ban. */
-  refused: number;
-}
-
 /** Redis executes the commands of a batch one after another: 1 to 2 ms, in which requests wait. */
 const batchSize = 100;
 
 /** Reads the traffic of all gateways in the last 24 hours: a point for each minute that is over, oldest first. */
 export async function readTraffic(session: ReadingSession): Promise<TrafficPoint[]> {
   const points: TrafficPoint[] = [];
-  for await (const { minute, counts } of readMinutes(session, keptMinutes)) {
+  for await (const { minute, counts } of readMinutes(session)) {
     const byStatus: Record<string, number> = {};
     const durations = new Map<number, number>();
     for (const { kind, name, count } of counts) {
@@ -44,23 +37,10 @@ export async function readTraffic(session: ReadingSession): Promise<TrafficPoint
   return points;
 }
 
-/** Reads the traffic of the last hour by plan; that of requests without a valid key is the one of `none`. */
-export async function readPlanTraffic(session: ReadingSession): Promise<Record<string, PlanTraffic>> {
-  const plans: Record<string, PlanTraffic> = {};
-  for await (const { counts } of readMinutes(session, 60)) {
-    for (const { kind, name, count } of counts) {
-      if (kind === 'ms') continue;
-      const plan = (plans[name] ??= { requests: 0, refused: 0 });
-      plan[kind === 'refused' ? 'refused' : 'requests'] += count;
-    }
-  }
-  return plans;
-}
-
 /** Reads the last minutes whose reports have come. */
-async function* readMinutes({ redis, now }: ReadingSession, count: number) {
+async function* readMinutes({ redis, now }: ReadingSession) {
   const end = Math.floor((now() - 1.2 * reportMs) / minuteMs);
-  for (let first = end - count; first < end; first += batchSize) {
+  for (let first = end - keptMinutes; first < end; first += batchSize) {
     const minutes = Array.from({ length: Math.min(batchSize, end - first) }, (_, index) => first + index);
     const read = await Promise.all(minutes.map((minute) => redis.hgetall(redisKeys.traffic(minute))));
     yield* minutes.map((minute, index) => ({

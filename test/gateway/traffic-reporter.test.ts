@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMetrics, type Metrics } from '../../gateway/observability/metrics.ts';
-import { readPlanTraffic, readTraffic } from '../../gateway/operations/traffic.ts';
+import { readTraffic } from '../../gateway/operations/traffic.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { createTrafficReporter } from '../../gateway/traffic/traffic-reporter.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
@@ -49,10 +49,6 @@ describe('reports of traffic', () => {
     expect(points).toEqual([
       { at: expect.any(String) as string, byStatus: { '2xx': 33 }, latencyMs: { p50: 3.75, p99: 4.975 } },
     ]);
-    expect(await readPlanTraffic(session)).toEqual({
-      free: { requests: 30, refused: 9 },
-      'pro:2': { requests: 3, refused: 0 },
-    });
   });
 
   test('of a minute are there a moment after its end, and expire after a day', async () => {
