@@ -1,19 +1,14 @@
 import { z } from 'zod';
-import { combineMeasures, measuresSchema, type FleetMeasures } from './fleet-measures.ts';
-import { readFleetStatus, type FleetStatus } from './fleet-status.ts';
+import { combineMeasures, measuresSchema } from './fleet-measures.ts';
+import { readFleetStatus } from './fleet-status.ts';
 import { gatewaySchema, viewGateway } from './fleet-view.ts';
-import { findProblems } from './problems/find-problems.ts';
+import { findProblems, type Facts } from './problems/find-problems.ts';
 import { problemSchema, severities, type Problem } from './problems/problem.ts';
-import { readRedisStatus, redisServerSchema } from './redis-status.ts';
+import { readRedisStatus, redisStateSchema } from './redis-status.ts';
 import type { ReadingSession } from './session.ts';
-import { combineUpstreams, upstreamStateSchema, type UpstreamState } from './upstream-states.ts';
+import { combineUpstreams, upstreamStateSchema } from './upstream-states.ts';
 
 const time = z.iso.datetime();
-
-const redisSchema = z.discriminatedUnion('available', [
-  z.object({ available: z.literal(true), servers: z.array(redisServerSchema) }),
-  z.object({ available: z.literal(false), since: time }),
-]);
 
 /** The state of the fleet as operators see it, on the page Now and in `ops status`. */
 export const fleetReportSchema = z
@@ -21,7 +16,7 @@ export const fleetReportSchema = z
     at: time,
     summary: z.string().describe('The state in a sentence'),
     problems: z.array(problemSchema).describe('What is wrong, most severe first'),
-    redis: redisSchema.describe('While it is not available, only this gateway is known'),
+    redis: redisStateSchema.describe('While it is not available, only this gateway is known'),
     activeBans: z.int(),
     gateways: z.array(gatewaySchema),
     withoutStatus: z.int().describe('Processes of a release that publishes no status'),
@@ -31,17 +26,6 @@ export const fleetReportSchema = z
   .meta({ id: 'FleetReport', description: 'Times are those of the clock of Redis.' });
 
 export type FleetReport = z.infer<typeof fleetReportSchema>;
-
-/** What problems are found in, as of one moment. */
-export interface Facts {
-  redis: FleetReport['redis'];
-  /** Whether the gateway has started Redis itself. */
-  redisIsPrivate: boolean;
-  /** This gateway alone, while Redis is unavailable. */
-  fleet: FleetStatus;
-  upstreams: readonly UpstreamState[];
-  recent: FleetMeasures;
-}
 
 /** @param redisIsPrivate whether the gateway runs this Redis itself */
 export async function readFleetReport(

@@ -1,7 +1,21 @@
-import type { Facts } from '../fleet-report.ts';
-import { gatewayName, type FleetGateway } from '../fleet-status.ts';
+import type { z } from 'zod';
+import type { FleetMeasures } from '../fleet-measures.ts';
+import { gatewayName, type FleetGateway, type FleetStatus } from '../fleet-status.ts';
+import type { redisStateSchema } from '../redis-status.ts';
 import { settingPage } from '../setting-page.ts';
+import type { UpstreamState } from '../upstream-states.ts';
 import { alerts, runbook, severities, type Problem } from './problem.ts';
+
+/** What problems are found in, as of one moment. */
+export interface Facts {
+  redis: z.infer<typeof redisStateSchema>;
+  /** Whether the gateway has started Redis itself. */
+  redisIsPrivate: boolean;
+  /** This gateway alone, while Redis is unavailable. */
+  fleet: FleetStatus;
+  upstreams: readonly UpstreamState[];
+  recent: FleetMeasures;
+}
 
 interface Finding extends Partial<Omit<Problem, 'id'>> {
   /** Which one it is. */

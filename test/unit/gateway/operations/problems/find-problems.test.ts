@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { summarizeProblems, type Facts } from '../../../../../gateway/operations/fleet-report.ts';
+import { summarizeProblems } from '../../../../../gateway/operations/fleet-report.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/operations/fleet-status.ts';
-import { findProblems } from '../../../../../gateway/operations/problems/find-problems.ts';
+import { findProblems, type Facts } from '../../../../../gateway/operations/problems/find-problems.ts';
 import type { Problem } from '../../../../../gateway/operations/problems/problem.ts';
 import type { RedisServerStatus } from '../../../../../gateway/operations/redis-status.ts';
 
