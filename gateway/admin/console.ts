@@ -6,10 +6,10 @@ import { createSearchTurns } from './access/search-turns.ts';
 import { apiDocs } from './api-docs.ts';
 import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
-import { createLive, type LiveDependencies } from './api/live.ts';
 import type { Api } from './api/route.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages, type PageSettings } from './console/console-pages.ts';
+import { createLive, type LiveDependencies } from './live-state.ts';
 
 interface ConsoleDependencies
   extends

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { LiveState } from '../../gateway/admin/api/live.ts';
+import type { LiveState } from '../../gateway/admin/live-state.ts';
 import { readFleetStatus } from '../../gateway/operations/fleet-status.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { LiveState } from '../../../gateway/admin/api/live.ts';
+import type { LiveState } from '../../../gateway/admin/live-state.ts';
 import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';

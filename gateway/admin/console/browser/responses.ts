@@ -32,7 +32,7 @@ export type { WebhookView as WebhookRow } from '../../../operations/webhooks.ts'
 export type { DayUsage } from '../../../quota/usage-days.ts';
 export type { MonthUsage } from '../../../operations/usage-months.ts';
 export type { BanPolicy } from '../../../quota/ban-policy.ts';
-export type { LiveState } from '../../api/live.ts';
+export type { LiveState } from '../../live-state.ts';
 export type { Problem, ProblemLink } from '../../../operations/problems/problem.ts';
 
 export type ChangedKey = Changed<KeyDetail>;
