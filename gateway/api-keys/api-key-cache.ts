@@ -124,12 +124,14 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
 
   async function read(keyHash: string): Promise<ApiKeyLookup> {
     let found: FoundKey | undefined;
+    // An import may bring the key and then the marker between the two looks.
+    const wasEmptied = setUpMarker.isMissing();
     try {
       found = await findKey(keyHash);
     } catch {
       return findWithoutRedis(keyHash);
     }
-    return found === undefined ? findAbsent(keyHash) : take(found);
+    return found === undefined ? findAbsent(keyHash, wasEmptied) : take(found, wasEmptied);
   }
 
   function report(
@@ -142,12 +144,12 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     invalidValues.report(redisKeys.customer(customerId), ofCustomer, { source });
   }
 
-  function take({ place, read }: FoundKey): Promise<ApiKeyLookup> | ApiKeyLookup {
+  function take({ place, read }: FoundKey, wasEmptied: boolean): Promise<ApiKeyLookup> | ApiKeyLookup {
     const { keyHash } = place;
     switch (read.outcome) {
       case 'absent':
         report(place, [], []);
-        return findAbsent(keyHash);
+        return findAbsent(keyHash, wasEmptied);
       case 'invalid': {
         const lookup = read.revoked
           ? revokeLast({ ...place, id: read.id }, read.revokedAt)
@@ -166,14 +168,15 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     }
   }
 
-  async function findAbsent(keyHash: string): Promise<ApiKeyLookup> {
+  /** @param wasEmptied whether the marker was missing before the key was looked for */
+  async function findAbsent(keyHash: string, wasEmptied: boolean): Promise<ApiKeyLookup> {
     try {
       // Of a key that was there, the loss may be newer than the last look.
       if (cache.has(keyHash)) await gate.send(setUpMarker.refresh);
     } catch {
       return { outcome: 'unavailable' };
     }
-    if (setUpMarker.isMissing()) return { outcome: 'unavailable' };
+    if (wasEmptied || setUpMarker.isMissing()) return { outcome: 'unavailable' };
     cache.delete(keyHash);
     return { outcome: 'unknown' };
   }
