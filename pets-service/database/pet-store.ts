@@ -87,7 +87,7 @@ export function createPetStore(
       serve('delete expired keys', () => idempotent.deleteExpiredKeys(limit)),
     find: (id: bigint) => serve('find pet', () => queries.find(id)),
     ping: () => serve('ping', () => reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`)),
-    /** @throws SchemaError if a table or a column is missing; Prisma's error otherwise */
+    /** @throws SchemaError if a table, a column or a privilege is missing; Prisma's error otherwise */
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
     /** `reads` is for both if there is one connection only. */
     pools: () => connections.map(({ name, slots }) => ({ name, ...slots.state() })),
@@ -97,13 +97,33 @@ export function createPetStore(
   };
 }
 
-/** Model calls select all columns. No row can match. */
 async function assertSchema(prisma: PrismaClient): Promise<void> {
   try {
-    await prisma.pet.findFirst({ where: { id: 0n } });
-    await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
+    await useSchema(prisma);
   } catch (error) {
     if (!isSchemaError(error)) throw error;
     throw new SchemaError('database schema is missing or out of date; run npm run migrate', { cause: error });
   }
+}
+
+/** Everything that this service does with tables. */
+const tablePrivileges = {
+  pets: ['SELECT', 'INSERT'],
+  idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+};
+
+/** Needs all that statements of this service need. Names resolve as in them, and in models, which use `public`. */
+async function useSchema(prisma: PrismaClient): Promise<void> {
+  // Model calls select all columns. No row can match.
+  await prisma.pet.findFirst({ where: { id: 0n } });
+  await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
+  const lacking = await prisma.$queryRaw<{ lacking: string }[]>`
+    SELECT privilege || ' on ' || relation AS lacking
+    FROM jsonb_each(${JSON.stringify(tablePrivileges)}::jsonb) AS needed (relation, privileges),
+      jsonb_array_elements_text(privileges) AS privilege
+    WHERE NOT has_table_privilege(relation, privilege)
+    UNION ALL
+    SELECT 'USAGE on pets_id_seq' WHERE NOT has_sequence_privilege('pets_id_seq', 'USAGE')`;
+  if (lacking.length === 0) return;
+  throw new SchemaError(`the role lacks ${lacking.map((row) => row.lacking).join(', ')}`);
 }
