@@ -372,7 +372,8 @@ describe('the access log line of a client that left before its response began', 
     await expect.poll(() => redisStateOf(gateway)).toBe('ok');
     let upstreamResponded = false;
     kit.upstream.response = (_req, res) => {
-      res.writeHead(201, { 'content-type': 'application/json' });
+      // With a length it is collected, so nothing has been sent yet.
+      res.writeHead(201, { 'content-type': 'application/json', 'content-length': '20' });
       res.write('{"id":', () => {
         upstreamResponded = true;
       });
