@@ -63,9 +63,9 @@ export function startEvents({ redisUrl, webhookNetworks, metrics, log, now }: Ev
   return {
     async close() {
       clearInterval(timer);
+      // Without Redis it never ends, nor would a second call: that one waits for the first.
       const closed = worker.close().catch(() => {});
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, closeMs).unref())]);
-      await worker.close(true).catch(() => {});
       await sender.close();
       redis.disconnect();
     },
