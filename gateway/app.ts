@@ -135,9 +135,8 @@ function addJourney(app: Express, parts: Parts): void {
   const { apiKeys, quota, hotKeys, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
   const { corsOrigins, spans, logRequest, metrics, failures } = parts;
   const { basePath, basePaths } = api;
-  const serviceUse = services.length > 1 ? parts.serviceUse : undefined;
   const decides = { apiKeys, quota, refuseAnonymous };
-  const counts = { hotKeys, keyUse, serviceUse, usageReports };
+  const counts = { hotKeys, keyUse, usageReports };
 
   // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
   app

@@ -44,7 +44,7 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
-  const { events, usageReports, hotKeys, keyUse, serviceUse, failures } = dependencies.reports;
+  const { events, usageReports, hotKeys, keyUse, failures } = dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -126,7 +126,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       if (!gate.open) return;
       reportUsage();
       void keyUse.report();
-      void serviceUse.report();
       void failures.report();
     }, usageReportMs),
     setInterval(() => {

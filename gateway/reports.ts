@@ -4,7 +4,6 @@ import { createUseObserver } from './events/use-events.ts';
 import { createFailureReports } from './quota/failures.ts';
 import { createHotKeys } from './quota/hot-keys.ts';
 import { createKeyUseReports } from './quota/key-use.ts';
-import { createServiceUseReports } from './quota/service-use.ts';
 import type { LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports } from './quota/usage-reports.ts';
 import type { RedisClient } from './redis/redis-client.ts';
@@ -23,7 +22,6 @@ export type Reports = ReturnType<typeof createReports>;
 export function createReports(dependencies: ReportsDependencies) {
   const usageReports = createUsageReports(dependencies);
   const keyUse = createKeyUseReports(dependencies);
-  const serviceUse = createServiceUseReports(dependencies);
   const events = createEventPublisher(dependencies);
   const failures = createFailureReports(dependencies);
   return {
@@ -32,13 +30,12 @@ export function createReports(dependencies: ReportsDependencies) {
     usageReports,
     hotKeys: createHotKeys(dependencies),
     keyUse,
-    serviceUse,
     failures,
     /** The last report. Never rejects. */
     async reportAll(): Promise<void> {
       await usageReports.report().catch(() => {});
       await events.flush();
-      await Promise.all([keyUse.report(true), serviceUse.report(true), failures.report(true)]);
+      await Promise.all([keyUse.report(true), failures.report(true)]);
     },
   };
 }

@@ -15,7 +15,6 @@ import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { refusalReason } from '../quota/refusal-runs.ts';
-import type { ServiceUseReports } from '../quota/service-use.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
@@ -29,8 +28,6 @@ interface EnforceQuotaDependencies {
   refuseAnonymous: RefuseAnonymous;
   hotKeys: HotKeys;
   keyUse: Pick<KeyUseReports, 'count'>;
-  /** Undefined if there is one service only, which all requests are for. */
-  serviceUse: Pick<ServiceUseReports, 'count'> | undefined;
   usageReports: Pick<UsageReports, 'addRefused'>;
   metrics: Metrics;
   plans: { shadowLimitsOf(plan: string): SomeLimits | undefined };
@@ -54,8 +51,7 @@ const noAccess: OperationAccess = { scopes: [], cost: 1 };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, serviceUse, usageReports, metrics, plans } =
-    dependencies;
+  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, usageReports, metrics, plans } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
@@ -94,8 +90,6 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     const isRefused = decision.outcome !== 'allowed';
     hotKeys.count(caller, isRefused);
     keyUse.count(caller, isRefused);
-    const service = res.locals.route?.service;
-    if (service !== undefined && !isRefused) serviceUse?.count(caller.customerId, service.name, cost);
     if (decision.outcome !== 'allowed') {
       usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
     }
@@ -103,9 +97,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       const allowed = decision;
       res.locals.giveBack = async () => {
         const current = await quota.giveBack(caller, cost, allowed);
-        if (current === undefined) return;
-        res.locals.headers.setAll(rateLimitHeaders(current));
-        if (service !== undefined) serviceUse?.count(caller.customerId, service.name, -cost, -1);
+        if (current !== undefined) res.locals.headers.setAll(rateLimitHeaders(current));
       };
     }
     setDecision(res, decision.outcome);

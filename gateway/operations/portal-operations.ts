@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import { failureSchema, readFailures } from '../quota/failures.ts';
-import { dayUsageSchema, readMonthRecords, serviceUse, serviceUseSchema } from '../quota/usage-days.ts';
+import { dayUsageSchema } from '../quota/usage-days.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 import { customerViewSchema } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -47,8 +46,6 @@ export const portalCustomerSchema = customerViewSchema
 
 export const portalUsageSchema = z.object({
   days: z.array(dayUsageSchema).describe('Each day, also those without use, oldest first'),
-  month: z.string().describe('This UTC month as YYYY-MM'),
-  services: z.array(serviceUseSchema).describe('Use in this month; empty if there is one service only'),
 });
 
 export const portalFailuresSchema = z.object({ items: z.array(failureSchema), next: z.null() });
@@ -79,19 +76,9 @@ const suspended = 'your account is suspended: you can see your keys and your usa
 /** All that a customer can do in the portal. */
 export const portalOperations = {
   showCustomer: reads((customer, session, _input: object) => readPortalCustomer(customer, session)),
-  showUsage: reads(async (customer, session, { days }: { days: number }) => {
-    const month = utcDate(dayNumberOf(session.now())).slice(0, 6);
-    const [used, records] = await Promise.all([
-      readLastDays(session, customer, days),
-      readMonthRecords(session.redis, customer, [month]),
-    ]);
-    const record = records.get(month);
-    return {
-      days: used,
-      month: `${month.slice(0, 4)}-${month.slice(4)}`,
-      services: record === undefined ? [] : serviceUse(record),
-    };
-  }),
+  showUsage: reads(async (customer, session, { days }: { days: number }) => ({
+    days: await readLastDays(session, customer, days),
+  })),
   listFailures: reads(async (customer, session, _input: object) => ({
     items: await readFailures(session, customer),
     next: null,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
-import { byUnits, serviceUseSchema, type ServiceUse } from '../quota/usage-days.ts';
 import type { ReadingSession } from './session.ts';
-import { readUseByCustomer, type CustomerUse, type Days } from './usage-record.ts';
+import { readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
 
 const counts = z.object({
   served: z.int().describe('Requests that counted towards the quotas'),
@@ -10,9 +9,6 @@ const counts = z.object({
     z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
   ),
   refused: z.int().describe('Requests that were answered with 429'),
-  services: z
-    .exactOptional(z.array(serviceUseSchema))
-    .describe('By service, if gateways have several, the most units first'),
 });
 
 export const customerMonthSchema = counts.extend({
@@ -97,7 +93,7 @@ export const unusedMonth = (month: string): MonthUsage => ({
 });
 
 /** Adds up the days of one customer by month. */
-function monthsOf({ rows, services }: CustomerUse): [month: string, CustomerMonth][] {
+function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
   return Array.from(
     Map.groupBy(rows, ({ date }) => date.slice(0, 7)),
     ([month, days]) => {
@@ -105,7 +101,6 @@ function monthsOf({ rows, services }: CustomerUse): [month: string, CustomerMont
       const plan = days.findLast((day) => day.plan !== null)?.plan ?? null;
       const use: CustomerMonth = { id, name, plan, served: 0, refused: 0 };
       for (const day of days) addCounts(use, day);
-      addServices(use, services.get(month) ?? []);
       return [month, use];
     },
   );
@@ -114,7 +109,6 @@ function monthsOf({ rows, services }: CustomerUse): [month: string, CustomerMont
 function addTo(sum: MonthUsage, use: CustomerMonth): void {
   sum.customers += 1;
   addCounts(sum, use);
-  addServices(sum, use.services ?? []);
   const smallest = sum.largest.at(-1);
   if (unitsOf(use) === 0) return;
   if (sum.largest.length === largestCount && smallest && unitsOf(use) <= unitsOf(smallest)) return;
@@ -133,46 +127,4 @@ function addCounts(sum: Counts, { served, refused, units = served }: Counts): vo
   if (sumOfUnits !== sum.served) sum.units = sumOfUnits;
 }
 
-function addServices(sum: Counts, added: NonNullable<Counts['services']>): void {
-  if (added.length === 0) return;
-  const services = new Map(sum.services?.map((use) => [use.service, use]));
-  for (const { service, served, units } of added) {
-    const before = services.get(service);
-    services.set(service, {
-      service,
-      served: served + (before?.served ?? 0),
-      units: units + (before?.units ?? 0),
-    });
-  }
-  sum.services = Array.from(services.values()).toSorted(byUnits);
-}
-
 export const unitsOf = ({ served, units = served }: Pick<Counts, 'served' | 'units'>): number => units;
-
-/** Use of one customer and service in one UTC month. */
-export interface CustomerServiceUse extends ServiceUse {
-  /** YYYY-MM */
-  month: string;
-  /** Id of the customer. */
-  id: string;
-  name: string;
-}
-
-/**
- * The use of all customers by service, in pages, by creation of the customer and then the most units first.
- * @param month as YYYY-MM
- */
-export async function* readUseByService(
-  session: ReadingSession,
-  month: string,
-): AsyncGenerator<CustomerServiceUse[]> {
-  for await (const { customers } of readUseByCustomer(session, daysOfMonth(month))) {
-    yield customers.flatMap(({ rows: [first], services }) =>
-      first === undefined
-        ? []
-        : (services.get(month) ?? []).map((use) =>
-            Object.assign({ month, id: first.id, name: first.name }, use),
-          ),
-    );
-  }
-}

@@ -4,9 +4,7 @@ import {
   dayUsage,
   readMonthRecords,
   readUsageDays,
-  serviceUse,
   type DayUsage,
-  type ServiceUse,
 } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { parseUsageKey, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
@@ -61,20 +59,14 @@ export function readLastDays(
  */
 export async function* exportUsage(session: ReadingSession, days: Days): AsyncGenerator<UsageRow[]> {
   for await (const { customers } of readUseByCustomer(session, days)) {
-    yield customers.flatMap(({ rows }) => rows);
+    yield customers.flat();
   }
-}
-
-/** Use of one customer in a range of days. */
-export interface CustomerUse {
-  rows: UsageRow[];
-  /** By service, by month as YYYY-MM; whole months. */
-  services: ReadonlyMap<string, ServiceUse[]>;
 }
 
 /** Use of some customers. */
 export interface UsePage {
-  customers: CustomerUse[];
+  /** Days with use of each. */
+  customers: UsageRow[][];
   /** Number of customers that are done, of those in the index. */
   done: number;
 }
@@ -101,7 +93,7 @@ async function readRows(
   redis: RedisClient,
   id: CustomerId,
   datesByMonth: ReadonlyMap<string, readonly string[]>,
-): Promise<CustomerUse> {
+): Promise<UsageRow[]> {
   const months = await readMonthRecords(redis, id, [...datesByMonth.keys()]);
   const days: DayUsage[] = [];
   let recorded = '';
@@ -114,13 +106,10 @@ async function readRows(
       if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
     }
   }
-  const services = new Map(
-    Array.from(months, ([month, record]) => [`${month.slice(0, 4)}-${month.slice(4)}`, serviceUse(record)]),
-  );
-  if (days.length === 0) return { rows: [], services };
+  if (days.length === 0) return [];
   // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
   const name = (await redis.hget(redisKeys.customer(id), 'name').catch(() => null)) ?? recorded;
-  return { rows: days.map((use) => Object.assign({ id, name }, use)), services };
+  return days.map((use) => Object.assign({ id, name }, use));
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */

@@ -44,7 +44,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'usage months': ['usage months --months 3'],
   'usage reset': [`usage reset ${id} --reason "their retry loop, ticket 813"`],
   'usage retention': ['usage retention --days 400'],
-  'usage services': ['usage services --month 2026-10 --output csv > services.csv'],
   top: ['top --count 20', 'top --by customer'],
   'bans list': ['bans list'],
   'bans add': [`bans add ${id} --for 2h --reason "scraping"`],

@@ -1,23 +1,9 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import {
-  lastMonths,
-  monthPattern,
-  readUseByService,
-  type CustomerServiceUse,
-} from '../operations/usage-months.ts';
 import { exportUsage, usageCsv, type UsageRow } from '../operations/usage-record.ts';
 import { dayArgument } from './day-argument.ts';
-import {
-  addListOptions,
-  fieldColumns,
-  fieldLayout,
-  outputFormat,
-  printList,
-  type ListLayout,
-  type ListOptions,
-} from './list-output.ts';
+import { outputFormat } from './list-output.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printJsonArray } from './output.ts';
 import { withRedis } from './redis-session.ts';
@@ -57,39 +43,4 @@ export function usageExportCommand(): Command {
 
 async function printCsv(pages: AsyncIterable<readonly UsageRow[]>): Promise<void> {
   for await (const text of usageCsv(pages)) await print(text);
-}
-
-const layout: ListLayout<CustomerServiceUse> = {
-  ...fieldLayout<CustomerServiceUse>({
-    CUSTOMER: 'id',
-    NAME: 'name',
-    SERVICE: 'service',
-    SERVED: 'served',
-    UNITS: 'units',
-  }),
-  csv: fieldColumns('month', 'id', 'name', 'service', 'served', 'units'),
-};
-
-interface ServicesOptions extends ListOptions {
-  month?: string;
-}
-
-export function usageServicesCommand(): Command {
-  const command = new Command('services')
-    .description(
-      'use of all customers by service in a UTC month; nothing unless the gateways have several services',
-    )
-    .option('--month <month>', 'such as 2026-11 (default: the present one)', monthArgument);
-  return addListOptions(command).action(async (options: ServicesOptions) => {
-    const format = outputFormat(options);
-    await withRedis(async (session) => {
-      const { month = lastMonths(session.now(), 1).join('') } = options;
-      await printList(format, layout, readUseByService(session, month));
-    });
-  });
-}
-
-function monthArgument(text: string): string {
-  if (!monthPattern.test(text)) throw new InvalidArgumentError('It is not a month such as 2026-11.');
-  return text;
 }

@@ -13,7 +13,7 @@ import { printFields, printJson, printTable } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
 import { unknownCommand } from './usage-error.ts';
-import { usageExportCommand, usageServicesCommand } from './usage-export.ts';
+import { usageExportCommand } from './usage-export.ts';
 import { usageMonthsCommand } from './usage-months.ts';
 import { usageResetCommand, usageRetentionCommand } from './usage-retention.ts';
 
@@ -39,7 +39,6 @@ export function usageCommand(): Command {
     .addCommand(usageMonthsCommand())
     .addCommand(usageResetCommand())
     .addCommand(usageRetentionCommand())
-    .addCommand(usageServicesCommand())
     .action(async (id: string, options: UsageOptions, command: Command) => {
       const format = outputFormat(options);
       if (format === 'csv' && options.days === undefined) {

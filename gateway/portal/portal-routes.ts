@@ -47,7 +47,7 @@ export const portalRoutes: readonly Route<PortalApi>[] = [
   }),
   route.get('/usage', {
     operationId: 'getUsage',
-    summary: 'Use on each of the last UTC days, and by service in this month',
+    summary: 'Use on each of the last UTC days',
     input: z.strictObject({ days: countInput(400, 30) }),
     responds: 'The use',
     result: portalUsageSchema,

@@ -17,15 +17,6 @@ export const dayUsageSchema = z.object({
 
 export type DayUsage = z.infer<typeof dayUsageSchema>;
 
-/** Requests of one customer and month for one service, if gateways have several: some seconds old. */
-export const serviceUseSchema = z.object({
-  service: z.string(),
-  served: z.int(),
-  units: z.int().describe('Units of the quotas that these cost'),
-});
-
-export type ServiceUse = z.infer<typeof serviceUseSchema>;
-
 /** Record of one month as Redis has it. */
 export interface MonthRecord {
   fields: ReadonlyMap<string, string>;
@@ -75,7 +66,6 @@ export async function readUsageDays(
   );
 }
 
-const servicePrefix = 's:';
 const unused: MonthRecord = { fields: new Map(), plans: [] };
 
 function datesOf(first: number, last: number): string[] {
@@ -119,19 +109,6 @@ export function unitsOfMonth({ fields }: MonthRecord): number {
   for (const [field, text] of fields) if (/^\d\d$/.test(field)) units += countOf(text);
   return units;
 }
-
-/** Use by service, the most units first. What was edited by hand is left out. */
-export function serviceUse({ fields }: MonthRecord): ServiceUse[] {
-  const uses: ServiceUse[] = [];
-  for (const [field, text] of fields) {
-    const [, served, units] = /^(\d{1,15}) (\d{1,15})$/.exec(text) ?? [];
-    if (!field.startsWith(servicePrefix) || units === undefined) continue;
-    uses.push({ service: field.slice(servicePrefix.length), served: Number(served), units: Number(units) });
-  }
-  return uses.toSorted(byUnits);
-}
-
-export const byUnits = (one: { units: number }, other: { units: number }): number => other.units - one.units;
 
 /** The plan is recorded on its first day only. A day before that, if Redis' clock was set back, gets the first one. */
 function planOn({ fields, plans }: MonthRecord, day: string): string | null {

@@ -25,8 +25,6 @@ declare module 'ioredis' {
     readUsageMonths(numberOfKeys: number, ...monthKeys: string[]): Result<string[][], Context>;
     /** add-key-use-1.lua */
     addKeyUse(useKey: string, ...args: number[]): Result<null, Context>;
-    /** add-service-use-1.lua */
-    addServiceUse(dayPrefix: string, ...args: (string | number)[]): Result<null, Context>;
     /** add-failures-1.lua */
     addFailures(failuresKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-ban-2.lua */
@@ -67,7 +65,6 @@ export const scriptFiles = {
   addUsage: 'add-usage-2.lua',
   readUsageMonths: 'read-usage-months.lua',
   addKeyUse: 'add-key-use-1.lua',
-  addServiceUse: 'add-service-use-1.lua',
   addFailures: 'add-failures-1.lua',
   setBan: 'set-ban-2.lua',
   liftBan: 'lift-ban-2.lua',

@@ -123,23 +123,6 @@ describe('the script', () => {
     expect(await redis.pttl(use)).toBeGreaterThan(50_000);
   });
 
-  test('add-service-use adds to the use of a service, and takes back no more than there is', async () => {
-    const customerId = `cus_${randomUUID()}` as const;
-    const nowMs = Date.now();
-    const month = redisKeys.usageMonth(
-      customerId,
-      new Date(nowMs).toISOString().slice(0, 7).replace('-', ''),
-    );
-    const add = async (served: number, units: number) => {
-      const dayNumber = Math.floor(nowMs / 86_400_000);
-      await redis.addServiceUse(redisKeys.dayPrefix(customerId), dayNumber, 400, 'boxes', served, units);
-      return redis.hget(month, 's:boxes');
-    };
-    expect(await add(3, 15)).toBe('3 15');
-    expect(await add(-1, -5)).toBe('2 10');
-    expect(await add(-3, -11)).toBe('0 0');
-  });
-
   test('write-settings writes all hashes and names, or nothing', async () => {
     const [names, one, other] = [key(), key(), key()];
     await redis.sadd(names, 'old', 'kept');

@@ -2,7 +2,6 @@ const model = 'gateway/quota-model.long.test.ts';
 const direct = 'gateway/scripts.test.ts';
 const record = 'gateway/usage-record.test.ts';
 const giveBack = 'gateway/give-back.test.ts';
-const serviceUse = 'gateway/service-use.test.ts';
 const units = ['unit/gateway/quota', 'unit/gateway/limits', 'unit/gateway/api-keys'];
 
 /** Test files that concern a source, the quickest first. */
@@ -14,7 +13,6 @@ export interface Target {
 const scripts: Readonly<Record<string, readonly string[]>> = {
   'add-failures-1.lua': ['gateway/failures.test.ts'],
   'add-key-use-1.lua': [direct],
-  'add-service-use-1.lua': [direct, serviceUse],
   'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],
   'announce-1.lua': [direct],
   'audited.lua': ['gateway/audited-changes.test.ts'],
@@ -55,7 +53,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'quota/redis-quota.ts': [giveBack, model],
   'quota/refusal-runs.ts': [],
   'quota/refused-addresses.ts': [],
-  'quota/usage-days.ts': [record, serviceUse],
+  'quota/usage-days.ts': [record],
   'quota/usage-reports.ts': [],
   'quota/usage.ts': [model],
   'limits/limits.ts': [],

@@ -103,7 +103,7 @@ describe('the portal', () => {
       },
     });
     expect(await portal.send('GET', '/usage?days=3')).toMatchObject({
-      json: { days: [{ served: 0 }, { served: 5 }, { served: 2, plan: 'free' }], services: [] },
+      json: { days: [{ served: 0 }, { served: 5 }, { served: 2, plan: 'free' }] },
     });
     const failed = {
       requestId,

@@ -12,7 +12,6 @@ as DD:
   rDD       refused requests
   bDD       seconds of bans
   pDD       plan of this and the following days, up to the next such field
-  s:NAME    "served units" of the requests of the month for a service, if the gateways have several (add-service-use-1.lua)
   open      the day whose counter is rolled up when another day opens
   plan      plan of the last field pDD
   id, name  of the customer, so that its use has a name after its record is gone

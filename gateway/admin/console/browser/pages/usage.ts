@@ -88,7 +88,7 @@ function months(items: MonthUsage[]) {
           >`,
       ],
     ])}
-    ${chosen === undefined ? nothing : html`${byService(chosen)}${largest(chosen)}`}`;
+    ${chosen === undefined ? nothing : largest(chosen)}`;
 }
 
 type Counted = Pick<MonthUsage, 'served' | 'refused'> & { units?: number | undefined };
@@ -100,18 +100,7 @@ const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
   items.some(({ units }) => units !== undefined) && count('Units', ({ units, served }) => units ?? served),
 ];
 
-function byService({ month, services = [] }: MonthUsage) {
-  if (services.length === 0) return nothing;
-  return html`<h2>Services in ${formatMonth(month)}</h2>
-    ${listTable('Services', services, [
-      ['Service', ({ service }) => service],
-      count('Served', ({ served }) => served),
-      count('Units', ({ units }) => units),
-    ])}`;
-}
-
 function largest({ month, largest }: MonthUsage) {
-  const hasServices = largest.some(({ services }) => services !== undefined);
   return html`<h2>Largest customers in ${formatMonth(month)}</h2>
     ${
       largest.length === 0
@@ -120,11 +109,6 @@ function largest({ month, largest }: MonthUsage) {
             ['Customer', (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer))],
             ['Plan', ({ plan }) => planLink(plan ?? '')],
             ...counts(largest),
-            hasServices && [
-              'Units by service',
-              ({ services = [] }) =>
-                services.map(({ service, units }) => `${service}: ${formatNumber(units)}`).join(', '),
-            ],
           ])
     }`;
 }
