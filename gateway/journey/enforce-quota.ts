@@ -14,7 +14,6 @@ import type { KeyUseReports } from '../quota/key-use.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
-import { refusalReason } from '../quota/refusal-runs.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
@@ -90,10 +89,8 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     const isRefused = decision.outcome !== 'allowed';
     hotKeys.count(caller, isRefused);
     keyUse.count(caller, isRefused);
-    if (decision.outcome !== 'allowed') {
-      usageReports.addRefused(caller.customerId, refusalReason(decision), decision.nowMs);
-    }
-    if (decision.outcome === 'allowed') {
+    if (decision.outcome !== 'allowed') usageReports.addRefused(caller.customerId, decision.nowMs);
+    else {
       const allowed = decision;
       res.locals.giveBack = async () => {
         const current = await quota.giveBack(caller, cost, allowed);

@@ -1,15 +1,13 @@
 import { Command, Option } from 'commander';
 import { retentionField } from '../limits/setting-fields.ts';
-import { byWindow, isWindowName } from '../limits/windows.ts';
+import { byWindow } from '../limits/windows.ts';
 import { UnknownKey } from '../operations/invalid-operation.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
-import { findCustomerId } from '../operations/stored-customers.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
-import { readRefusals, type Refusals } from '../quota/refusals.ts';
 import { dayArgument } from './day-argument.ts';
 import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';
 import { countArgument, idArgument, jsonOption } from './options.ts';
-import { printFields, printJson, printTable } from './output.ts';
+import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
 import { unknownCommand } from './usage-error.ts';
@@ -57,18 +55,12 @@ export function usageCommand(): Command {
 async function printUsage(id: string, { days, day }: UsageOptions, format: OutputFormat): Promise<void> {
   if (days !== undefined) return printLastDays(id, days, format);
   if (day !== undefined) return printDay(id, day, format === 'json' ? true : undefined);
-  const { policy, usage, refusals } = await withRedis(async (session) => {
+  const { policy, usage } = await withRedis(async (session) => {
     const reader = await createUsageReader(session);
-    const read = await reader.read(id);
-    return {
-      policy: reader.policy,
-      usage: read,
-      refusals: await readRefusals(session, await findCustomerId(session.redis, id)),
-    };
+    return { policy: reader.policy, usage: await reader.read(id) };
   });
-  if (format === 'json') return printJson({ ...usage, refusals });
+  if (format === 'json') return printJson(usage);
   printWindows(usage, policy);
-  if (refusals.length > 0) printRefusals(refusals);
 }
 
 function printWindows(usage: KeyUsage, policy: BanPolicy | undefined): void {
@@ -82,24 +74,6 @@ function printWindows(usage: KeyUsage, policy: BanPolicy | undefined): void {
     strikes: describeStrikes(strikes, strikesToBan, policy),
     ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
   });
-}
-
-/** More than what a person wants to know first; --json has all. */
-const shownRefusals = 5;
-
-function printRefusals(refusals: readonly Refusals[]): void {
-  process.stdout.write('\n');
-  printTable(
-    ['REFUSED FROM', 'TO', 'REQUESTS', 'REASON'],
-    refusals
-      .slice(0, shownRefusals)
-      .map(({ from, to, refused, reason }) => [
-        from,
-        to,
-        refused,
-        isWindowName(reason) ? `${reason} limit` : reason,
-      ]),
-  );
 }
 
 function describeStrikes(strikes: number, toBan: number | null, policy: BanPolicy | undefined): string {

@@ -5,7 +5,7 @@ import type { UsedWindow } from './usage.ts';
 
 /** The body of /v1/usage. */
 export function usageBody(caller: Caller, usage: LookedUpUsage) {
-  const { windows, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
+  const { windows, banMs, banReason, strikes, strikesToBan, nowMs } = usage;
   const { id, name, expiresAt, scopes, replacedBy = null } = caller;
   return {
     plan: caller.plan,
@@ -22,7 +22,6 @@ export function usageBody(caller: Caller, usage: LookedUpUsage) {
     banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
     strikes,
     strikesToBan,
-    refusals,
     days: usage.days,
   };
 }

@@ -8,7 +8,6 @@ import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { strikesBeforeBan, type LiveBanPolicy } from './ban-policy.ts';
 import { knownLimits } from './known-limits.ts';
 import { lookupLimitHeaders } from './rate-limit-headers.ts';
-import { readRefusals, type Refusals } from './refusals.ts';
 import { readUsageDays, type DayUsage } from './usage-days.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import { readUsage, type Usage } from './usage.ts';
@@ -17,7 +16,6 @@ import { readUsage, type Usage } from './usage.ts';
 export interface LookedUpUsage extends Usage {
   /** Strikes that lead to a ban; null if bans are disabled. */
   strikesToBan: number | null;
-  refusals: Refusals[];
   /** Present if a number of days was asked for. */
   days?: DayUsage[];
 }
@@ -42,8 +40,7 @@ interface UsageLookupDependencies {
 const lookupsPerSecond = 10;
 
 /**
- * Reads a key's usage for its owner, by one Redis command, which also confirms the record, one for the refused requests,
- * and one for each month.
+ * Reads a key's usage for its owner, by one Redis command, which also confirms the record, and one for all months.
  */
 export function createUsageLookup(dependencies: UsageLookupDependencies): LookUpUsage {
   const { redis, gate, plans, banPolicy, usagePolicy, now } = dependencies;
@@ -66,16 +63,9 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
     const { customerId, rev } = caller;
     const limits = knownLimits(plans, caller);
     const policy = banPolicy.current();
-    const [read, refusals] = await Promise.all([
-      gate.send(() => readUsage(redis, { place: caller, rev, limits, banPolicy: policy })),
-      gate.send(() => readRefusals({ redis, now }, customerId)),
-    ]);
+    const read = await gate.send(() => readUsage(redis, { place: caller, rev, limits, banPolicy: policy }));
     if (read === undefined) return undefined;
-    const usage = {
-      ...read,
-      strikesToBan: strikesBeforeBan(policy, limits.minute),
-      refusals,
-    };
+    const usage = { ...read, strikesToBan: strikesBeforeBan(policy, limits.minute) };
     if (days === 0) return usage;
     const today = dayNumberOf(usage.nowMs);
     const oldest = today - usagePolicy.current().retentionDays;

@@ -4,13 +4,6 @@ import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCommandError } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import {
-  countRefusal,
-  countRefused,
-  formatRefusalRuns,
-  type RefusalReason,
-  type RefusalRun,
-} from './refusal-runs.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 
 /** What this process counts of each customer's use and adds to its record in Redis later. */
@@ -18,7 +11,7 @@ export interface UsageReports {
   /** Counts one request that was served while Redis was unavailable. @param units what it costs */
   addServed(customerId: CustomerId, units?: number): void;
   /** Counts one refused request. @param nowMs time of the decision */
-  addRefused(customerId: CustomerId, reason: RefusalReason, nowMs: number): void;
+  addRefused(customerId: CustomerId, nowMs: number): void;
   /** Number of served requests that are not known to be in Redis. */
   pending(): number;
   /**
@@ -37,7 +30,7 @@ interface Report {
   served: number;
   /** What these cost, beyond one for each. */
   beyond: number;
-  refusals: RefusalRun[];
+  refused: number;
   /** Set when it is sent, and greater than that of the report before. */
   number: number;
 }
@@ -65,7 +58,7 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     const key = `${customerId}:${dayNumber}`;
     let report = growing.get(key);
     if (report === undefined) {
-      report = { customerId, dayNumber, served: 0, beyond: 0, refusals: [], number: 0 };
+      report = { customerId, dayNumber, served: 0, beyond: 0, refused: 0, number: 0 };
       growing.set(key, report);
     }
     return report;
@@ -82,11 +75,9 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
   }
 
   async function send(key: string, report: Report): Promise<void> {
-    const { customerId, dayNumber, number, served, beyond, refusals } = report;
-    const refused = countRefused(refusals);
+    const { customerId, dayNumber, number, served, refused, beyond } = report;
     const { retentionDays } = usagePolicy.current();
-    const runs = formatRefusalRuns(refusals);
-    const args = [number, dayNumber, served + beyond, refused, retentionDays, runs, beyond];
+    const args = [number, dayNumber, served + beyond, refused, retentionDays, beyond];
     try {
       await redis.addUsage(
         redisKeys.dayReport(customerId, `${processId}:${dayNumber}`),
@@ -119,11 +110,11 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
       report.served += 1;
       report.beyond += units - 1;
     },
-    addRefused(customerId, reason, nowMs) {
+    addRefused(customerId, nowMs) {
       const dayNumber = dayNumberOf(nowMs);
       if (growing.size + sealed.size >= maxRefusedCustomers && !growing.has(`${customerId}:${dayNumber}`))
         return;
-      countRefusal(reportOf(customerId, dayNumber).refusals, reason, nowMs);
+      reportOf(customerId, dayNumber).refused += 1;
     },
     pending: () => all().reduce((sum, { served }) => sum + served, 0),
     async report() {

@@ -66,8 +66,6 @@ export const redisKeys = {
   /** String with expiry: number of the last report of a process' own counts of a day that was added (usage-reports.ts). */
   dayReport: (customerId: CustomerId, processAndDay: string) =>
     `gw:day-report:{${customerId}}:${processAndDay}`,
-  /** String with expiry: runs of refused requests of a customer, newest first (refusals.lua). */
-  refusals: (customerId: CustomerId) => `gw:refusals:{${customerId}}`,
   /** Hash with expiry: the last failed requests of a customer, by code (failures.ts). */
   failures: (customerId: CustomerId) => `gw:failures:{${customerId}}`,
   /** String with expiry: last use of a key, and its requests of that day (add-key-use-1.lua). */

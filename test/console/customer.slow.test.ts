@@ -57,7 +57,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expect((await record(key))['minute']).toBe('50');
     expect(await pets(key)).toBe(200);
     expect(await lastChange(key)).toEqual({ who, action: 'keys.set' });
-    // Without a reload: the windows, the changes, and the refusals that the gateways report.
+    // Without a reload: the windows and the changes.
     await page.getByText('3 of 50 used', { exact: true }).waitFor();
     await page.getByText('minute: 2 → 50').waitFor();
     expectClean(observed, kit.origin);
@@ -201,15 +201,17 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expect(await minute.inputValue()).toBe('90');
   });
 
-  test('use by day, last refusals and changes are shown', async () => {
+  test('the last failed requests of a customer and the changes of a key are shown', async () => {
     const key = await kit.kit.issue({ name: 'With History', minute: 1 });
     await useUp(key, 3);
-    await expect
-      .poll(async () => (await kit.kit.redis.get(redisKeys.refusals(key.customerId))) ?? '')
-      .toContain('minute');
+    const stored = redisKeys.failures(key.customerId);
+    await expect.poll(() => kit.kit.redis.hkeys(stored)).toEqual(['rate_limit_exceeded']);
     const { page } = await open(key);
-    await page.getByText('minute limit', { exact: true }).waitFor();
     await page.getByRole('region', { name: 'Changes' }).getByText('keys.issue').waitFor();
+    await page.goto(`${kit.origin}/console/customers/${key.customerId}`);
+    const failed = page.getByRole('region', { name: 'Last failed requests' });
+    await failed.getByText('429 rate_limit_exceeded').first().waitFor();
+    expect(await failed.getByRole('link', { name: key.id }).count()).toBe(2);
   });
 
   test('a viewer sees everything and is offered no change', async () => {

@@ -78,7 +78,7 @@ describe('the API of customers', () => {
     expect(await operator.send('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 
-  test('shows its use and its refusals', async () => {
+  test('shows its use and its failed requests', async () => {
     const { key, customerId } = await started.kit.issue({ day: 3 });
     const path = `/api/customers/${customerId}`;
     await recordUse(started.kit.redis, customerId, 1, 40);
@@ -89,8 +89,8 @@ describe('the API of customers', () => {
     const { items } = await call<{ items: { served: number }[] }>('GET', `${path}/usage?days=2`);
     expect(items.map(({ served }) => served)).toEqual([40, 2]);
     await expect
-      .poll(() => call('GET', `${path}/refusals`), { timeout: 15_000 })
-      .toMatchObject({ items: [{ refused: 1, reason: 'minute' }] });
+      .poll(() => call('GET', `${path}/failures`), { timeout: 15_000 })
+      .toMatchObject({ items: [{ status: 429, code: 'rate_limit_exceeded', method: 'GET' }], next: null });
   });
 
   test('lists customers in pages, newest first, and finds them by what people know', async () => {
@@ -165,7 +165,7 @@ describe('the API of customers', () => {
       for (const [method, of] of [
         ['DELETE', '/day'],
         ['GET', '/usage'],
-        ['GET', '/refusals'],
+        ['GET', '/failures'],
         ['GET', ''],
       ] as const) {
         const response = await operator.send(method, path + of);

@@ -72,7 +72,6 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['GET', '/api/keys?search=x&state=valid'],
       ['GET', `/api/keys/${id}`],
       ['GET', `/api/keys/${id}/usage?days=30`],
-      ['GET', `/api/keys/${id}/refusals`],
       ['PUT', `/api/keys/${id}/ban`, { seconds: 60, reason: 'test' }],
       ['GET', '/api/bans'],
       ['DELETE', `/api/keys/${id}/ban`],

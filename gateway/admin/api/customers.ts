@@ -21,10 +21,11 @@ import {
 import { issueFurtherKey } from '../../operations/keys.ts';
 import { makePortalCode } from '../../operations/portal-sessions.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
+import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { issued, respondIssued } from './key.ts';
 import { changeAndShow, limitedRoutes } from './limited-routes.ts';
 import { countInput, nextInput } from './query-input.ts';
-import { changed, withWarnings } from './results.ts';
+import { changed, listOf, withWarnings } from './results.ts';
 import { route } from './route.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
@@ -136,14 +137,23 @@ export const customersRoutes = [
     handle: async ({ req, target }, api) =>
       withWarnings(await api.change(req, (session) => removeCustomer(session, target))),
   }),
+  route.get('/customers/:customer/failures', {
+    operationId: 'listCustomerFailures',
+    summary: 'Last failed requests of a customer in the last seven days, newest first',
+    description: 'At most five of each code, so that many of one kind hide no other. Some seconds old.',
+    responds: 'Failed requests',
+    result: listOf(failureSchema),
+    handle: async ({ target }, { read }) => {
+      const items = await read(async (session) =>
+        readFailures(session, (await showCustomer(session.redis, target)).id),
+      );
+      return { items, next: null };
+    },
+  }),
   ...limitedRoutes({
     path: '/customers/:customer',
     owner: 'a customer',
-    operationIds: {
-      resetDay: 'resetCustomerDay',
-      usage: 'getCustomerUsage',
-      refusals: 'listCustomerRefusals',
-    },
+    operationIds: { resetDay: 'resetCustomerDay', usage: 'getCustomerUsage' },
     changed: changedCustomer,
     change,
   }),

@@ -96,11 +96,7 @@ export const keyRoutes = [
   ...limitedRoutes({
     path: '/keys/:id',
     owner: 'the customer of a key',
-    operationIds: {
-      resetDay: 'resetDay',
-      usage: 'getKeyUsage',
-      refusals: 'listRefusals',
-    },
+    operationIds: { resetDay: 'resetDay', usage: 'getKeyUsage' },
     changed: changedKey,
     change,
   }),

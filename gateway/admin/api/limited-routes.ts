@@ -3,7 +3,6 @@ import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession, Session } from '../../operations/session.ts';
 import { findCustomerId } from '../../operations/stored-customers.ts';
 import { readLastDays } from '../../operations/usage-record.ts';
-import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
 import { countInput } from './query-input.ts';
 import { listOf, withWarnings } from './results.ts';
@@ -13,7 +12,7 @@ interface LimitedRoutesOptions<Result> {
   path: string;
   /** Whose limits they are, as in "use of a customer". */
   owner: string;
-  operationIds: Record<'resetDay' | 'usage' | 'refusals', string>;
+  operationIds: Record<'resetDay' | 'usage', string>;
   changed: Pick<Operation<never, Result>, 'responds' | 'result'>;
   change: (
     call: Call<unknown>,
@@ -55,18 +54,6 @@ export function limitedRoutes<Result>(options: LimitedRoutesOptions<Result>): Ro
       handle: async ({ target, input }, { read }) => {
         const items = await read(async (session) =>
           readLastDays(session, await findCustomerId(session.redis, target), input.days),
-        );
-        return { items, next: null };
-      },
-    }),
-    route.get(`${path}/refusals`, {
-      operationId: ids.refusals,
-      summary: `Last refusals of ${owner} in the last seven days, newest first`,
-      responds: 'Refused requests in a row, some seconds old',
-      result: listOf(refusalsSchema),
-      handle: async ({ target }, { read }) => {
-        const items = await read(async (session) =>
-          readRefusals(session, await findCustomerId(session.redis, target)),
         );
         return { items, next: null };
       },

@@ -1,5 +1,4 @@
 -- include: windows.lua
--- include: refusals.lua
 --[[
 Adds what a process has counted of one customer and UTC day: requests that were served without Redis, and refused requests. Once
 for each report.
@@ -12,8 +11,7 @@ ARGV[2]  number of the day since 1970
 ARGV[3]  units that served requests cost
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
-ARGV[6]  the refused requests as lines of the customer's last refusals (refusals.lua); empty if there are none
-ARGV[7]  those units beyond one for each request; none if it is absent
+ARGV[6]  those units beyond one for each request; none if it is absent
 
 Returns 1 if it was added, 0 if it had been added before.
 ]]
@@ -23,7 +21,7 @@ if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
 end
 local customerTag = customerTagOf(KEYS[2])
 local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[7] or 0)
+local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[6] or 0)
 
 if served > 0 then
   local date = utcDate(dayNumber)
@@ -47,7 +45,6 @@ if beyond > 0 then
 end
 if refused > 0 then
   addToDay(customerTag, dayNumber, 'r', refused, retentionDays)
-  recordRefusals(customerTag, ARGV[6])
 end
 -- Last: without successful increments there must be no mark.
 redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)

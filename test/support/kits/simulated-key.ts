@@ -78,8 +78,7 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       reports += 1;
       const mark = redisKeys.dayReport(customerId, 'process');
       const day = dayNumberOf(nowMs) - daysAgo;
-      const runs = refused === 0 ? '' : `${nowMs} ${nowMs} ${refused} minute\n`;
-      await redis.addUsage(mark, redisKeys.dayPrefix(customerId), reports, day, served, refused, 400, runs);
+      await redis.addUsage(mark, redisKeys.dayPrefix(customerId), reports, day, served, refused, 400);
     },
     resetDay: () => redis.resetDay(redisKeys.dayPrefix(customerId), 400),
     days: (from, to) =>

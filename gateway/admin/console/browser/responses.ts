@@ -23,7 +23,7 @@ export type { CustomerDetail, CustomerView as CustomerRow } from '../../../opera
 export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
 export type { NextRequest } from '../../../operations/next-request.ts';
-export type { Refusals } from '../../../quota/refusals.ts';
+export type { Failure } from '../../../quota/failures.ts';
 export type { SettingState } from '../../../operations/settings.ts';
 export type { ListedApiToken as ApiToken } from '../../../operations/api-tokens.ts';
 export type { TrafficPoint } from '../../../operations/traffic.ts';

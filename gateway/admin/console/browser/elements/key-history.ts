@@ -1,23 +1,24 @@
 import './time-chart.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
-import { count, listTable } from '../../../../browser/elements/table.ts';
+import { listTable } from '../../../../browser/elements/table.ts';
 import { formatDuration, formatNumber, formatTime } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
-import { apiPath } from '../key.ts';
-import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
+import { apiPath, keyLink } from '../key.ts';
+import type { AuditEntry, DayUsage, Failure, Page } from '../responses.ts';
 import { entryTable } from './entry-table.ts';
 
 const auditEntries = 10;
 
 interface History {
   days: DayUsage[];
-  refusals: Refusals[];
+  /** Of a customer only. */
+  failures: Failure[] | undefined;
   entries: AuditEntry[];
 }
 
-/** What a key has done: its last 30 days, its last refusals, and the changes that operators have made. */
+/** What a key or customer has done: 30 days, the last failed requests, and the changes that operators have made. */
 export class KeyHistory extends PolledElement<History> {
   static override properties = { item: {} };
 
@@ -30,12 +31,12 @@ export class KeyHistory extends PolledElement<History> {
 
   async read() {
     const path = apiPath(this.item);
-    const [{ items: days }, { items: refusals }, { items: entries }] = await Promise.all([
+    const [{ items: days }, failures, { items: entries }] = await Promise.all([
       api.get<Page<DayUsage>>(`${path}/usage?days=30`),
-      api.get<Page<Refusals>>(`${path}/refusals`),
+      this.isCustomer ? api.get<Page<Failure>>(`${path}/failures`) : undefined,
       api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=${auditEntries}`),
     ]);
-    return { days, refusals, entries };
+    return { days, failures: failures?.items, entries };
   }
 
   override render() {
@@ -43,38 +44,45 @@ export class KeyHistory extends PolledElement<History> {
     return this.content === undefined ? html`` : super.render();
   }
 
-  view({ days, refusals, entries }: History) {
-    const isCustomer = this.item.startsWith('cus_');
+  private get isCustomer() {
+    return this.item.startsWith('cus_');
+  }
+
+  view({ days, failures, entries }: History) {
     return html`<h2>Last 30 days</h2>
-      ${renderDays(days)}
-      <h2>Last refusals</h2>
-      ${
-        refusals.length === 0
-          ? html`<p class="quiet">None in the last seven days.</p>`
-          : listTable(
-              'Last refusals',
-              refusals,
-              [
-                ['From', ({ from }) => formatTime(from)],
-                ['To', ({ to }) => formatTime(to)],
-                count('Refused', ({ refused }) => refused),
-                ['Reason', ({ reason }) => (reason === 'ban' ? 'banned' : `${reason} limit`)],
-              ],
-              { headed: false },
-            )
-      }
+      ${renderDays(days)} ${failures === undefined ? nothing : renderFailures(failures)}
       <h2>Changes</h2>
       ${
         entries.length === 0
           ? html`<p class="quiet">None that the audit log still has.</p>`
-          : entryTable('Changes', entries, !isCustomer)
+          : entryTable('Changes', entries, !this.isCustomer)
       }
       <p>
         <a href=${url`/console/audit?target=${this.item}`}
-          >All changes of this ${isCustomer ? 'customer' : 'key'}</a
+          >All changes of this ${this.isCustomer ? 'customer' : 'key'}</a
         >
       </p>`;
   }
+}
+
+function renderFailures(failures: Failure[]) {
+  return html`<h2>Last failed requests</h2>
+    ${
+      failures.length === 0
+        ? html`<p class="quiet">None in the last seven days.</p>`
+        : listTable(
+            'Last failed requests',
+            failures,
+            [
+              ['Time', ({ at }) => formatTime(at)],
+              ['Request', ({ method, route }) => `${method} ${route}`],
+              ['Error', ({ status, code }) => `${status} ${code ?? ''}`],
+              ['Key', ({ keyId }) => keyLink({ id: keyId, name: keyId })],
+              ['Request id', ({ requestId }) => html`<code>${requestId}</code>`],
+            ],
+            { headed: false },
+          )
+    }`;
 }
 
 /** @param days oldest first */
