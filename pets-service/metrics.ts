@@ -38,15 +38,15 @@ export function createMetrics(pools: () => PoolState[], callers: readonly string
   });
   const statementSeconds = new Histogram({
     name: 'pets_database_statement_duration_seconds',
-    help: 'Duration of a statement, without the wait for a connection',
+    help: 'Duration of a query, with its wait for a connection',
     labelNames: ['pool'],
     buckets,
     registers,
   });
   const gauges = [
     ['pets_database_connections', 'Connections that a pool may have', 'size'],
-    ['pets_database_connections_busy', 'Connections that run a statement', 'running'],
-    ['pets_database_waiting', 'Statements that wait for a connection', 'waiting'],
+    ['pets_database_connections_busy', 'Connections that run a query', 'running'],
+    ['pets_database_waiting', 'Queries that wait for a connection', 'waiting'],
   ] as const;
   for (const [name, help, field] of gauges) {
     const gauge = new Gauge({

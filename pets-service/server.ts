@@ -32,15 +32,15 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
   const verifyToken = createVerifyToken(loadTrustedKeys(config), Date.now);
-  const database = await openDatabase({ url, poolSize, dataDirectory, log });
+  const database = await openDatabase({ url, poolSize, dataDirectory });
   cleanup.defer(() => database.close());
   const text = `database: ${database.description}`;
   if (url === undefined) logOwnStore(log, { text, setting: 'DATABASE_URL' });
   else log.info(text);
   const tracing = await startTracing({ settings: config.tracing, serviceName: 'pets-service', log });
   cleanup.defer(() => tracing?.close());
-  const recordStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
-  const store = createPetStore(database, recordStatement, createStatementSpans(tracing, url));
+  const onStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
+  const store = createPetStore(database, { log, spans: createStatementSpans(tracing, url), onStatement });
   cleanup.defer(() => store.close());
   const callers = [...gatewayIssuers, ...config.callerKeyFiles.map(({ name }) => name)];
   const metrics = createMetrics(() => store.pools(), callers);

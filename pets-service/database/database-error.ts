@@ -7,17 +7,6 @@ import { z } from 'zod';
  */
 export type Unavailability = 'refused' | 'lost';
 
-/** A limit of this service: no connection was free in time, or a request has used up its time for the database. */
-export class DatabaseTimeout extends Error {
-  override name = 'DatabaseTimeout';
-  readonly unavailability: Unavailability;
-
-  constructor(unavailability: Unavailability, message: string) {
-    super(message);
-    this.unavailability = unavailability;
-  }
-}
-
 /** The database lacks something that this version needs. The message says what. */
 export class SchemaError extends Error {
   override name = 'SchemaError';
@@ -36,13 +25,15 @@ const signs = (list: string): ReadonlySet<string> => new Set(list.split(/,\s+/))
  * applied; a standby is read-only; too many connections, out of memory, disk full; not accepting connections yet.
  */
 const refused =
-  signs(`P1001, P1002, P1011, P2021, P2022, P2024, P2037, DatabaseNotReachable, TlsConnectionError,
+  signs(`P1001, P1002, P1011, P2021, P2022, P2024, P2034, P2037, DatabaseNotReachable, TlsConnectionError,
   EAI_AGAIN, ECONNREFUSED, EHOSTUNREACH, ENOTFOUND,
-  57014, 55P03, 40, 28, 3D000, 42P01, 42703, 25006, 53, 57P03,
-  Connection terminated due to connection timeout, timeout exceeded when trying to connect, timeout expired`);
+  57014, 55P03, 40001, 40P01, 28, 3D000, 42P01, 42703, 25006, 53, 57P03,
+  Connection terminated due to connection timeout, timeout exceeded when trying to connect, timeout expired,
+  Transaction API error: Unable to start a transaction in the given time.`);
 
+/* P2028: the time of a transaction is over. */
 const lost =
-  signs(`P1008, P1017, ConnectionClosed, SocketTimeout, ECONNRESET, EPIPE, ETIMEDOUT, 40003, 57, 08,
+  signs(`P1008, P1017, P2028, ConnectionClosed, SocketTimeout, ECONNRESET, EPIPE, ETIMEDOUT, 40003, 57, 08,
   Connection terminated, Connection terminated unexpectedly, Query read timeout,
   Client has encountered a connection error and is not queryable`);
 
@@ -58,30 +49,25 @@ const prismaError = z.object({
   }),
 });
 
-/** Whole messages only, since a message may quote what a client sent. A sign that an error does not have is empty. */
-function signsOf(error: Error) {
-  const cause = prismaError.safeParse(error).data?.meta.driverAdapterError.cause;
-  const sqlState = cause?.originalCode ?? '';
+/** Whole messages only, since a message may quote what a client sent. */
+function signsOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const { kind = '', originalCode = '' } =
+    prismaError.safeParse(error).data?.meta.driverAdapterError.cause ?? {};
   const code = 'code' in error ? String(error.code) : '';
-  return { code, kind: cause?.kind ?? '', sqlState, sqlClass: sqlState.slice(0, 2), message: error.message };
+  return [code, kind, originalCode, originalCode.slice(0, 2), error.message];
 }
+
+const has = (error: unknown, list: ReadonlySet<string>) => signsOf(error).some((sign) => list.has(sign));
 
 /** @returns undefined if the error is not about the database's availability */
 export function unavailabilityOf(error: unknown): Unavailability | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof DatabaseTimeout) return error.unavailability;
-  const known = Object.values(signsOf(error)).find((sign) => refused.has(sign) || lost.has(sign)) ?? '';
-  return refused.has(known) ? 'refused' : lost.has(known) ? 'lost' : undefined;
+  return has(error, refused) ? 'refused' : has(error, lost) ? 'lost' : undefined;
 }
 
 /** Whether neither the database nor the system of its server responded. */
-export function isNoResponse(error: unknown): boolean {
-  return error instanceof Error && Object.values(signsOf(error)).some((sign) => noResponse.has(sign));
-}
+export const isNoResponse = (error: unknown) => has(error, noResponse);
 
 /** Whether the database lacks a table, a column or a privilege (SQLSTATE class 42). */
-export function isSchemaError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, sqlClass } = signsOf(error);
-  return error instanceof SchemaError || ['P2021', 'P2022'].includes(code) || sqlClass === '42';
-}
+export const isSchemaError = (error: unknown) =>
+  error instanceof SchemaError || has(error, new Set(['P2021', 'P2022', '42']));

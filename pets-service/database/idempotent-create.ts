@@ -1,27 +1,55 @@
 import { hash } from 'node:crypto';
-import { activeSpan } from '#runtime/tracing.ts';
 import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet } from '../pets/pet.ts';
-import type { Connections } from './connection-slots.ts';
-import type { StatementSpans, StatementSummary } from './statement-spans.ts';
+import { limitTransaction, type Connections } from './connections.ts';
+import type { StatementSpans } from './statement-spans.ts';
 
 /** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
 export interface ScopedIdempotencyKey extends TokenCaller {
   key: string;
 }
 
+const validMs = 24 * 60 * 60 * 1000;
+
 /**
- * Key and pet are written by one statement, so both exist or neither, whatever crashes. The table's primary key makes the
- * pet unique; the lock only avoids waiting for a concurrent request with the same key. The clock is the database's, which
- * all instances share.
+ * Key and pet are written by one transaction, so both exist or neither, whatever crashes. Its lock makes a concurrent
+ * request with the same key get 409 instead of waiting. The clock is the database's, which all instances share.
  */
-export function createIdempotentCreate({ prisma, slots }: Connections, spans: StatementSpans) {
+export function createIdempotentCreate({ transact, run }: Connections, spans: StatementSpans) {
   /** Locks of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<bigint>();
 
-  const run = <T>(summary: StatementSummary, statement: () => Promise<T>) =>
-    slots.run(() => spans.statement(summary, [activeSpan()], statement));
+  function createIn(caller: ScopedIdempotencyKey, lock: bigint, pet: NewPet) {
+    // Of the content and not of the bytes: a retry may order fields or write numbers differently.
+    const content = JSON.stringify([pet.name, pet.categoryId.toString(), pet.status]);
+    const fingerprint = hash('sha256', content, 'buffer');
+    return transact(async (transaction) => {
+      const { idempotencyKey } = transaction;
+      const known = await spans.statement('SELECT idempotency_keys', async () => {
+        const [{ held, now }] = await transaction.$queryRaw<[{ held: boolean; now: Date }]>`
+          SELECT pg_try_advisory_xact_lock(${lock}) AS held, CURRENT_TIMESTAMP AS now, ${limitTransaction}`;
+        if (!held) throw inUse();
+        return { now, row: await idempotencyKey.findUnique({ where: { issuer_subject_key: caller } }) };
+      });
+      const { now, row } = known;
+      if (row !== null && now.getTime() - row.createdAt.getTime() < validMs) {
+        if (!fingerprint.equals(row.fingerprint)) throw new PetsError('idempotency_key_reused');
+        // The content is the same, so the first response was this content with the id of the key's row.
+        return { pet: { id: row.petId, ...pet }, replayed: true };
+      }
+      const created = await spans.statement('INSERT pets', () => transaction.pet.create({ data: pet }));
+      const values = { fingerprint, petId: created.id, createdAt: now };
+      await spans.statement('INSERT idempotency_keys', () =>
+        idempotencyKey.upsert({
+          where: { issuer_subject_key: caller },
+          create: { ...caller, ...values },
+          update: values,
+        }),
+      );
+      return { pet: created, replayed: false };
+    });
+  }
 
   return {
     /**
@@ -34,55 +62,35 @@ export function createIdempotentCreate({ prisma, slots }: Connections, spans: St
       if (inFlight.has(lock)) throw inUse();
       inFlight.add(lock);
       try {
-        // Of the content and not of the bytes: a retry may order fields or write numbers differently.
-        const content = JSON.stringify([pet.name, pet.categoryId.toString(), pet.status]);
-        const fingerprint = hash('sha256', content, 'buffer');
-        // A retry draws an id that it does not need. Ids may have gaps.
-        const [{ held, id }] = await run(
-          'INSERT idempotency_keys',
-          () => prisma.$queryRaw<[{ held: boolean; id: bigint | null }]>`
-            WITH lock AS MATERIALIZED (
-              SELECT pg_try_advisory_xact_lock(${lock}::bigint) AS held
-            ), claim AS (
-              INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
-              SELECT ${issuer}, ${subject}, ${key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
-              FROM lock WHERE held
-              ON CONFLICT (issuer, subject, key) DO UPDATE
-              SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
-              WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-              RETURNING pet_id
-            ), pet AS (
-              INSERT INTO pets (id, name, category_id, status)
-              SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
-              RETURNING id
-            )
-            SELECT held, (SELECT id FROM pet) AS id FROM lock`,
-        );
-        if (!held) throw inUse();
-        if (id !== null) return { pet: { id, ...pet }, replayed: false };
-        const known = await run('SELECT idempotency_keys', () =>
-          prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
-        );
-        // The key expired between the two statements.
-        if (known === null) throw inUse();
-        if (!fingerprint.equals(known.fingerprint)) throw new PetsError('idempotency_key_reused');
-        // The content is the same, so the first response was this content with the id of the key's row.
-        return { pet: { id: known.petId, ...pet }, replayed: true };
+        return await createIn({ issuer, subject, key }, lock, pet);
       } finally {
         inFlight.delete(lock);
       }
     },
     /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
-    deleteExpiredKeys: (limit: number) =>
-      slots.run(
-        () => prisma.$executeRaw`
-          DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM idempotency_keys
-            WHERE created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-            ORDER BY created_at LIMIT ${limit}
-            FOR UPDATE SKIP LOCKED
-          ))`,
-      ),
+    async deleteExpiredKeys(limit: number): Promise<number> {
+      const [{ expired }] = await run(
+        'SELECT idempotency_keys',
+        (prisma) => prisma.$queryRaw<[{ expired: Date }]>`
+          SELECT CURRENT_TIMESTAMP - interval '24 hours' AS expired`,
+      );
+      const keys = await run('SELECT idempotency_keys', ({ idempotencyKey }) =>
+        idempotencyKey.findMany({
+          where: { createdAt: { lte: expired } },
+          orderBy: { createdAt: 'asc' },
+          take: limit,
+          select: { key: true, createdAt: true },
+        }),
+      );
+      const last = keys.at(-1);
+      if (last === undefined) return 0;
+      // With its age: a create may have used one of the keys again since.
+      const where = { createdAt: { lte: last.createdAt }, key: { in: keys.map(({ key }) => key) } };
+      const { count } = await run('DELETE idempotency_keys', ({ idempotencyKey }) =>
+        idempotencyKey.deleteMany({ where }),
+      );
+      return count;
+    },
   };
 }
 

@@ -1,8 +1,8 @@
-import type { Attributes, Span } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
 import { activeSpan, measureSpan, type Tracing } from '#runtime/tracing.ts';
 
 /** Operation and table, the `db.query.summary` of OpenTelemetry's conventions for databases. */
-export type StatementSummary = `${'SELECT' | 'INSERT'} ${'pets' | 'idempotency_keys'}`;
+export type StatementSummary = `${'SELECT' | 'INSERT' | 'DELETE'} ${'pets' | 'idempotency_keys'}`;
 
 export type StatementSpans = ReturnType<typeof createStatementSpans>;
 
@@ -14,16 +14,10 @@ export type StatementSpans = ReturnType<typeof createStatementSpans>;
 export function createStatementSpans(tracing?: Tracing, url?: string) {
   const server = url === undefined ? {} : serverAttributes(url);
   return {
-    /** Runs a step of the active request, with the time that it waits for a connection. */
-    step<T>(name: string, run: () => Promise<T>): Promise<T> {
+    /** Runs a statement of the active request. */
+    statement<T>(summary: StatementSummary, run: () => Promise<T>): Promise<T> {
       const request = activeSpan();
       if (tracing === undefined || request === undefined) return run();
-      return measureSpan(tracing, tracing.startInternalSpan(name, {}, request), run);
-    },
-    /** Runs a statement. @param callers spans of the steps that share it, undefined for a step without one */
-    statement<T>(summary: StatementSummary, callers: readonly (Span | undefined)[], run: () => Promise<T>) {
-      const [first, ...others] = callers.filter((span) => span !== undefined);
-      if (tracing === undefined || first === undefined) return run();
       const [operation, table] = summary.split(' ');
       const attributes = {
         ...server,
@@ -31,9 +25,8 @@ export function createStatementSpans(tracing?: Tracing, url?: string) {
         'db.operation.name': operation,
         'db.collection.name': table,
         'db.query.summary': summary,
-        'db.operation.batch.size': others.length > 0 ? others.length + 1 : undefined,
       };
-      return measureSpan(tracing, tracing.startClientSpan(summary, attributes, [first, ...others]), run);
+      return measureSpan(tracing, tracing.startClientSpan(summary, attributes, [request]), run);
     },
   };
 }

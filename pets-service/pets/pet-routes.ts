@@ -74,7 +74,7 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
     for (const [name, value] of getPetHeaders) res.setHeader(name, value);
     if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
     const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
-    if (pet === undefined) throw new PetsError('pet_not_found');
+    if (pet === null) throw new PetsError('pet_not_found');
     res.json(petJson(pet));
   };
 }

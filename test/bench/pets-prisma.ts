@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pino } from 'pino';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { PrismaClient } from '../../pets-service/generated/prisma/client.ts';
 import { newPet, randomId, type PetsCall } from './pets-scenarios.ts';
@@ -33,7 +32,6 @@ const {
   // Half of it is for reads.
   poolSize: 2 * Number(process.env['DATABASE_POOL_SIZE']),
   dataDirectory: '',
-  log: pino({ level: 'silent' }),
 });
 const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
 

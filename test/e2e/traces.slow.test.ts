@@ -77,8 +77,7 @@ describe('a trace', { tags: ['postgresql'] }, () => {
     '    gateway: EVALSHA consume.lua',
     '  gateway: GET',
     '    pets-service: GET /v1/pets',
-    '      pets-service: list pets',
-    '        pets-service: SELECT pets',
+    '      pets-service: SELECT pets',
   ];
 
   test('of a 200 leads from the gateway to PostgreSQL, and both access logs name it', async () => {
@@ -133,13 +132,14 @@ describe('a trace', { tags: ['postgresql'] }, () => {
     const plain = await traceOf(await postJson(`${gateway.url}/v1/pets`, both.key, pet), served.length);
     find(plain, 'INSERT pets', 'pets-service');
     const headers = { 'Idempotency-Key': 'traced-once' };
+    // The key is looked for, then pet and key are stored.
     const once = await traceOf(
       await postJson(`${gateway.url}/v1/pets`, both.key, pet, headers),
-      served.length,
+      served.length + 2,
     );
     find(once, 'INSERT idempotency_keys', 'pets-service');
     const again = await postJson(`${gateway.url}/v1/pets`, both.key, pet, headers);
-    const replayed = await traceOf(again, served.length + 1);
+    const replayed = await traceOf(again, served.length);
     find(replayed, 'SELECT idempotency_keys', 'pets-service');
   });
 
@@ -201,28 +201,6 @@ describe('a trace', { tags: ['postgresql'] }, () => {
     expect(find(spans, 'GET /v1/pets').attributes).toMatchObject({ 'http.response.status_code': 200 });
   });
 
-  test('of a batch: one statement is linked with every request that shares it', async () => {
-    const shared = () =>
-      collector.spans.find(({ name, links }) => name === 'SELECT pets' && links.length > 0);
-    await expect
-      .poll(
-        async () => {
-          const ids = Array.from({ length: 30 }, (_, index) => index + 1);
-          await Promise.all(ids.map((id) => send(`${gateway.url}/v1/pets/${id}`, { key: both.key })));
-          return shared() !== undefined;
-        },
-        { timeout: 10_000 },
-      )
-      .toBe(true);
-    const statement = shared();
-    const [link] = statement?.links ?? [];
-    expect(statement?.attributes['db.operation.batch.size']).toBe((statement?.links.length ?? 0) + 1);
-    const step = () => collector.spans.find(({ spanId }) => spanId === link?.spanId);
-    await expect.poll(() => step()?.name).toBe('find pet');
-    expect(step()?.traceId).not.toBe(statement?.traceId);
-    expect(step()?.links).toMatchObject([{ traceId: statement?.traceId, spanId: statement?.spanId }]);
-  });
-
   test('holds no key, no token, no query and no text of a body', async () => {
     const text = 'Unmistakable Name';
     await postJson(`${gateway.url}/v1/pets`, both.key, { name: text, categoryId: 1 });
@@ -257,7 +235,6 @@ describe('a trace', { tags: ['postgresql'] }, () => {
     expect(tree(spans).toSorted()).toEqual(served.toSorted());
     for (const [name, service] of [
       ['SELECT pets', 'pets-service'],
-      ['list pets', 'pets-service'],
       ['GET /v1/pets', 'pets-service'],
       ['GET', 'gateway'],
       ['GET /v1/pets', 'gateway'],

@@ -9,8 +9,7 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
-const insertion = `INSERT INTO pets (id, name, category_id, status)
-        SELECT id, name, category_id, status::"PetStatus" FROM given`;
+const insertion = 'pet.create({ data })';
 
 /**
  * Three releases on one database: the first (this checkout), a second whose pets have a note, and a third without it. The
@@ -37,8 +36,8 @@ describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeou
     withNote = starting.use(await copyRelease());
     const default_ = '@default(available)\n';
     await withNote.edit('prisma/schema.prisma', default_, `${default_}  note String @default("")\n`);
-    const insertionWithNote = insertion.replace('status)', 'status, note)').replace(' FROM', `, 'new' FROM`);
-    await withNote.edit('pets-service/database/shared-queries.ts', insertion, insertionWithNote);
+    const insertionWithNote = "pet.create({ data: { ...data, note: 'new' } })";
+    await withNote.edit('pets-service/database/pet-store.ts', insertion, insertionWithNote);
     await withNote.addMigration('20991231000000_add_note', addNote);
     withNote.generate();
     stack = starting.move();

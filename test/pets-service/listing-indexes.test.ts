@@ -1,6 +1,5 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { formatCursor } from '../../pets-service/pets/pet-input.ts';
@@ -35,7 +34,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     const url = await createDatabase();
     const {
       reads: { adapter },
-    } = await openDatabase({ url, poolSize: 2, dataDirectory: '', log: pino({ level: 'silent' }) });
+    } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
     await migrate(adapter);
     client = new pg.Client(url);
     await client.connect();
@@ -76,13 +75,9 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   }
 
   const stepsOf = ({ Plans = [], Filter, ...step }: PlanNode): string[] => [
-    // PostgreSQL 18 sorts each page alone, since the pages are in order.
-    [step['Node Type'].replace('Incremental ', ''), step['Index Name'], Filter].filter(Boolean).join(': '),
+    [step['Node Type'], step['Index Name'], Filter].filter(Boolean).join(': '),
     ...Plans.flatMap(stepsOf),
   ];
-
-  /** Steps of any page. They sort only the rows of the page. */
-  const commonSteps = ['Sort', 'Nested Loop', 'Function Scan', 'Limit', 'Limit'];
 
   const deep = `&cursor=${formatCursor(BigInt(pets * 0.95))}`;
   const halfway = `&cursor=${formatCursor(BigInt(pets / 2))}`;
@@ -97,7 +92,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   ] as const;
 
   test.each(pages)('%s is read in order from an index only', async (_page, parameters, index) => {
-    expect(await planOf(await queryOf(parameters))).toEqual([...commonSteps, `Index Scan: ${index}`]);
+    expect(await planOf(await queryOf(parameters))).toEqual(['Limit', `Index Scan: ${index}`]);
   });
 
   // Shows that the test above can fail: without the index, the planner has no plan as good.
@@ -109,8 +104,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
         index === 'pets_pkey' ? 'ALTER TABLE pets DROP CONSTRAINT pets_pkey' : `DROP INDEX ${index}`,
       );
       const plan = await planOf(query);
-      expect(plan.slice(0, commonSteps.length)).toEqual(commonSteps);
-      expect(plan.slice(commonSteps.length).join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
+      expect(plan.join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
     } finally {
       await client.query('ROLLBACK');
     }
@@ -121,7 +115,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     expect((await send(`${base}/v1/pets/4711`, { key: token })).status).toBe(200);
     expect(queries).toHaveLength(1);
     for (const query of queries) {
-      expect(await planOf(query)).toEqual(['Index Scan: pets_pkey']);
+      expect(await planOf(query)).toEqual(['Limit', 'Index Scan: pets_pkey']);
     }
   });
 });

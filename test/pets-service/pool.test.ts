@@ -1,16 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
-import { createPetStore } from '../../pets-service/database/pet-store.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { onePool, servePets, serviceToken, type PetsInstance } from '../support/kits/pets-kit.ts';
-import { recordQueries } from '../support/stores/recorded-queries.ts';
+import { servePets, serviceToken, type PetsInstance } from '../support/kits/pets-kit.ts';
 import { createDatabase } from '../support/stores/stores.ts';
-import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 
 describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
   const key = serviceToken('tests');
@@ -28,7 +22,6 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
       url,
       poolSize: 4,
       dataDirectory: '',
-      log: pino({ level: 'silent' }),
     });
     await migrate(database.writes.adapter);
     pets = stack.use(await servePets(database));
@@ -86,30 +79,5 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
     await locking.query('ROLLBACK');
     for (const { status } of await Promise.all(creates)) expect([201, 503]).toContain(status);
     expect((await create('Mia')).status).toBe(201);
-  });
-
-  test('requests that arrive one by one share statements while a distant PostgreSQL responds', async () => {
-    const relay = stack.use(await startSlowRelay(Number(new URL(url).port)));
-    const distant = Object.assign(new URL(url), { host: `127.0.0.1:${relay.port}` }).href;
-    const { reads } = await openDatabase({
-      url: distant,
-      poolSize: 10,
-      dataDirectory: '',
-      log: pino({ level: 'silent' }),
-    });
-    const queries: SqlQuery[] = [];
-    const store = createPetStore(onePool(recordQueries(reads.adapter, queries)));
-    stack.defer(() => store.close());
-    const { id } = await store.create({ name: 'Far', categoryId: 1n, status: 'available' });
-    relay.delayMs = 50;
-    queries.length = 0;
-    const found = [];
-    for (let count = 0; count < 300; count += 1) {
-      found.push(store.find(id + BigInt(count)));
-      await nextTurn();
-    }
-    const names = (await Promise.all(found)).map((pet) => pet?.name);
-    expect(names).toEqual(['Far', ...Array.from({ length: 299 })]);
-    expect(queries.length).toBeLessThan(150);
   });
 });
