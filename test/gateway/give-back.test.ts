@@ -42,7 +42,7 @@ describe('a request that is given back', () => {
     expect(await key.days(...day())).toMatchObject([{ served: 2 }]);
   });
 
-  test('the only request of its windows leaves none', async () => {
+  test('the only request of its windows leaves them open, to the end that was announced', async () => {
     const key = await start();
     const decision = await key.decide(limits);
     expect(remaining(await key.giveBack(decision, limits))).toEqual({
@@ -51,12 +51,14 @@ describe('a request that is given back', () => {
       day: 30,
       month: 40,
     });
-    expect(await redis.keys(`gw:*{${key.customerId}}*`)).not.toContain(
-      redisKeys.openWindow(key.customerId, 'minute'),
-    );
+    const minute = redisKeys.openWindow(key.customerId, 'minute');
+    await redis.pexpire(minute, 40_000);
+    await key.at(noon + 20_000);
+    expect(remaining(await key.decide(limits))).toMatchObject({ minute: 9 });
+    expect(await redis.pttl(minute)).toBeLessThanOrEqual(40_000);
     await key.at('2026-11-25T00:00:00Z');
     await key.serve(1);
-    expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([{ served: 0 }, { served: 1 }]);
+    expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([{ served: 1 }, { served: 1 }]);
   });
 
   test('changes no window that was opened after it', async () => {

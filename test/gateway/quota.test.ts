@@ -135,7 +135,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     );
     for (const command of others) {
       expect(command).toMatch(
-        /^(info memory|multi |exec |(zincrby|expire) gw:\{busy\}|(z\w+|pexpire) gw:console:addresses|set gw:instance|zrange gw:instances|sadd gw:settings|(hset|hgetall|expire) gw:status|bzpopmin gw:\{events\}|(hincrby|expire) gw:\{traffic\}|eval(sha)? |type gw:|exists gw:key:|time |xrange gw:audit)/,
+        /^(info memory|multi |exec |(zincrby|expire) gw:\{busy\}|(z\w+|pexpire) gw:console:addresses|set gw:instance|zrange gw:instances|sadd gw:settings|(hset|hgetall|expire) gw:status|bzpopmin gw:\{events\}|(hincrby|expire) gw:\{traffic\}|eval(sha)? |type gw:|exists gw:(key:|set-up)|time |xrange gw:audit)/,
       );
     }
   });

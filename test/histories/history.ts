@@ -126,11 +126,14 @@ export const notConnected = 'not_connected';
 /** Whether the gateway could not check the key. It then shows the limit of the address; a service may send the same code. */
 export const isUnchecked = ({ code, headers }: RecordedRequest): boolean =>
   code === 'service_unavailable' && headers['ratelimit']?.startsWith('"ip"') === true;
+/** A failure of the gateway's own, whose units are given back before the response. */
+export const isGivenBack = ({ status }: RecordedRequest): boolean => status >= 502 && status <= 504;
 /** Whether it may have used quota. Without a response nobody knows. */
 export const mayCount = (request: RecordedRequest): boolean =>
   request.status !== 401 && request.status !== 429 && request.code !== notConnected && !isUnchecked(request);
 /** Whether it may be a strike towards a ban. */
 export const mayBeStrike = ({ status, code }: RecordedRequest): boolean =>
   code === 'rate_limit_exceeded' || (status === 0 && code !== notConnected);
-/** Whether it has used quota: a request with a valid key counts whatever its response (API.md, Limits). */
-export const counts = (request: RecordedRequest): boolean => request.status !== 0 && mayCount(request);
+/** Whether it has used quota: a request with a valid key counts unless the gateway fails to serve it (API.md, Limits). */
+export const counts = (request: RecordedRequest): boolean =>
+  request.status !== 0 && mayCount(request) && !isGivenBack(request);

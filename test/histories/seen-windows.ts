@@ -28,7 +28,9 @@ function decidedBy(view: View, owner: string, name: LimitedWindow): Decided[] {
     const shown = shownWindows(request).get(name);
     if (shown === undefined || request.code === 'api_key_banned') return [];
     if (request.endMs - request.startMs > longestMs || view.mayBeLocal(request)) return [];
-    return [{ request, shown, served: isServed(request) || request.status >= 500 || request.status === 404 }];
+    return [
+      { request, shown, served: isServed(request) || request.status === 500 || request.status === 404 },
+    ];
   });
 }
 

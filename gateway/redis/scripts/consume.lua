@@ -167,7 +167,7 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
 
   for index, window in ipairs(windows) do
     if limits[index] then
-      if window.lengthMs and used[index] == 0 then
+      if window.lengthMs and used[index] == 0 and leftMs[index] == window.lengthMs then
         redis.call('SET', counterOf(window, customerTag), cost, 'PX', window.lengthMs)
       elseif window.lengthMs then
         add(counterOf(window, customerTag), cost)

@@ -19,14 +19,6 @@ local now, customerTag = nowMs(), customerTagOf(KEYS[2])
 local decidedAt, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
 local limits = limitsFrom(ARGV, 4)
 
-local function take(counter, used)
-  if used > cost then
-    redis.call('INCRBY', counter, -cost)
-  else
-    redis.call('DEL', counter)
-  end
-end
-
 local function giveBack()
   local dayNumber = dayNumberOf(now)
   local day = dayCounter(customerTag, utcDate(dayNumber))
@@ -34,7 +26,7 @@ local function giveBack()
   if dayNumberOf(decidedAt) ~= dayNumber or dayUsed < cost then
     return 0
   end
-  take(day, dayUsed)
+  redis.call('INCRBY', day, -cost)
   if cost > 1 then
     addToDay(customerTag, dayNumber, 'x', 1 - cost, tonumber(ARGV[3]))
   end
@@ -43,8 +35,9 @@ local function giveBack()
       local counter = counterOf(window, customerTag)
       local used, leftMs = wholeNumber(redis.call('MGET', counter)[1]), redis.call('PTTL', counter)
       local isSame = leftMs > 0 and now + leftMs - window.lengthMs <= decidedAt + sameMs
-      if used > 0 and isSame then
-        take(counter, used)
+      -- A window of which nothing is used goes on to its end, as responses have announced it.
+      if used >= cost and isSame then
+        redis.call('INCRBY', counter, -cost)
       end
     end
   end

@@ -63,7 +63,8 @@ end
 -- Units used and ms to the end of a window that its first request opens.
 local function useOfOpenWindow(window, counter, count, mayStore)
   local used = wholeNumber(count)
-  if used == 0 then
+  -- 0: all that it had counted was given back.
+  if used == 0 and count ~= '0' then
     return 0, window.lengthMs
   end
   local leftMs = redis.call('PTTL', counter)

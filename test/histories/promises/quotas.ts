@@ -1,4 +1,4 @@
-import { isServed, mayCount, type LimitedWindow, type RecordedRequest } from '../history.ts';
+import { isGivenBack, isServed, mayCount, type LimitedWindow, type RecordedRequest } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import { daysOf, minuteMs, minutesOf, type Decided, type SeenWindow } from '../seen-windows.ts';
 import type { View } from '../view.ts';
@@ -50,9 +50,12 @@ const mayUse = (view: View, request: RecordedRequest) => mayCount(request) || ma
 
 /** How much the count of a window may have fallen until a request is decided. */
 function mostTakenBack(view: View, owner: string, window: LimitedWindow, { endMs }: RecordedRequest): number {
-  if (window !== 'day') return 0;
   const requests = view.byOwner.get(owner) ?? [];
-  return requests.filter((request) => request.startMs < endMs && mayBeTakenBack(view, request)).length;
+  return requests.filter(
+    (request) =>
+      request.startMs < endMs &&
+      (isGivenBack(request) || (window === 'day' && mayBeTakenBack(view, request))),
+  ).length;
 }
 
 /** Concurrent requests get a place in the window each. */

@@ -92,9 +92,9 @@ export class QuotaModel {
         return { outcome: 'banned', remainingMs, isNew: false, reason: ban.reason };
       }
     }
-    const { minuteUsed, minuteLeftMs } = this.openMinute(nowMs);
+    const { minuteUsed, minuteLeftMs, isOpen } = this.openMinute(nowMs);
     const dayUsage = parseCount(this.days.get(day));
-    if (this.minute !== undefined && minuteUsed > 0) {
+    if (this.minute !== undefined && isOpen) {
       this.minute.endsAtMs = Math.min(this.minute.endsAtMs ?? Number.POSITIVE_INFINITY, nowMs + minuteMs);
     }
     const [isMinuteShort, isDayShort] = [minuteUsed + units > limits.minute, dayUsage + units > limits.day];
@@ -105,7 +105,7 @@ export class QuotaModel {
       const refusedForMs = Math.max(isMinuteShort ? minuteLeftMs : 0, isDayShort ? msToMidnight : 0);
       return this.recordRefusal(nowMs, day, limits.minute, refusedForMs) ?? refused;
     }
-    const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
+    const endsAtMs = isOpen ? this.minute?.endsAtMs : nowMs + minuteMs;
     this.minute = { text: String(minuteUsed + units), endsAtMs };
     if (dayUsage === 0) this.openDay(day);
     this.days.set(day, String(dayUsage + units));
@@ -227,10 +227,12 @@ export class QuotaModel {
     ].filter((atMs) => atMs !== undefined);
   }
 
-  private openMinute(nowMs: number): { minuteUsed: number; minuteLeftMs: number } {
+  private openMinute(nowMs: number): { minuteUsed: number; minuteLeftMs: number; isOpen: boolean } {
     const { text, endsAtMs = nowMs + minuteMs } = this.minute ?? {};
     const minuteUsed = nowMs < endsAtMs ? parseCount(text) : 0;
-    return { minuteUsed, minuteLeftMs: minuteUsed === 0 ? minuteMs : Math.min(minuteMs, endsAtMs - nowMs) };
+    // A minute of which everything was given back goes on.
+    const isOpen = minuteUsed > 0 || (nowMs < endsAtMs && text === '0');
+    return { minuteUsed, minuteLeftMs: isOpen ? Math.min(minuteMs, endsAtMs - nowMs) : minuteMs, isOpen };
   }
 
   private currentStrikes(nowMs: number): number {
