@@ -228,7 +228,8 @@ describe('a connection', () => {
 
   test('is closed after 10,000 requests, as the last response announces', { timeout: 60_000 }, async () => {
     const responses = await sendRaw(kit.gateway.port, 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(10_002));
-    expect(responses.match(/^HTTP\/1\.1 404/gm)).toHaveLength(10_000);
+    // A body ends without a line's end, so the next response begins in its line.
+    expect(responses.match(/HTTP\/1\.1 404/g)).toHaveLength(10_000);
     expect(responses.match(/^Connection: keep-alive/gm)).toHaveLength(9999);
     expect(responses.match(/^Connection: close/gm)).toHaveLength(1);
   });
