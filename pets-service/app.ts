@@ -37,7 +37,7 @@ export interface PetsServiceDependencies {
 export function createPetsService() {
   let isOpen = false;
   const app = express();
-  app.disable('x-powered-by');
+  app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
   // As Express does, but without its limit on the number of parameters, beyond which one would be ignored.
   app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));

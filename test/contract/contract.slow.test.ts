@@ -121,17 +121,6 @@ for (const { name, start, tags } of storeKinds)
       expect(contract.unseen()).not.toContain('createPet 201');
     });
 
-    test('304', async () => {
-      for (const [id, path] of [
-        ['listPets', '/pets'],
-        ['getPet', '/pets/1'],
-      ] as const) {
-        const response = await send(url(path), { key, headers: { 'If-None-Match': '*' } });
-        contract.check(id, response);
-        expect(response).toMatchObject({ status: 304, text: '' });
-      }
-    });
-
     test('429 and 503 for a connection beyond a limit, and OPTIONS, which is not described, is answered', async () => {
       for (const [setting, status] of [
         ['MAX_CONNECTIONS_PER_ADDRESS', 429],

@@ -80,11 +80,6 @@ export const rfc9110: Standard = {
       [`${proxy}: has no content for HEAD, 204 and 304`],
     ],
     [
-      '8.8.1',
-      'a validator changes with the content',
-      ['pets-service/pets-api: a page has a weak tag: with it the response is 304 until the page changes'],
-    ],
-    [
       '8.8.3.3',
       'a coding has its own entity tag, or a weak one',
       ['gateway/description: a client that has the %s version gets 304'],
