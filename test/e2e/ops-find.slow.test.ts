@@ -88,22 +88,6 @@ describe('ops keys find', { timeout: 120_000 }, () => {
     expect((await find(key)).stderr).toMatch(/^ops: the record gw:customer:\{cus_\w+\} is invalid: minute /);
   });
 
-  test('a key that is given as an argument is not repeated, and the error names keys find', async () => {
-    const { key } = await kit.issue();
-    const mistyped = key.slice(0, -1);
-    for (const text of [key, mistyped]) {
-      for (const args of [['usage'], ['keys', 'show'], ['keys', 'revoke'], ['keys', 'list', '--after']]) {
-        const { code, stderr } = await kit.run(...args, text);
-        expect(code).toBe(2);
-        expect(stderr).toContain('ops keys find reads a key from standard input');
-        expect(stderr).not.toContain(mistyped.slice(10));
-      }
-      const { code, stderr } = await kit.run('keys', 'find', text);
-      expect(code).toBe(2);
-      expect(stderr).not.toContain(mistyped.slice(10));
-    }
-  });
-
   test('asks on a terminal, which does not show the key', { tags: ['script'] }, async () => {
     const { key, id } = await kit.issue();
     const command = [...program, 'keys', 'find'].join(' ');

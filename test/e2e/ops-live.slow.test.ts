@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -9,6 +8,7 @@ import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
 interface Usage {
   state: string;
@@ -38,12 +38,6 @@ describe('operating a running gateway', () => {
   });
 
   afterAll(() => kit[Symbol.asyncDispose]());
-
-  /** Bans for the second refused request. */
-  const strict = ['--grace-seconds', '0', '--strikes', '1', '--strikes-per-limit', '0.5'];
-  const usual = ['--grace-seconds', '10', '--strikes', '60', '--strikes-per-limit', '1'];
-
-  const codeOf = async (key: string) => ((await kit.pets(key)).json as { code?: string }).code;
 
   describe('usage', () => {
     test('shows both windows, strikes and the ban of a key', async () => {
@@ -88,36 +82,6 @@ describe('operating a running gateway', () => {
       expect(stdout).toContain('0 used; the limit is invalid, see: ops plans list');
       expect(stdout).toContain('the ban policy is invalid, see: ops policy show');
     });
-  });
-
-  test('top shows the busiest keys of all gateways, with their refused requests', async () => {
-    const second = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
-    });
-    const busy = await kit.issue({ plan: 'pro', minute: 30 });
-    const calm = await kit.issue({ plan: 'pro' });
-    for (let index = 0; index < 20; index += 1) {
-      await kit.pets(busy.key);
-      await fetch(`${second.url}/v1/pets`, { headers: { authorization: `Bearer ${busy.key}` } });
-    }
-    await kit.pets(calm.key);
-    const top = () => kit.json<(Usage & { id: string; requests: number; refused: number })[]>('top');
-    await expect
-      .poll(async () => (await top()).find(({ id }) => id === busy.id)?.requests, { timeout: 8000 })
-      .toBe(40);
-    const rows = await top();
-    expect(rows[0]).toMatchObject({
-      id: busy.id,
-      requests: 40,
-      refused: 10,
-      minute: { used: 30, limit: 30 },
-    });
-    expect(rows.find(({ id }) => id === calm.id)).toMatchObject({ requests: 1, refused: 0 });
-    expect(await kit.json<unknown[]>('top', '--count', '1')).toHaveLength(1);
-    const { stdout } = await kit.run('top');
-    expect(stdout).toMatch(/^ID +NAME +PLAN +REQUESTS\/MIN +REFUSED +MINUTE +DAY +STATE\nkey_/);
-    await second[Symbol.asyncDispose]();
   });
 
   test('top --by customer adds up the keys of each customer', async () => {
@@ -240,79 +204,6 @@ describe('operating a running gateway', () => {
       expect(await kit.json('bans', 'list')).toEqual([]);
       await kit.redis.del('gw:ban:{oops}', redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }));
     });
-
-    test('are added with a reason, listed, and lifted within a second', async () => {
-      const { key, id } = await kit.issue({ name: 'Abuser' });
-      expect((await kit.pets(key)).status).toBe(200);
-      const ban = { id, name: 'Abuser', plan: 'free', reason: 'scrapes the catalogue' };
-      expect(await kit.json('bans', 'add', id, '--for', '15m', '--reason', ban.reason)).toMatchObject(ban);
-      const refused = await kit.pets(key);
-      expect(refused.status).toBe(429);
-      expect(refused.json).toMatchObject({ code: 'api_key_banned' });
-      expect((refused.json as { message: string }).message).toContain('scrapes the catalogue');
-      const wait = Number(refused.header('Retry-After'));
-      expect(wait).toBeGreaterThan(890);
-      expect(wait).toBeLessThanOrEqual(900);
-      expect(await kit.json('bans', 'list')).toEqual([expect.objectContaining(ban)]);
-      expect(await kit.json('bans', 'lift', id)).toMatchObject(ban);
-      await expect.poll(async () => (await kit.pets(key)).status, { timeout: 1500 }).toBe(200);
-      expect(await kit.json('bans', 'list')).toEqual([]);
-    });
-
-    test('are listed, too, if gateways or redis-cli set them', async () => {
-      await kit.json('policy', 'set', ...strict);
-      const overLimit = await kit.issue({ minute: 1 });
-      await expect.poll(() => codeOf(overLimit.key)).toBe('api_key_banned');
-      const byHand = await kit.issue();
-      await kit.redis.set(redisKeys.ban(byHand), 'leaked', 'EX', 100);
-      expect(await codeOf(byHand.key)).toBe('api_key_banned');
-      const listed = async () =>
-        (await kit.json<{ id: string; reason: string }[]>('bans', 'list')).map(({ id, reason }) => [
-          id,
-          reason,
-        ]);
-      await expect.poll(listed).toEqual([
-        [overLimit.id, 'kept sending requests after 429 (consecutive ban 1)'],
-        [byHand.id, 'leaked'],
-      ]);
-      // A ban that is extended by hand stays listed.
-      await kit.redis.pexpire(redisKeys.ban(byHand), 1_000_000);
-      await sleep(1000);
-      expect(await codeOf(byHand.key)).toBe('api_key_banned');
-      await expect
-        .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, byHand.id)))
-        .toBeGreaterThan(Date.now() + 900_000);
-      await kit.redis.del(redisKeys.ban(byHand));
-      expect(await listed()).toEqual([[overLimit.id, 'kept sending requests after 429 (consecutive ban 1)']]);
-      await kit.json('policy', 'set', ...usual);
-    });
-  });
-
-  test('policy set changes single fields, and applies within a second', async () => {
-    // The gateway enforces what an earlier test has set last.
-    await expect.poll(() => kit.json('policy', 'show')).not.toHaveProperty('enforced');
-    const policy = await kit.json('policy', 'show');
-    expect(policy).toEqual({
-      enabled: true,
-      graceSeconds: 10,
-      strikes: 60,
-      strikesPerLimit: 1,
-      windowSeconds: 60,
-      banSeconds: 60,
-      maxBanSeconds: 3600,
-      resetSeconds: 86_400,
-    });
-    expect(await kit.json('policy', 'set', ...strict, '--ban-seconds', '7')).toEqual({
-      ...policy,
-      graceSeconds: 0,
-      strikes: 1,
-      strikesPerLimit: 0.5,
-      banSeconds: 7,
-    });
-    await sleep(1000);
-    const { key } = await kit.issue({ minute: 1 });
-    await expect.poll(async () => (await kit.pets(key)).header('Retry-After')).toBe('7');
-    expect(await kit.json('policy', 'set', ...usual, '--ban-seconds', '60')).toEqual(policy);
   });
 
   test('concurrent changes of two operators cannot make the policy invalid', async () => {
@@ -422,21 +313,6 @@ describe('operating a running gateway', () => {
       expect((await kit.run('audit', '--count', '1')).stdout).not.toContain('\u{1B}');
     });
 
-    test('is followed live', async () => {
-      const { output } = follow();
-      await expect.poll(output).toMatch(/\n$/);
-      // Longer than one blocking read.
-      await sleep(1500);
-      await kit.json('plans', 'set', 'followed', '--create', '--minute', '1', '--day', '2', '--as', 'carol');
-      await expect.poll(output).toContain('"who":"carol"');
-      expect(
-        output()
-          .trimEnd()
-          .split('\n')
-          .map((line) => (JSON.parse(line) as AuditEntry).action),
-      ).toHaveLength(2);
-    });
-
     test('of a customer is followed with the keys that it gets meanwhile', async () => {
       const { id } = await kit.json('customers', 'create', '--plan', 'free', '--name', 'Followed');
       const { output } = follow('--target', String(id));
@@ -539,9 +415,9 @@ describe(
         stderr: /^$/,
       },
     ])('$name', async ({ replies, code, stderr }) => {
-      const kit = await startOpsKit();
+      await using server = await startRedisServer();
       const commands: string[] = [];
-      const proxy = await startWaitAofProxy(kit.server.port, (command) => {
+      const proxy = await startWaitAofProxy(server.port, (command) => {
         commands.push(command);
         return replies[Math.min(commands.length, replies.length) - 1];
       });
@@ -556,7 +432,6 @@ describe(
       expect(issued.key).toMatch(/^pets_\w{38}$/);
       expect(issued.warning).toBe(/^ops: warning: (.*)\n$/.exec(result.stderr)?.[1]);
       proxy.close();
-      await kit[Symbol.asyncDispose]();
     });
   },
 );

@@ -129,47 +129,6 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect(await snapshot(kit.redis)).toEqual(applied);
   });
 
-  test('an applied limit is in force within a second', async () => {
-    const { key } = await kit.issue({ plan: 'free' });
-    await write('plans: {free: {minute: 33, day: 44}}');
-    expect((await ops('plans', 'apply', file)).code).toBe(0);
-    await expect
-      .poll(async () => (await kit.pets(key)).header('RateLimit-Policy'), { timeout: 1500 })
-      .toBe('"minute";q=33;w=60, "day";q=44;w=86400');
-  });
-
-  test('the diff counts the customers of a plan, and names the busiest above its new limits', async () => {
-    await kit.json('plans', 'set', 'counted', '--create', '--minute', '100', '--day', '1000');
-    const issue = (own: object = {}) => kit.issue({ plan: 'counted', ...own });
-    const [busy, own, calm] = [await issue(), await issue({ minute: 50, day: 60 }), await issue()];
-    for (let index = 0; index < 3; index += 1) {
-      await kit.pets(busy.key);
-      await kit.pets(own.key);
-    }
-    await write('plans: {counted: {minute: 3, day: 1000}}');
-    const above = { id: busy.customerId, name: 'test', window: 'minute', used: 3, limit: 3 };
-    // Gateways report every two seconds how busy customers are.
-    await expect
-      .poll(() => kit.json('plans', 'apply', file, '--dry-run'), { timeout: 15_000 })
-      .toEqual({
-        changes: [
-          {
-            setting: 'plans.counted',
-            before: { minute: 100, day: 1000 },
-            after: { minute: 3, day: 1000 },
-            customers: 3,
-            above: [above],
-          },
-        ],
-        unlisted: [],
-        applied: false,
-      });
-    expect((await ops('plans', 'diff', file)).stdout).toContain(
-      `plans.counted  3 customers\n  minute  100 → 3\n  above them now: ${busy.customerId} test, 3 of 3 a minute\n`,
-    );
-    for (const { id } of [busy, own, calm]) await kit.run('keys', 'set', id, '--plan', 'free');
-  });
-
   test('what the file lacks stays as it is, and --prune removes plans without customers', async () => {
     await kit.json('plans', 'set', 'old', '--create', '--minute', '1', '--day', '2');
     await write(
@@ -336,22 +295,6 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       expect(await hash(redisKeys.plan('anonymous'))).toEqual({ minute: '77' });
     },
   );
-
-  test('--prune keeps a plan that a customer is put on before the answer', { tags: ['script'] }, async () => {
-    await kit.redis.sadd(redisKeys.planNames, 'asked');
-    await kit.redis.hset(redisKeys.plan('asked'), { minute: 1, day: 2 });
-    const plan = '{minute: 60, day: 1000}';
-    await write(`plans: {free: ${plan}, pro: ${plan}, business: ${plan}}`);
-    const output = await answerOnTerminal(
-      ['gateway/ops/main.ts', 'plans', 'apply', file, '--prune'],
-      { REDIS_URL: kit.server.url },
-      'y',
-      async () => void (await kit.issue({ plan: 'asked' })),
-    );
-    expect(output).toContain('1 customer is on asked');
-    expect(await hash(redisKeys.plan('asked'))).toEqual({ minute: '1', day: '2' });
-    expect(await hash(redisKeys.plan('pro'))).toEqual({ minute: '300', day: '10000' });
-  });
 
   test('an export that does not fit on the disk leaves the file as it was, or none', async () => {
     const fresh = join(dirname(file), 'fresh.yaml');

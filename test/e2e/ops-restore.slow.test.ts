@@ -12,36 +12,12 @@ import { startRedisServer } from '../support/stores/redis-server.ts';
 const addressLimit = 65_000;
 
 describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  async function issueKeys(kit: OpsKit): Promise<Map<string, string>> {
-    await kit.json('plans', 'set', 'gold', '--create', '--minute', '2000', '--day', '500000');
-    const plans = { free: '60', pro: '300', business: '1000', gold: '2000', enterprise: '5' };
-    const own = { enterprise: { minute: 5, day: 50 } };
-    const issued = new Map<string, string>();
-    for (const [plan, limit] of Object.entries(plans)) {
-      const { key } = await kit.issue({ plan, ...own[plan as 'enterprise'] });
-      issued.set(key, limit);
-    }
-    return issued;
-  }
-
   async function expectServed(gateway: Service, keys: Map<string, string>): Promise<void> {
     for (const [key, limit] of keys) {
       const response = await send(`${gateway.url}/v1/pets`, { key });
       expect([response.status, response.header('X-RateLimit-Limit')]).toEqual([200, limit]);
     }
   }
-
-  test('is restored into an empty Redis before the first gateway runs on it', async () => {
-    const { backup, restore } = backupCommands();
-    await using kit = await startOpsKit();
-    await using directory = await temporaryDirectory();
-    await using other = await startRedisServer();
-    const keys = await issueKeys(kit);
-    await run(backup, directory.path, kit.server.url);
-    await run(restore, directory.path, other.url);
-    await using gateway = await startGateway({ REDIS_URL: other.url, PETS_SERVICE_URL: kit.upstream.url });
-    await expectServed(gateway, keys);
-  });
 
   /**
    * Sends requests all the time, and collects limits that are not the tuned ones. A key that is not imported yet has the

@@ -117,42 +117,6 @@ describe('what operators search', { timeout: 120_000 }, () => {
   });
 
   describe('keys list', () => {
-    test('lists what meets all conditions', async () => {
-      const { mueller, acme, acmeTwo, formula, expiring, expired } = keys;
-      expect(await idsOf('keys', 'list', '--plan', 'pro')).toEqual([acme.id, acmeTwo.id, expired.id]);
-      expect(await idsOf('keys', 'list', '--plan', 'pro', '--state', 'valid')).toEqual([acme.id, acmeTwo.id]);
-      expect(await idsOf('keys', 'list', '--state', 'expired')).toEqual([expired.id]);
-      expect(await idsOf('keys', 'list', '--name', 'müll')).toEqual([mueller.id]);
-      expect(await idsOf('keys', 'list', '--with-own-limits')).toEqual([acme.id, formula.id]);
-      expect(await idsOf('keys', 'list', '--with-own-limits', '--name', 'acme')).toEqual([acme.id]);
-      expect(await idsOf('keys', 'list', '--expires-before', '2d')).toEqual([expiring.id, expired.id]);
-      expect(await idsOf('keys', 'list', '--expires-before', '2026-02-01')).toEqual([expired.id]);
-      expect(await idsOf('keys', 'list', '--plan', 'pro', '--limit', '1', '--after', acme.id)).toEqual([
-        acmeTwo.id,
-      ]);
-      expect(await kit.run('keys', 'list', '--plan', 'por')).toMatchObject({
-        code: 2,
-        stdout: '',
-        stderr:
-          'ops: there is no plan named "por"; did you mean "pro"? the plans are business, enterprise, free, pro\n',
-      });
-    });
-
-    test('lists banned keys, also those that redis-cli has banned, as banned', async () => {
-      const { mueller, acme } = keys;
-      await kit.run('bans', 'add', acme.id, '--for', '1h', '--reason', 'flood');
-      await kit.redis.set(redisKeys.ban(mueller), 'by hand', 'EX', 60);
-      const banned = await kit.json<{ id: string; state: string }[]>('keys', 'list', '--state', 'banned');
-      expect(banned.map(({ id, state }) => ({ id, state }))).toEqual([
-        { id: mueller.id, state: 'banned' },
-        { id: acme.id, state: 'banned' },
-      ]);
-      expect(await idsOf('keys', 'list', '--state', 'banned', '--plan', 'pro')).toEqual([acme.id]);
-      await kit.run('bans', 'lift', acme.id);
-      await kit.run('bans', 'lift', mueller.id);
-      expect(await idsOf('keys', 'list', '--state', 'banned')).toEqual([]);
-    });
-
     test('prints CSV without formulas, under the names of the JSON fields and all windows', async () => {
       const { stdout } = await kit.run('keys', 'list', '--output', 'csv');
       const rows = parse<Record<string, string>>(stdout, { columns: true });
@@ -193,29 +157,6 @@ describe('what operators search', { timeout: 120_000 }, () => {
         'They begin with addresses, api-tokens, bans, console, customers, keys,',
       );
       expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
-    });
-
-    test('names the key of an entry and its customer, and says why, if the command had a reason', async () => {
-      const { id, key } = await kit.issue({ name: 'Reasoned Ltd' });
-      const reason = 'INC-42: asked for it';
-      await kit.json('keys', 'set', id, '--minute', '8', '--reason', reason);
-      await kit.json('keys', 'set', id, '--minute', '9');
-      const hint = `${key.slice(0, 9)}…`;
-      const named = { target: id, targetName: 'Reasoned Ltd', targetHint: hint };
-      const [, first, second] = await entries('--target', id);
-      expect(first).toMatchObject({ ...named, reason });
-      expect(second).toMatchObject(named);
-      expect(second).not.toHaveProperty('reason');
-      const { stdout } = await kit.run('audit', '--target', id, '--output', 'table');
-      expect(stdout).toMatch(
-        new RegExp(`${id} \\(Reasoned Ltd, ${hint}\\)  minute: - -> 8; reason: ${reason}$`, 'm'),
-      );
-      const [ban] = [await kit.run('bans', 'add', id, '--for', '1h', '--reason', 'flood')];
-      expect(ban.code).toBe(0);
-      expect((await entries('--target', id)).at(-1)).toMatchObject({ action: 'bans.add', reason: 'flood' });
-      expect(await refused('keys', 'set', id, '--minute', '7', '--reason', key)).toContain('API key');
-      for (const entry of await entries('--action', 'plans'))
-        expect(entry).toMatchObject({ targetName: null });
     });
 
     test('reads the whole log in pages, all of it with --since', async () => {

@@ -8,7 +8,6 @@ import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/tem
 
 const example = fileURLToPath(new URL('../../gateway/services/example/', import.meta.url));
 const servicesFile = join(example, 'services.yaml');
-const description = join(example, 'orders.yaml');
 
 describe('ops services', { timeout: 60_000 }, () => {
   let directory: TemporaryDirectory;
@@ -47,31 +46,5 @@ describe('ops services', { timeout: 60_000 }, () => {
     expect(started.code).toBe(1);
     expect(started.stderr).toMatch(issue);
     expect(existsSync(data)).toBe(false);
-  });
-
-  test('check and a gateway name all that is wrong with the API', async () => {
-    const file = join(directory.path, 'api.yaml');
-    await writeFile(
-      file,
-      `api:
-  keyPrefix: Box
-  guide: none.md
-  name: Boxes
-services:
-  orders: { description: ${description}, urls: ['http://127.0.0.1:3003'] }
-`,
-    );
-    const checked = await runOps(['services', 'check', file]);
-    expect(checked.code).toBe(1);
-    const started = await runProgram(['gateway/server.ts'], {
-      DATA_DIR: join(directory.path, 'unused'),
-      SERVICES_FILE: file,
-    });
-    expect(started.code).toBe(1);
-    for (const { stderr } of [checked, started]) {
-      expect(stderr).toContain('api.yaml:2:3: api.keyPrefix is not a prefix such as pets_');
-      expect(stderr).toContain("api.yaml:3:3: none.md can't be read");
-      expect(stderr).toContain('api.yaml:4:3: api.name is not known');
-    }
   });
 });

@@ -45,38 +45,6 @@ describe('the ops command', () => {
     expect(shown).toEqual(record);
   });
 
-  test('keys issue accepts an expiry and custom limits', async () => {
-    const issued = await json(
-      'keys',
-      'issue',
-      '--plan',
-      'free',
-      '--name',
-      'x',
-      '--expires',
-      '2099-12-31',
-      '--minute',
-      '7',
-      '--day',
-      '70',
-    );
-    expect(issued).toMatchObject({ expiresAt: '2099-12-31T00:00:00.000Z', minute: 7, day: 70 });
-    expect((await pets(issued['key'])).header('RateLimit-Policy')).toBe(
-      '"minute";q=7;w=60, "day";q=70;w=86400',
-    );
-    const zoned = await json(
-      'keys',
-      'issue',
-      '--plan',
-      'free',
-      '--name',
-      'x',
-      '--expires',
-      '2099-12-31T23:00:00+02:00',
-    );
-    expect(zoned).toMatchObject({ expiresAt: '2099-12-31T21:00:00.000Z' });
-  });
-
   test('keys list --json prints an array of records, oldest first, without keys', async () => {
     const first = await json('keys', 'issue', '--plan', 'free', '--name', 'first of list');
     const second = await json('keys', 'issue', '--plan', 'free', '--name', 'second of list');
@@ -88,21 +56,6 @@ describe('the ops command', () => {
     const table = await run('keys', 'list');
     expect(table.stdout).toMatch(/^ID +KEY +NAME +PLAN +MINUTE +DAY +STATE +CREATED +EXPIRES\n/);
     expect(table.stdout).toContain('second of list');
-  });
-
-  test('keys set and keys revoke apply from the next request on', async () => {
-    const { id, key, rev } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
-    await pets(key);
-    const set = await json('keys', 'set', String(id), '--plan', 'business', '--day', '5');
-    expect(set).toMatchObject({ plan: 'business', day: 5 });
-    expect(Number(set['rev'])).toBeGreaterThan(Number(rev));
-    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=5;w=86400');
-    expect(await json('keys', 'set', String(id), '--day', 'plan')).toMatchObject({ day: null });
-    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
-    const revoked = await json('keys', 'revoke', '--yes', String(id));
-    expect(revoked).toMatchObject({ state: 'revoked' });
-    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-    expect(await json('keys', 'revoke', '--yes', String(id))).toEqual(revoked);
   });
 
   test('plans list shows all plans, and plans set changes or creates one', async () => {
@@ -128,20 +81,6 @@ describe('the ops command', () => {
     expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"gold","minute":33,"day":44,');
   });
 
-  test('a mistyped name makes no plan, and the error names the nearest one', async () => {
-    const before = await snapshot(redis);
-    for (const dryRun of [[], ['--dry-run']]) {
-      const args = ['plans', 'set', 'buisness', '--minute', '1', '--day', '1', ...dryRun];
-      expect(await run(...args)).toEqual({
-        code: 2,
-        stdout: '',
-        stderr:
-          'ops: there is no plan named "buisness"; did you mean "business"? --create makes a new plan\n',
-      });
-    }
-    expect(await snapshot(redis)).toEqual(before);
-  });
-
   test('a plan created with redis-cli can be assigned to keys, and is listed from then on', async () => {
     await redis.hset('gw:plan:silver', { minute: 3, day: 9 });
     const { key } = await json('keys', 'issue', '--plan', 'silver', '--name', 'x');
@@ -149,131 +88,41 @@ describe('the ops command', () => {
     expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"silver","minute":3,"day":9,');
   });
 
-  test('an enterprise key has its own limits', async () => {
-    const { key, id } = await json(
-      'keys',
-      'issue',
-      '--plan',
-      'enterprise',
-      '--name',
-      'x',
-      '--minute',
-      '5000',
-      '--day',
-      '900000',
-    );
-    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=5000;w=60, "day";q=900000;w=86400');
-    const refused = await run('keys', 'set', String(id), '--minute', 'plan');
-    expect(refused).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'ops: an enterprise customer needs limits of its own, a minute and a day limit (--minute N --day N)\n',
-    });
-  });
-
   test(
     'invalid input prints one line to standard error, exits with 2, and changes nothing',
     { timeout: 400_000 },
     async () => {
       const { id } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
-      const revoked = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await json('keys', 'revoke', '--yes', String(revoked['id']));
       const before = await snapshot(redis);
       const invalidInputs: [string[], RegExp][] = [
-        [
-          ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2020-01-01'],
-          /the expiry is in the past/,
-        ],
         [
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', 'soon'],
           /'soon' is invalid.*ISO 8601/,
         ],
-        [['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2099-02-30'], /ISO 8601/],
-        [
-          ['keys', 'issue', '--plan', 'nope', '--name', 'x'],
-          /there is no plan named "nope"; the plans are business, /,
-        ],
-        [
-          ['keys', 'issue', '--plan', 'por', '--name', 'x'],
-          /there is no plan named "por"; did you mean "pro"\?/,
-        ],
-        [['keys', 'issue', '--plan', 'anonymous', '--name', 'x'], /there is no plan named "anonymous"/],
-        [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise customer needs limits/],
-        [
-          ['keys', 'issue', '--plan', 'enterprise', '--name', 'x', '--minute', '5'],
-          /an enterprise customer needs limits/,
-        ],
         [['keys', 'issue', '--plan', 'free'], /required option '--name <name>' not specified/],
-        [['keys', 'issue', '--plan', 'free', '--name', ' '], /'--name <name>' argument ' ' is invalid/],
         [
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '0'],
           /'0' is invalid.*whole number from 1/,
         ],
-        [['keys', 'issue', '--plan', 'free', '--name', 'x', '--day', '1e3'], /'1e3' is invalid/],
         [['keys', 'show', 'key_none'], /there is no API key with the id "key_none"/],
-        [['keys', 'show'], /missing required argument 'id'/],
-        [['keys', 'revoke', '--yes', 'key_none'], /there is no API key/],
-        [['keys', 'set', 'key_none', '--plan', 'pro'], /there is no API key/],
         [['keys', 'set', String(id)], /nothing to set/],
-        [['keys', 'set', String(id), '--plan', 'nope'], /there is no plan named "nope"/],
-        [['keys', 'set', String(id), '--plan', 'enterprise'], /an enterprise customer needs limits/],
-        [['keys', 'set', String(revoked['id']), '--plan', 'pro'], /is revoked/],
-        [
-          ['plans', 'set', 'enterprise', '--minute', '1', '--day', '1'],
-          /enterprise has no limits of its own/,
-        ],
-        [['plans', 'set', 'Gold!', '--minute', '1', '--day', '1'], /"Gold!" is not a valid plan name/],
         [['plans', 'set', 'gold'], /there is nothing to set: give --minute N, --day N, or both/],
         [['plans', 'set', 'goldd', '--minute', '1'], /there is no plan named "goldd"; did you mean "gold"\?/],
-        [
-          ['plans', 'set', 'new', '--create', '--minute', '1'],
-          /new has no valid day limit in Redis: add --day N/,
-        ],
-        [['plans', 'set', 'gold', '--minute', '50', '--day', '49'], /49, is less than .* 50.*--yes/],
-        [['plans', 'remove', 'gold'], /1 customer is on gold: ops customers list --plan gold lists them/],
-        [['plans', 'remove', 'pro', '--yes'], /pro can't be removed: free, pro, business, enterprise and/],
-        [['plans', 'remove', 'none', '--yes'], /there is no plan named "none"/],
         [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
-        [['plans', 'diff', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
         [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],
-        [['plans', 'apply', '/'], /can't read \/: /],
-        [['plans', 'set', 'gold', '--minute', '-1', '--day', '1'], /'-1' is invalid|argument missing/],
-        [['plans', 'set', 'anonymous', '--minute', '1', '--day', '1'], /anonymous has a minute limit only/],
-        [['plans', 'set', 'goldd', '--minute', '1', '--dry-run'], /there is no plan named "goldd"/],
-        [['keys', 'set', String(id), '--expires', '2020-01-01'], /the expiry is in the past/],
-        [['keys', 'set', String(id), '--name', '\u{1B}[2J'], /without control characters/],
-        [['keys', 'rotate', 'key_none'], /there is no API key/],
         [['keys', 'rotate', String(id), '--grace', '5'], /'5' is invalid.*duration/],
-        [['keys', 'rotate', String(revoked['id'])], /is revoked: issue a new one/],
         [['keys', 'list', '--after', 'key_none'], /there is no API key/],
-        [['keys', 'list', '--limit', '0'], /'0' is invalid/],
-        [['keys', 'import', '/nowhere.jsonl'], /can't read \/nowhere\.jsonl/],
-        [['usage', 'key_none'], /there is no API key/],
         [['usage', 'exprot'], /there is no API key with the id "exprot" \(Did you mean export\?\)/],
         [['usage', 'lsit'], /there is no API key with the id "lsit"; see: ops usage --help/],
-        [['top', '--count', '0'], /'0' is invalid/],
-        [['bans', 'add', String(id), '--for', '1h'], /required option '--reason <text>'/],
-        [['bans', 'add', String(id), '--for', 'ever', '--reason', 'x'], /'ever' is invalid.*duration/],
         [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
         [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /A reason must not be a number/],
-        [['bans', 'add', 'key_none', '--for', '1h', '--reason', 'x'], /there is no API key/],
         [['bans', 'lift', String(id)], /is not banned/],
-        [['policy', 'set'], /nothing to set/],
         [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
         [['policy', 'set', '--strikes-per-limit', '1001'], /strikesPerLimit is not a number from 0 to 1000/],
-        [['policy', 'set', '--grace-seconds', '1.5'], /graceSeconds is not a whole number from 0 to 3600/],
-        [['policy', 'set', '--max-ban-seconds', '5'], /maxBanSeconds is less than banSeconds/],
-        [['audit', '--count', 'all'], /'all' is invalid/],
-        [['tokens', 'issue', 'billing', '--ttl', '0'], /'0' is invalid.*seconds/],
         [['tokens', 'issue', 'billing', '--ttl', '86401'], /a whole number of seconds from 1 to 86400/],
-        [['keys', 'frobnicate'], /unknown command 'frobnicate'/],
-        [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
         [['frobnicate'], /unknown command 'frobnicate'; see: ops --help/],
         [['keyz'], /unknown command 'keyz' \(Did you mean keys\?\)/],
-        [['keys', 'lst'], /unknown command 'lst' \(Did you mean list\?\)/],
         [['keys', 'list', '--plann'], /unknown option '--plann' \(Did you mean --plan\?\)/],
-        [['--verison'], /unknown option '--verison' \(Did you mean --version\?\)/],
         [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],
         [
           ['keys', 'list', '--state', 'vald'],
@@ -290,15 +139,6 @@ describe('the ops command', () => {
       expect(await snapshot(redis)).toEqual(before);
     },
   );
-
-  test('an invalid record is listed as such, and can still be revoked', async () => {
-    const { key, id, customerId } = await kit.issue({ name: 'Edited' });
-    await redis.hset(redisKeys.customer(customerId), { minute: 'lots', rev: 2 });
-    const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
-    expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
-    expect((await run('keys', 'revoke', '--yes', id)).code).toBe(0);
-    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-  });
 
   test('every command reports a record that is no longer a hash', async () => {
     const { id, ...place } = await kit.issue({ name: 'Overwritten' });
@@ -345,26 +185,16 @@ describe('the ops command', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/value ' ' from env 'OPS_AS' is invalid. It has to be 1 to 100 characters/);
   });
-
-  test('every command has --help', async () => {
-    const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens'];
-    for (const args of [[], ...nouns.map((noun) => [noun]), ['keys', 'issue'], ['bans', 'add']]) {
-      const { code, stdout } = await run(...args, '--help');
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/^Usage: ops/);
-    }
-  });
 });
 
-test.each(['nonsense', 'http://:hunter2@example.org', 'redis://host:port', 'redis+sentinel://host'])(
-  'a malformed REDIS_URL is an invalid setting: %s',
-  async (url) => {
-    const { code, stdout, stderr } = await runOps(['plans', 'list'], { REDIS_URL: url });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^ops: REDIS_URL is not a URL such as [^\n]+\n$/);
-    expect(stderr).not.toContain('hunter2');
-  },
-);
+test('a malformed REDIS_URL is an invalid setting, and is not repeated', async () => {
+  const { code, stdout, stderr } = await runOps(['plans', 'list'], {
+    REDIS_URL: 'http://:hunter2@example.org',
+  });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/^ops: REDIS_URL is not a URL such as [^\n]+\n$/);
+  expect(stderr).not.toContain('hunter2');
+});
 
 describe('the ops command without REDIS_URL', () => {
   test('uses the private Redis of the gateway with the same data directory', async () => {
