@@ -146,17 +146,6 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expectClean(observed, kit.origin);
   });
 
-  test('have no barriers, in the list and of one customer', async () => {
-    const issued = await kit.kit.issue({ name: 'Accessible' });
-    await pets(issued.key);
-    const { page } = await kit.open('/console/customers', { name: 'Anna' });
-    await page.getByRole('link', { name: 'Accessible' }).waitFor();
-    expect(await barriers(page)).toEqual([]);
-    await page.getByRole('link', { name: 'Accessible' }).click();
-    await page.getByRole('heading', { name: 'Requests a day' }).waitFor();
-    expect(await barriers(page)).toEqual([]);
-  });
-
   test('a customer whose keys have ended is removed', async () => {
     const issued = await kit.kit.issue({ name: 'Gone' });
     await keyIssuer(kit.kit.redis).store.revoke(issued.id);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 
@@ -38,31 +37,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     for (let sent = 0; sent < requests; sent += 1) await pets(key);
   }
 
-  test('a refused key says why, the limit is raised, and the next request is served', async () => {
-    const key = await kit.kit.issue({ name: 'Over The Limit', minute: 2 });
-    await useUp(key, 4);
-    const observed = await open(key);
-    const { page } = observed;
-    await status(page)
-      .getByText(/^Over its minute limit: 2 of 2 used, resets in \d+ s$/)
-      .waitFor();
-    expect(await page.title()).toContain('Over The Limit');
-    await page.getByRole('button', { name: 'Raise its limit' }).click();
-    expect(await page.evaluate('document.activeElement.name')).toBe('minute');
-    await page.keyboard.type('50');
-    expect((await record(key))['minute']).toBe('2');
-    await page.keyboard.press('Enter');
-    await page.getByText('Limits changed').waitFor();
-    await status(page).getByText('Its requests are served').waitFor();
-    expect((await record(key))['minute']).toBe('50');
-    expect(await pets(key)).toBe(200);
-    expect(await lastChange(key)).toEqual({ who, action: 'keys.set' });
-    // Without a reload: the windows and the changes.
-    await page.getByText('3 of 50 used', { exact: true }).waitFor();
-    await page.getByText('minute: 2 → 50').waitFor();
-    expectClean(observed, kit.origin);
-  });
-
   test('the day of a key that is used up is set back', async () => {
     const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
     await useUp(key, 2);
@@ -75,16 +49,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await status(page).getByText('Its requests are served').waitFor();
     expect(await lastChange(key)).toEqual({ who, action: 'usage.reset-day' });
     expect(await pets(key)).toBe(200);
-  });
-
-  test('a key is moved to another plan', async () => {
-    const key = await kit.kit.issue({ name: 'Mover' });
-    const { page } = await open(key);
-    await page.locator('limits-form select').selectOption('pro');
-    await page.getByRole('button', { name: 'Save limits' }).click();
-    await page.getByText('Limits changed').waitFor();
-    expect((await record(key))['plan']).toBe('pro');
-    expect(await lastChange(key)).toEqual({ who, action: 'keys.set' });
   });
 
   test('a limit that the API refuses is explained next to the form, and not saved', async () => {
@@ -116,69 +80,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
     await page.getByText('no operation needs the scope pets-service:raed').waitFor();
     expect(await record(key)).toMatchObject({ scopes: 'pets-service:read' });
-  });
-
-  test('a key is banned with a reason that its client reads, and the ban is lifted', async () => {
-    const key = await kit.kit.issue({ name: 'Banned Customer' });
-    const { page } = await open(key);
-    await page.getByRole('button', { name: 'Ban…' }).click();
-    await page.getByLabel('Reason').fill('unpaid invoice 7');
-    expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Ban the key' }).click();
-    await status(page)
-      .getByText(/^Banned for another 1[45] min/)
-      .waitFor();
-    await status(page).getByText(`by ${who}`).waitFor();
-    const refused = await send(`${kit.kit.gateway.url}/v1/pets`, { key: key.key });
-    expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('unpaid invoice 7')]);
-    expect(await lastChange(key)).toEqual({ who, action: 'bans.add' });
-    await status(page).getByRole('button', { name: 'Lift the ban' }).click();
-    await status(page).getByText('Its requests are served').waitFor();
-    await expect.poll(() => pets(key)).toBe(200);
-    expect(await lastChange(key)).toEqual({ who, action: 'bans.lift' });
-  });
-
-  test('a key is rotated: the new one is shown once, both work, and their pages lead to each other', async () => {
-    const key = await kit.kit.issue({ name: 'Rotated Customer' });
-    const { page } = await open(key);
-    await page.getByRole('button', { name: 'Rotate the key…' }).click();
-    await page.getByLabel('The old key').selectOption('3600');
-    await page.getByRole('button', { name: 'Rotate the key', exact: true }).click();
-    const fresh = await page.getByLabel('API key', { exact: true }).inputValue();
-    expect([await pets({ key: fresh }), await pets(key)]).toEqual([200, 200]);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('link', { name: key.id }).click();
-    await page.getByText('Replaced by').waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/console/keys/${key.id}`);
-    expect(await page.content()).not.toContain(fresh);
-    expect(await lastChange(key)).toEqual({ who, action: 'keys.rotate' });
-  });
-
-  test('a key is revoked by typing its name, and nothing can be changed afterwards', async () => {
-    const key = await kit.kit.issue({ name: 'Revoked Customer' });
-    const { page } = await open(key);
-    await page.getByRole('button', { name: 'Revoke…' }).click();
-    const confirm = page.getByRole('button', { name: 'Revoke the key' });
-    expect(await confirm.isDisabled()).toBe(true);
-    await page.getByLabel('to confirm').fill('Revoked Customer');
-    expect(await barriers(page)).toEqual([]);
-    await confirm.click();
-    await status(page).getByText('refused for good').waitFor();
-    expect(await pets(key)).toBe(401);
-    expect(await lastChange(key)).toEqual({ who, action: 'keys.revoke' });
-    expect(await page.locator('limits-form, key-facts-form').count()).toBe(0);
-    expect(await barriers(page)).toEqual([]);
-  });
-
-  test('a key with an invalid record says what is wrong, and can be revoked', async () => {
-    const key = await kit.kit.issue({ name: 'Broken' });
-    await kit.kit.redis.hset(redisKeys.customer(key.customerId), 'minute', 'many');
-    const { page } = await open(key);
-    await page.getByText('minute is not a whole number from 1 to 1000000000', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Revoke it' }).click();
-    await page.getByLabel('to confirm').fill(key.id);
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
-    await expect.poll(() => pets(key)).toBe(401);
   });
 
   test('while a form is edited the windows go on, and a change by somebody else is not overwritten', async () => {
@@ -213,40 +114,4 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await failed.getByText('429 rate_limit_exceeded').first().waitFor();
     expect(await failed.getByRole('link', { name: key.id }).count()).toBe(2);
   });
-
-  test('a viewer sees everything and is offered no change', async () => {
-    const key = await kit.kit.issue({ name: 'Only Looked At', minute: 1 });
-    await useUp(key, 2);
-    const { page } = await kit.open(`/console/keys/${key.id}`, { role: 'viewer' });
-    await status(page).getByText('Over its minute limit').waitFor();
-    await page.getByText("You have a viewer's link").waitFor();
-    await page.getByRole('heading', { name: 'Changes' }).waitFor();
-    expect(await page.locator('main form, main button:not(time-chart button)').count()).toBe(0);
-  });
-
-  test('an unknown id says so', async () => {
-    const { page } = await open({ id: 'key_none' });
-    expect(await page.getByRole('alert').textContent()).toContain(
-      'There is no API key with the id "key_none"',
-    );
-  });
-
-  test.each(['light', 'dark'] as const)(
-    'no barriers, and nothing scrolls sideways: %s',
-    async (colorScheme) => {
-      const key = await kit.kit.issue({ name: 'Accessible', minute: 1 });
-      await useUp(key, 2);
-      // Another page for each width would need more connections than the admin port has for an address.
-      const { page } = await open(key, { colorScheme });
-      await page.getByRole('heading', { name: 'Changes' }).waitFor();
-      for (const width of [360, 1280]) {
-        await page.setViewportSize({ width, height: 800 });
-        // The page learns of its width with its next frame.
-        await expect
-          .poll(() => page.evaluate('document.documentElement.scrollWidth'))
-          .toBeLessThanOrEqual(width);
-        expect(await barriers(page)).toEqual([]);
-      }
-    },
-  );
 });

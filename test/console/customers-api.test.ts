@@ -8,12 +8,10 @@ import { recordUse } from '../support/stores/day-counter.ts';
 describe('the API of customers', () => {
   let started: ConsoleApiKit;
   let operator: ConsoleApi;
-  let viewer: ConsoleApi;
 
   beforeAll(async () => {
     started = await startConsoleApi();
     operator = await started.signIn();
-    viewer = await started.signIn({ role: 'viewer' });
   });
   afterAll(() => started[Symbol.asyncDispose]());
 
@@ -121,19 +119,7 @@ describe('the API of customers', () => {
     }
   });
 
-  test('refuses what a viewer may not do, what is invalid, and what does not exist', async () => {
-    const { customerId } = await started.kit.issue();
-    const path = `/api/customers/${customerId}`;
-    expect(await viewer.send('GET', path)).toMatchObject({ status: 200 });
-    for (const [method, of, body] of [
-      ['POST', '/api/customers', { name: 'x', plan: 'free' }],
-      ['PATCH', path, { rev: 1, plan: 'pro' }],
-      ['POST', `${path}/suspend`],
-      ['POST', `${path}/keys`, {}],
-      ['DELETE', path],
-    ] as const) {
-      expect(await viewer.send(method, of, body)).toMatchObject({ status: 403 });
-    }
+  test('refuses what is invalid, and what does not exist', async () => {
     for (const body of [
       { name: 'x' },
       { name: '', plan: 'free' },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { documents } from '../../gateway/admin/api/documents.ts';
 import { send } from '../support/http/http.ts';
-import { expectClean } from '../support/kits/browser.ts';
+import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 
 /** What is cut off on the right, but for blocks of code and tables of documents, which scroll. */
@@ -77,6 +77,30 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     await expect
       .poll(() => page.evaluate(labelsOfLastRow))
       .toEqual(['State', 'Plan', 'Served today', 'Key', 'Last used', 'Created', 'Expires']);
+  });
+
+  test('a viewer is offered no change on any page, and meets no barrier in the dark on a phone', async () => {
+    const { id, customerId } = await kit.kit.issue({ name: 'Looked at' });
+    const operator = await kit.signIn();
+    await operator.send('PUT', `/api/keys/${id}/ban`, { seconds: 600, reason: 'test' });
+    await operator.send('POST', '/api/webhooks', { url: 'https://example.com/' });
+    await kit.issueToken(['plans:read']);
+    const { page } = await kit.open(
+      '/console',
+      { role: 'viewer' },
+      { colorScheme: 'dark', viewport: { width: 360, height: 800 } },
+    );
+    const links = await page.getByRole('navigation', { name: 'Console' }).getByRole('link').all();
+    const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
+    const further = [`/console/keys/${id}`, `/console/customers/${customerId}`, '/console/plans/pro'];
+    const changes = /…$|^(Add|Ban|End|Issue|Lift|Make|New|Remove|Reset|Resume|Revoke|Save|Switch|Test)\b/;
+    for (const path of [...paths, ...further]) {
+      await page.goto(kit.origin + path);
+      await page.locator('main').getByRole('heading').first().waitFor();
+      await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);
+      const offered = await page.locator('main').getByRole('button', { name: changes }).allTextContents();
+      expect({ path, offered, barriers: await barriers(page) }).toEqual({ path, offered: [], barriers: [] });
+    }
   });
 
   test('without a session there is the sign-in page', async () => {

@@ -130,14 +130,12 @@ describe('the API of keys', () => {
 
   test.each([
     [{ name: 'x', plan: 'free', limit: 3 }, 400, 'Unrecognized key: "limit"'],
-    [{ plan: 'free' }, 400, 'name: has to be a text'],
     [{ name: '', plan: 'free' }, 400, 'name: has to be 1 to 100 characters, without control characters'],
     [{ name: `pets_${'a'.repeat(38)}`, plan: 'free' }, 400, 'name: must not contain an API key'],
     [{ name: 'x', plan: 'free', minute: 0 }, 400, 'minute: has to be a whole number from 1 to 1000000000'],
     [{ name: 'x', plan: 'fre' }, 422, 'There is no plan named "fre"; did you mean "free"?'],
     [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise customer needs limits of its own'],
     [{ name: 'x', plan: 'free', expiresAt: '2020-01-01' }, 422, 'The expiry is in the past'],
-    [{ name: 'x', plan: 'free', expiresAt: 'soon' }, 400, 'expiresAt: has to be an ISO 8601 time'],
   ])('a key that cannot be issued is refused and nothing is stored: %j', async (wanted, status, message) => {
     const keys = await kit.redis.hlen(redisKeys.apiKeyIds);
     const refused = await api('POST', '/keys', wanted);

@@ -117,17 +117,7 @@ describe('the API of plans', () => {
       400,
       'minute',
     ],
-    [
-      'a fraction',
-      'PATCH',
-      'free',
-      { minute: 1.5, day: 9, expected: { minute: 60, day: 1000 } },
-      400,
-      'minute',
-    ],
-    ['a text', 'PATCH', 'free', { minute: '5', day: 9, expected: { minute: 60, day: 1000 } }, 400, 'minute'],
     ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, eon: 1, expected: {} }, 400, 'eon'],
-    ['no body', 'PATCH', 'free', undefined, 400, 'expected object'],
     [
       'a missing plan',
       'PATCH',

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
-import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -120,18 +119,6 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(complaints.filter((text) => !/inline style|preload/.test(text))).toEqual([]);
   });
 
-  test('with the keyboard alone: type a limit, and save it with Enter', async () => {
-    await create('by-keyboard');
-    const { page } = await started.open('/console/plans/by-keyboard');
-    await minuteOf(page).waitFor();
-    await page.locator('main').focus();
-    await tabTo(page, 'minute');
-    await page.keyboard.press('Control+A');
-    await page.keyboard.type('45');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => stored('by-keyboard')).toEqual({ minute: '45', day: '500' });
-  });
-
   test('a day limit below the minute limit has to be confirmed', async () => {
     await create('unusual');
     const { page } = await started.open('/console/plans/unusual');
@@ -165,50 +152,5 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await expectAccessible(second.page, 'plan-conflict');
     await second.page.getByRole('button', { name: 'Show these' }).click();
     expect(await minuteOf(second.page).inputValue()).toBe('70');
-  });
-
-  test('a plan is removed by typing its name', async () => {
-    await create('goner');
-    const { page } = await started.open('/console/plans/goner');
-    await page.getByRole('button', { name: 'Remove this plan' }).click();
-    const asked = dialog(page, 'Remove the plan goner?');
-    const remove = asked.getByRole('button', { name: 'Remove' });
-    expect(await remove.isDisabled()).toBe(true);
-    await expectAccessible(page, 'plan-remove');
-    await asked.getByLabel('to confirm').fill('goner');
-    await remove.click();
-    await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans`);
-    expect(await stored('goner')).toEqual({});
-  });
-
-  test('a viewer sees everything and is offered no change', async () => {
-    await create('viewed');
-    const { page } = await started.open('/console/plans/viewed', { role: 'viewer' });
-    await page.getByText("You have a viewer's link").waitFor();
-    expect(await minuteOf(page).isDisabled()).toBe(true);
-    expect(await page.locator('main').getByRole('button').count()).toBe(0);
-    await expectAccessible(page, 'plan-viewer');
-    const viewer = await started.signIn({ role: 'viewer' });
-    const change = { minute: 1, day: 500, expected: { minute: 50, day: 500 } };
-    expect((await viewer.send('PATCH', '/api/plans/viewed', change)).status).toBe(403);
-    expect(await stored('viewed')).toMatchObject({ minute: '50' });
-  });
-
-  test('values edited by hand into nonsense are named, and set right', async () => {
-    await create('nonsense');
-    await started.kit.redis.hset(redisKeys.plan('nonsense'), 'minute', 'many');
-    const { page } = await started.open('/console/plans/nonsense');
-    await page.getByText('the minute limit is "many"').waitFor();
-    await expectAccessible(page, 'plan-invalid');
-    await minuteOf(page).fill('60');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => stored('nonsense')).toEqual({ minute: '60', day: '500' });
-    await page.getByText('the minute limit is "many"').waitFor({ state: 'detached' });
-  });
-
-  test('a plan that does not exist is said to be none', async () => {
-    const { page } = await started.open('/console/plans/nothing');
-    await page.getByText('There is no plan of this name.').waitFor();
-    await expectAccessible(page, 'plan-none');
   });
 });

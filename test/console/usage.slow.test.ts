@@ -17,12 +17,6 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
   });
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  test('says that there is no use yet', async () => {
-    const { page } = await kit.open('/console/usage', { role: 'viewer' });
-    await page.getByText('No use is recorded yet').waitFor();
-    expect(await barriers(page)).toEqual([]);
-  });
-
   test('shows a viewer the months, the largest keys of one, and its download', async () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();

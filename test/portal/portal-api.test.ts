@@ -1,6 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { CustomerDetail } from '../../gateway/operations/customers.ts';
 import { UnknownId } from '../../gateway/operations/invalid-operation.ts';
 import { portalOperations } from '../../gateway/operations/portal-operations.ts';
 import { portalRoutes } from '../../gateway/portal/portal-routes.ts';
@@ -455,12 +454,5 @@ describe('the portal', () => {
     } finally {
       await started.kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
     }
-  });
-
-  test('the page of an operator shows what the customer has done', async () => {
-    const { customerId, portal } = await newCustomer('Watched');
-    const { id } = await create(portal);
-    const detail = (await operator.send('GET', `/api/customers/${customerId}`)).body as CustomerDetail;
-    expect(detail.items.map((item) => item.id)).toContain(id);
   });
 });

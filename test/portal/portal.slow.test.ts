@@ -150,22 +150,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await expectAccessible(page, 'portal-left');
   });
 
-  test('a link that was used says so, and shows nothing of the customer', async () => {
-    const { customerId } = await kit.issue({ name: 'Once only' });
-    const address = await link(customerId);
-    const { page } = await browser.open(address);
-    await page.getByRole('heading', { name: 'Once only' }).waitFor();
-    const { page: second } = await browser.open(address);
-    await second.getByText('This link was used before').waitFor();
-    expect(second.url()).toBe(`${origin}/portal`);
-    expect(await second.content()).not.toContain('Once only');
-    // Such as by the back button, in the browser that has used it.
-    await page.goto(`${origin}/livez`);
-    await page.goto(address);
-    await page.getByText('you are signed in already').waitFor();
-    await page.getByRole('heading', { name: 'Once only' }).waitFor();
-  });
-
   test('keeps a new key and a form when the session ends, and goes on with a new link', async () => {
     const { customerId } = await kit.issue({ name: 'Slow typing', plan: 'free' });
     const { page } = await browser.open(await link(customerId));
