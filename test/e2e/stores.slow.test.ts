@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { runOps, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
@@ -75,24 +74,6 @@ for (const { name, start, tags } of storeKinds)
       expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
     });
 
-    test('a plan change applies within a second', async () => {
-      const { key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'x');
-      await pets(key);
-      await ops('plans', 'set', 'business', '--minute', '1234', '--day', '56789');
-      await sleep(1000);
-      expect((await pets(key)).header('RateLimit-Policy')).toBe(
-        '"minute";q=1234;w=60, "day";q=56789;w=86400',
-      );
-    });
-
-    test('a client that goes on after 429 is banned', { timeout: 120_000 }, async () => {
-      await ops('policy', 'set', '--grace-seconds', '1', '--strikes', '10');
-      const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '1');
-      await expect
-        .poll(async () => (await pets(key)).json, { timeout: 15_000 })
-        .toMatchObject({ code: 'api_key_banned' });
-    });
-
     test('both services log a request with the same id and its caller', async () => {
       const { key, id, customerId } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
       const response = await pets(key);
@@ -108,15 +89,5 @@ for (const { name, start, tags } of storeKinds)
         issuer: 'gateway',
         caller: customerId,
       });
-    });
-
-    test('neither service logs a key or a token', async () => {
-      const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await pets(key);
-      await pets(`${key}x`);
-      const logged = gateway.output() + petsService.output();
-      expect(logged).toContain('"route":"/v1/pets"');
-      expect(logged).not.toMatch(/pets_[0-9A-Za-z]{10}/);
-      expect(logged).not.toContain('eyJ');
     });
   });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import type { Service } from '../support/kits/service.ts';
 import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
 import {
@@ -125,46 +124,6 @@ describe('a trace', { tags: ['postgresql'] }, () => {
     await expect.poll(() => loggedTraceIds(response)).toEqual([traceId, traceId]);
     const instances = new Set(spans.map(({ resource }) => resource['service.instance.id']));
     expect(instances.size).toBe(2);
-  });
-
-  test('of a create, with and without an idempotency key, leads to the INSERT', async () => {
-    const pet = { name: 'Rex', categoryId: 1 };
-    const plain = await traceOf(await postJson(`${gateway.url}/v1/pets`, both.key, pet), served.length);
-    find(plain, 'INSERT pets', 'pets-service');
-    const headers = { 'Idempotency-Key': 'traced-once' };
-    // The key is looked for, then pet and key are stored.
-    const once = await traceOf(
-      await postJson(`${gateway.url}/v1/pets`, both.key, pet, headers),
-      served.length + 2,
-    );
-    find(once, 'INSERT idempotency_keys', 'pets-service');
-    const again = await postJson(`${gateway.url}/v1/pets`, both.key, pet, headers);
-    const replayed = await traceOf(again, served.length);
-    find(replayed, 'SELECT idempotency_keys', 'pets-service');
-  });
-
-  test('of a 429 ends with the decision in Redis, and is no error', async () => {
-    const redis = await connectRedis(both.redisUrl);
-    const { key } = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 1, day: 100 });
-    redis.disconnect();
-    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
-    const response = await send(`${gateway.url}/v1/pets`, { key });
-    expect(response.status).toBe(429);
-    const spans = await traceOf(response, 3);
-    expect(tree(spans)).toEqual([
-      'gateway: GET /v1/pets',
-      '  gateway: decide quota',
-      '    gateway: EVALSHA consume.lua',
-    ]);
-    expect(find(spans, 'GET /v1/pets')).toMatchObject({
-      status: { code: 0 },
-      attributes: {
-        'http.response.status_code': 429,
-        'gateway.decision': 'limited',
-        'gateway.error_code': 'rate_limit_exceeded',
-      },
-    });
-    expect(find(spans, 'decide quota').attributes).toMatchObject({ 'gateway.decision': 'limited' });
   });
 
   test('of a retried GET has both attempts, and the pets service continues the second', async () => {
