@@ -75,18 +75,7 @@ type Edit = [what: string, edit: (description: Editable) => void, change: string
 
 const breaking: Edit[] = [
   ['a removed path', (d) => delete d.paths['/usage'], 'GET /usage: is removed'],
-  ['a removed method', (d) => delete d.paths['/pets']?.['post'], 'POST /pets: is removed'],
   ['another base path', (d) => set(d.servers[0], { url: '/v2' }), 'base path: changes from "/v1" to "/v2"'],
-  [
-    'another operationId',
-    (d) => set(listPets(d), { operationId: 'pets' }),
-    'GET /pets: operationId: changes from "listPets" to "pets"',
-  ],
-  [
-    'another key',
-    (d) => set(listPets(d), { security: [{ otherKey: [] }] }),
-    'GET /pets: security: changes from [{"apiKey":[]}] to [{"otherKey":[]}]',
-  ],
   [
     'another credential',
     (d) => set(d.components.securitySchemes['apiKey'], { scheme: 'basic' }),
@@ -94,19 +83,9 @@ const breaking: Edit[] = [
   ],
   ['a removed parameter', (d) => listPets(d).parameters?.pop(), 'GET /pets query after: is removed'],
   [
-    'a new required parameter',
-    (d) => listPets(d).parameters?.push({ name: 'a', in: 'query', required: true, schema: {} }),
-    'GET /pets query a: is new and required',
-  ],
-  [
     'a parameter that becomes required',
     (d) => set(listPets(d).parameters?.[0], { required: true }),
     'GET /pets query limit: is now required',
-  ],
-  [
-    'a lower maximum of a parameter',
-    (d) => set(listPets(d).parameters?.[0]?.schema, { maximum: 50 }),
-    'GET /pets query limit: maximum changes from 100 to 50',
   ],
   [
     'another default',
@@ -119,34 +98,14 @@ const breaking: Edit[] = [
     'POST /pets request body.age: is now required',
   ],
   [
-    'a field that becomes required',
-    (d) => schema(d, 'NewPet').required?.push('status'),
-    'POST /pets request body.status: is now required',
-  ],
-  [
     'a removed field of a request',
     (d) => delete properties(d, 'NewPet')['status'],
     'POST /pets request body.status: is removed',
   ],
   [
-    'a narrower type of a request',
-    (d) => set(properties(d, 'NewPet')['name'], { maxLength: 100 }),
-    'POST /pets request body.name: maxLength changes from 255 to 100',
-  ],
-  [
     'a new limit of a request',
     (d) => set(properties(d, 'NewPet')['name'], { minLength: 2 }),
     'POST /pets request body.name: minLength changes from 1 to 2',
-  ],
-  [
-    'another pattern of a request',
-    (d) => set(properties(d, 'NewPet')['name'], { pattern: '^[a-z]+$' }),
-    'POST /pets request body.name: pattern changes from',
-  ],
-  [
-    'another type of a request',
-    (d) => set(properties(d, 'NewPet')['categoryId'], { type: 'string' }),
-    'POST /pets request body.categoryId: type changes from "integer" to "string"',
   ],
   [
     'a value that requests may no longer have',
@@ -157,16 +116,6 @@ const breaking: Edit[] = [
     'requests that may have no unknown fields',
     (d) => set(schema(d, 'NewPet'), { additionalProperties: false }),
     'POST /pets request body: unknown fields are now refused',
-  ],
-  [
-    'a removed media type of a request',
-    (d) => delete createPet(d).requestBody?.content?.['application/json'],
-    'POST /pets request body: application/json is removed',
-  ],
-  [
-    'a body that becomes required',
-    (d) => set(listPets(d), { requestBody: { required: true, content: {} } }),
-    'GET /pets request body: is now required',
   ],
   ['a removed status', (d) => delete createPet(d).responses?.['422'], 'POST /pets 422: is removed'],
   [
@@ -185,29 +134,9 @@ const breaking: Edit[] = [
     'GET /pets/{petId} 200 body.id: is no longer required',
   ],
   [
-    'a wider type of a response',
-    (d) => set(properties(d, 'Usage')['plan'], { type: ['string', 'null'] }),
-    'GET /usage 200 body.plan: type changes from "string" to ["string","null"]',
-  ],
-  [
-    'another type of a response',
-    (d) => set(properties(d, 'Pet')['id'], { type: 'string' }),
-    'POST /pets 201 body.id: type changes from "integer" to "string"',
-  ],
-  [
-    'another format of a response',
-    (d) => set(properties(d, 'Pet')['id'], { format: 'int32' }),
-    'POST /pets 201 body.id: format changes from int64 to int32',
-  ],
-  [
     'a higher maximum of a response',
     (d) => delete properties(d, 'Pet')['name']?.['maxLength'],
     'POST /pets 201 body.name: maxLength changes from 255 to undefined',
-  ],
-  [
-    'longer pages than clients expect',
-    (d) => set(schema(d, 'Pets'), { maxItems: 1000 }),
-    'GET /pets 200 body: maxItems changes from 100 to 1000',
   ],
   [
     'a new value in a response',
@@ -220,29 +149,9 @@ const breaking: Edit[] = [
     'GET /pets 400 body.code anyOf[0]: value "missing_api_key" is removed',
   ],
   [
-    'an error code that may be anything else',
-    (d) => schema(d, 'ErrorCode').anyOf?.push({ type: 'integer' }),
-    'GET /pets 400 body.code anyOf: 1 added',
-  ],
-  [
-    'responses without unknown fields, which could then not be added',
-    (d) => set(schema(d, 'Error'), { additionalProperties: false }),
-    'GET /pets 400 body: unknown fields are now refused',
-  ],
-  [
-    'another media type of a response',
-    (d) => delete listPets(d).responses?.['200']?.content?.['application/json'],
-    'GET /pets 200 body: application/json is removed',
-  ],
-  [
     'a removed header of a response',
     (d) => delete listPets(d).responses?.['200']?.headers?.['Link'],
     'GET /pets 200 header Link: is removed',
-  ],
-  [
-    'a header of a response that may be absent',
-    (d) => delete d.components.headers['X-RateLimit-Limit']?.['required'],
-    'GET /usage 200 header X-RateLimit-Limit: is no longer required',
   ],
   [
     'a deprecation without its end',
@@ -255,11 +164,6 @@ const breaking: Edit[] = [
     'POST /pets: x-sunset is less than a year ahead',
   ],
   [
-    'an end that is brought forward',
-    (d) => set(operation(d, '/pets/{petId}', 'get'), { 'x-sunset': '2030-12-04' }),
-    'GET /pets/{petId}: x-sunset is brought forward',
-  ],
-  [
     'a deprecated operation that is removed before its end',
     (d) => delete d.paths['/pets/{petId}']?.['get'],
     'GET /pets/{petId}: is removed',
@@ -269,25 +173,16 @@ const breaking: Edit[] = [
 const compatible: [what: string, edit: (description: Editable) => void][] = [
   ['nothing', () => undefined],
   ['a new path', (d) => set(d.paths, { '/stores': { get: { responses: {} } } })],
-  ['a new method', (d) => set(d.paths['/pets'], { delete: { responses: {} } })],
   ['a new optional parameter', (d) => listPets(d).parameters?.push({ name: 'a', in: 'query' })],
   ['a new optional field of a request', (d) => set(properties(d, 'NewPet'), { age: { type: 'integer' } })],
-  ['a field of a request that becomes optional', (d) => schema(d, 'NewPet').required?.pop()],
   ['a wider request', (d) => set(properties(d, 'NewPet')['name'], { maxLength: 500, minLength: 0 })],
-  [
-    'a request of any number',
-    (d) => set(properties(d, 'NewPet')['categoryId'], { type: ['number', 'null'] }),
-  ],
   ['a new field of a response', (d) => set(properties(d, 'Pet'), { age: { type: 'integer' } })],
-  ['a field of a response that is always there', (d) => schema(d, 'Error').required?.push('a')],
   ['shorter pages', (d) => set(schema(d, 'Pets'), { maxItems: 50 })],
   ['a new error code', (d) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.push('new_code')],
-  ['a new error status', (d) => set(listPets(d).responses, { 418: { description: 'Tea.' } })],
   [
     'a new header of a response',
     (d) => set(listPets(d).responses?.['200']?.headers, { Age: { schema: {} } }),
   ],
-  ['other words', (d) => set(listPets(d), { summary: 'List', description: 'Lists.', tags: [] })],
   [
     'a deprecation that is announced a year ahead',
     (d) => set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-22' }),
