@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  apiKeyHint,
   generateApiKey,
   hashApiKey,
   isWellFormedApiKey,
@@ -10,8 +9,6 @@ import {
 const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';
 const keyHash = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';
 const keyWithSmallChecksum = 'pets_zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz27sler';
-
-const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 const replaceAt = (text: string, index: number, character: string) =>
   text.slice(0, index) + character + text.slice(index + 1);
@@ -26,36 +23,11 @@ describe('a generated key', () => {
     expect(keys.filter((generated) => !isWellFormedApiKey(generated))).toEqual([]);
     expect(new Set(keys).size).toBe(1000);
   });
-
-  test('uses all 62 characters', () => {
-    const characters = new Set(Array.from({ length: 300 }, () => generateApiKey().slice(5, 37)).join(''));
-    expect([...characters].toSorted().join('')).toBe(base62);
-  });
 });
 
 describe('the form of a key, checked without a lookup', () => {
   test.each([key, keyWithSmallChecksum])('%s is well-formed', (known) => {
     expect(isWellFormedApiKey(known)).toBe(true);
-  });
-
-  test('any character replaced by any other is refused', () => {
-    const accepted: string[] = [];
-    for (let index = 0; index < key.length; index += 1) {
-      for (const character of base62) {
-        const typo = replaceAt(key, index, character);
-        if (typo !== key && isWellFormedApiKey(typo)) accepted.push(typo);
-      }
-    }
-    expect(accepted).toEqual([]);
-  });
-
-  test('any two neighbours swapped are refused', () => {
-    const accepted: string[] = [];
-    for (let index = 0; index + 1 < key.length; index += 1) {
-      const swapped = `${key.slice(0, index)}${key[index + 1]}${key[index]}${key.slice(index + 2)}`;
-      if (swapped !== key && isWellFormedApiKey(swapped)) accepted.push(swapped);
-    }
-    expect(accepted).toEqual([]);
   });
 
   test.each([
@@ -76,8 +48,4 @@ describe('the form of a key, checked without a lookup', () => {
 
 test('a key is stored as its SHA-256 in hexadecimal', () => {
   expect(hashApiKey(key)).toBe(keyHash);
-});
-
-test('the hint shows four characters of the random part', () => {
-  expect(apiKeyHint(key)).toBe('pets_0123…');
 });

@@ -53,20 +53,11 @@ describe('settings', () => {
     expect(loadConfig({})).toEqual(defaults);
   });
 
-  test('count as unset if they are empty', () => {
-    const names = ['GATEWAY_PORT', 'REDIS_URL', 'TRUST_PROXY', 'DEMO', 'LOG_LEVEL', 'DATA_DIR'];
-    expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
-  });
-
   test('start one worker per core in production, unless GATEWAY_WORKERS is set', () => {
     const NODE_ENV = 'production';
     expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
     expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
     expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
-  });
-
-  test('ignore unknown variables', () => {
-    expect(loadConfig({ PATH: '/bin', PORT: 'x' })).toEqual(defaults);
   });
 
   test('can all be set', () => {
@@ -132,10 +123,6 @@ describe('settings', () => {
       webhookNetworks: ['10.0.0.0/8', 'fd00::1'],
       demo: true,
     });
-  });
-
-  test('cannot be changed afterwards', () => {
-    expect(Object.isFrozen(loadConfig({}))).toBe(true);
   });
 
   test('locate the pets service on the same host by its port', () => {

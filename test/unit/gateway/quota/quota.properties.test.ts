@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { describeIssues } from '../../../../gateway/config/describe-issues.ts';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
 import { dayMs } from '../../../../gateway/limits/utc-day.ts';
 import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
@@ -57,17 +56,6 @@ describe('a ban policy', () => {
     } satisfies Record<keyof BanPolicy | 'other', fc.Arbitrary<string>>,
     { requiredKeys: [] },
   );
-
-  test('of a version before 1.0.0 is not converted: it is invalid for want of the present fields', () => {
-    const first = { enabled: 'true', violations: '20', windowSeconds: '120' };
-    const lengths = { banSeconds: '30', maxBanSeconds: '7200', resetSeconds: '3600' };
-    const { error } = banPolicySetting.fields.safeParse({ ...first, ...lengths });
-    expect(error === undefined ? [] : describeIssues(error)).toEqual([
-      'graceSeconds is missing',
-      'strikes is missing',
-      'strikesPerLimit is missing',
-    ]);
-  });
 
   test('takes each number only as it may be written: whole, or with up to three decimals', () => {
     const texts = textFields(banPolicySetting.defaults);

@@ -66,34 +66,6 @@ function blockEventLoop(ms: number): void {
 const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
 
 describe('a gate that has not opened yet', () => {
-  test('refuses commands without sending them', async () => {
-    const { gate } = createGate();
-    let sent = 0;
-    const command = () => {
-      sent += 1;
-      return Promise.resolve();
-    };
-    await expect(gate.send(command)).rejects.toBeInstanceOf(RedisUnavailable);
-    expect(sent).toBe(0);
-  });
-
-  test('opens when Redis replies to PING, and reports it once', async () => {
-    const { gate, changes } = createGate();
-    expect(gate.open).toBe(false);
-    await waitUntilOpen(gate);
-    await pass(250);
-    expect(changes).toEqual([true]);
-  });
-
-  test('sends no PING while there is no connection', async () => {
-    const { gate, redis } = createGate();
-    redis.connected = false;
-    await pass(250);
-    expect(redis.pings).toBe(0);
-    redis.connected = true;
-    await waitUntilOpen(gate);
-  });
-
   test.each([
     ['fails', () => Promise.reject(new Error('LOADING'))],
     ['gets no reply', neverReply],
@@ -109,50 +81,6 @@ describe('a gate that has not opened yet', () => {
 });
 
 describe('an open gate', () => {
-  test('passes replies on', async () => {
-    const { gate } = await createOpenGate();
-    expect(await gate.send(() => Promise.resolve([1, 2]))).toEqual([1, 2]);
-  });
-
-  test('shuts on the first command that times out', async () => {
-    const { gate, redis, changes } = await createOpenGate();
-    redis.connected = false;
-    expect(await outcomesOf([gate.send(neverReply)])).toEqual([
-      new RedisUnavailable('no reply within 40 ms'),
-    ]);
-    expect(gate.open).toBe(false);
-    await expect(gate.send(() => Promise.resolve())).rejects.toThrow('not used at the moment');
-    expect(changes).toEqual([true, false]);
-  });
-
-  test('reports once that it shuts when many commands wait', async () => {
-    const { gate, redis, changes } = await createOpenGate();
-    redis.connected = false;
-    const results = await outcomesOf(Array.from({ length: 50 }, () => gate.send(neverReply)));
-    expect(results).toEqual(Array.from({ length: 50 }, () => timedOut));
-    expect(changes).toEqual([true, false]);
-  });
-
-  test('times out one command and not those sent after it', async () => {
-    const { gate, redis } = await createOpenGate(200);
-    redis.connected = false;
-    const late = gate.send(neverReply).catch((error: unknown) => error);
-    await pass(100);
-    const { promise, resolve } = Promise.withResolvers<string>();
-    setTimeout(() => resolve('in time'), 150);
-    expect(await outcomesOf([late, gate.send(() => promise)])).toEqual([timedOut, 'in time']);
-  });
-
-  test('shuts when the connection is lost, and keeps the cause for the log', async () => {
-    const { gate, redis } = await createOpenGate();
-    redis.connected = false;
-    const cause = new Error('Connection is closed.');
-    const failed = gate.send(() => Promise.reject(cause));
-    await expect(failed).rejects.toBeInstanceOf(RedisUnavailable);
-    await expect(failed).rejects.toHaveProperty('cause', cause);
-    expect(gate.open).toBe(false);
-  });
-
   test.each(['LOADING', 'READONLY', 'MASTERDOWN', 'CLUSTERDOWN', 'MISCONF', 'OOM', 'NOAUTH'])(
     'shuts when Redis replies %s, which fails every command',
     async (code) => {
@@ -258,22 +186,4 @@ test('a gate has timers only while it is shut or a command waits', async () => {
   // The one that probes is left.
   expect(gate.open).toBe(false);
   expect(vi.getTimerCount()).toBe(1);
-});
-
-test('a closed gate sends no PING', async () => {
-  const { gate, redis } = createGate();
-  gate.close();
-  await pass(250);
-  expect(redis.pings).toBe(0);
-  expect(gate.open).toBe(false);
-});
-
-test('a gate that shuts after it was closed does not open again', async () => {
-  const { gate, redis, changes } = await createOpenGate();
-  gate.close();
-  expect(await outcomesOf([gate.send(neverReply)])).toEqual([timedOut]);
-  const { pings } = redis;
-  await pass(250);
-  expect(redis.pings).toBe(pings);
-  expect(changes).toEqual([true, false]);
 });
