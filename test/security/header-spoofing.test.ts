@@ -97,22 +97,6 @@ describe('forwarding headers of a client', () => {
 });
 
 describe('headers that the gateway sets', () => {
-  test.each([
-    'Authorization',
-    'X-Request-Id',
-    'X-Forwarded-For',
-    'X-Forwarded-Host',
-    'X-Forwarded-Proto',
-    'Host',
-    'Content-Length',
-    'Transfer-Encoding',
-  ])('stay if Connection names %s', async (name) => {
-    const seen = await forwarded([`Connection: ${name}`, 'Content-Length: 2'], 'POST', '{}');
-    expect(namesOf(seen).toSorted()).toEqual([...gatewayHeaders, 'content-length'].toSorted());
-    expect(seen.headers.authorization).toMatch(/^Bearer eyJ/);
-    expect(seen.body).toBe('{}');
-  });
-
   test('are not mixed with similar headers of the client', async () => {
     const seen = await forwarded([
       'X-Request-Id: mine',

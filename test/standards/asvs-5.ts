@@ -199,7 +199,7 @@ export const asvs5: Standard = {
       '6.5',
       'codes are random, used once, and soon over',
       [
-        `${access}: a code that expired is refused`,
+        'gateway/console-sessions: a code is refused after five minutes, also if Redis has not removed it yet',
         'gateway/console-sessions: of many attempts with one code at once, on two gateways, one succeeds',
       ],
     ],
@@ -246,11 +246,7 @@ export const asvs5: Standard = {
         'console/session.slow: the menu says who is signed in and until when, works by keyboard, and signs out',
       ],
     ],
-    [
-      '7.4.5',
-      'operators end sessions',
-      [`${access}: is over at once when an operator ends it, and when it expires`],
-    ],
+    ['7.4.5', 'operators end sessions', ['gateway/console-sessions: one session is ended, or all of them']],
     [
       '7.5.2',
       'sessions are listed',
