@@ -39,15 +39,12 @@ async function failedStart(
 
 describe.each<[Name, string, Record<string, string>]>([
   ['gateway', 'GATEWAY_HOST', {}],
-  ['gateway', 'GATEWAY_HOST', { GATEWAY_WORKERS: '2' }],
   ['gateway', 'GATEWAY_ADMIN_HOST', {}],
   ['pets-service', 'PETS_SERVICE_HOST', {}],
 ])('%s: an invalid %s, with %j', (name, setting, extraEnv) => {
   test.each([
     // Reserved for documentation (RFC 5737), so no machine has it.
     ['203.0.113.1', 'is not an address of this machine'],
-    // A link-local address without its interface.
-    ['fe80::1', 'is not an address of this machine'],
     ['no such host', "can't be resolved"],
   ])('reports that %s %s, and writes nothing', async (host, problem) => {
     await using directory = await temporaryDirectory();
@@ -63,13 +60,14 @@ describe.each<[Name, string]>([
   ['gateway', 'redis'],
   ['pets-service', 'postgres'],
 ])('%s: an invalid DATA_DIR is reported', (name, store) => {
-  test.each([
-    { problem: 'a file', DATA_DIR: 'package.json', code: 'EEXIST' },
-    { problem: 'a path below a file', DATA_DIR: 'package.json/a/b', code: 'EEXIST' },
-  ])('$problem', { timeout: 120_000 }, async ({ DATA_DIR, code }) => {
-    const line = await failedStart(name, { DATA_DIR });
-    expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (${code}: `);
-  });
+  test.each([{ problem: 'a path below a file', DATA_DIR: 'package.json/a/b', code: 'EEXIST' }])(
+    '$problem',
+    { timeout: 120_000 },
+    async ({ DATA_DIR, code }) => {
+      const line = await failedStart(name, { DATA_DIR });
+      expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (${code}: `);
+    },
+  );
 
   // Not even root can create entries there. In the first, Node's recursive mkdir would never return.
   test.each(['/proc/nowhere/data', '/proc/self/fdinfo'])(
@@ -248,13 +246,7 @@ describe('an invalid key file is reported', () => {
 
   test.each([
     ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
-    ['.', "FILE can't be read (EISDIR: illegal operation on a directory, read)"],
-    ['text/private.pem', "FILE can't be read (ENOTDIR: not a directory, open 'FILE')"],
     ['text', `FILE ${noPrivateKey}`],
-    ['empty', `FILE ${noPrivateKey}`],
-    ['encrypted.pem', `FILE ${noPrivateKey}`],
-    ['p256.pub', `FILE ${noPrivateKey}`],
-    ['p384.pem', `the private key in FILE ${wrongKind}`],
     ['rsa.pem', `the private key in FILE ${wrongKind}`],
   ])('the private key file: %s', async (name, message) => {
     const file = `${directory.path}/${name}`;
@@ -266,12 +258,9 @@ describe('an invalid key file is reported', () => {
 
   test.each([
     ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
-    ['.', "FILE can't be read (EISDIR: illegal operation on a directory, read)"],
     ['text', 'FILE holds no public key in PEM format'],
-    ['empty', 'FILE holds no public key in PEM format'],
     ['p256.pem', 'FILE holds a private key, which only the gateway should have'],
     ['two.pub', 'FILE has more than one key: use one file for each key'],
-    ['p384.pub', `the public key in FILE ${wrongKind}`],
     ['rsa.pub', `the public key in FILE ${wrongKind}`],
   ])('the second of two public key files: %s', async (name, message) => {
     const file = `${directory.path}/${name}`;
@@ -320,7 +309,6 @@ describe('a limit of open files that leaves too few for clients', { tags: ['linu
     // 1024 open files are enough for three upstreams, not for four.
     [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for client connections after', '256 x 4'],
     [{}, 1, 505, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
-    [{ MAX_CONNECTIONS: '20' }, 1, 475, 'MAX_CONNECTIONS=20', '19 for client connections after', '256 x 1'],
     [
       { GATEWAY_WORKERS: '2' },
       1,
@@ -352,7 +340,6 @@ describe('a limit of open files that leaves too few for clients', { tags: ['linu
 
   test.each([
     [{}, 506],
-    [{ MAX_CONNECTIONS: '20' }, 476],
     [{ GATEWAY_WORKERS: '2' }, 378],
   ])('is accepted with one more open file: %j, %i open files', async (env, openFiles) => {
     await using directory = await temporaryDirectory();

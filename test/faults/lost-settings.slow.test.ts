@@ -255,31 +255,6 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     await expect.poll(() => limits(second, keys.pro)).toBe(tunedPolicy);
     await expectNothingWritten();
   });
-
-  test('and that no running gateway knows, because its release is older, are written as never set', async () => {
-    const old = await start();
-    const [id = ''] = await redis.zrange(redisKeys.instances, '0', '-1');
-    const record = JSON.parse((await redis.get(redisKeys.instance(id))) ?? '') as {
-      known: Record<string, unknown>;
-    };
-    await old.stop();
-    // What the earlier release left in Redis, and what a gateway of it that still runs publishes.
-    const { [redisKeys.usagePolicy]: _unknown, ...known } = record.known;
-    expect(Object.keys(known)).not.toEqual([]);
-    await redis.set(redisKeys.instance('old'), JSON.stringify({ ...record, known }));
-    await redis.zadd(redisKeys.instances, Date.now(), 'old');
-    await redis.del(redisKeys.usagePolicy);
-    await redis.srem(redisKeys.settings, redisKeys.usagePolicy);
-
-    const gateway = await start();
-    expect(await redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '400' });
-    await expect.poll(() => metric(gateway, redisKeys.usagePolicy)).toBe('0');
-    // A setting that the other one enforces is not: its value may have been lost.
-    await redis.del(redisKeys.banPolicy);
-    await redis.srem(redisKeys.settings, redisKeys.banPolicy);
-    await start();
-    expect(await redis.exists(redisKeys.banPolicy)).toBe(0);
-  });
 });
 
 describe('settings that were never set', { tags: ['redis-server'], timeout: 120_000 }, () => {

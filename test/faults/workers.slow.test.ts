@@ -118,13 +118,4 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     // The program has ended when no process has its standard output open.
     expect(code).toBeNull();
   });
-
-  test('reports an invalid number of workers once', async () => {
-    const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], { GATEWAY_WORKERS: '257' });
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'gateway: GATEWAY_WORKERS="257" is not a whole number of workers from 1 to 256\n',
-    });
-  });
 });

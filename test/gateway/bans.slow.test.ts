@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addBan, findBan } from '../../gateway/operations/bans.ts';
-import { readEnforcedSettings } from '../../gateway/redis/enforced-settings.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
@@ -40,13 +39,6 @@ async function provokeBan(issued: IssuedKey) {
   await createSimulatedTime(redis, issued).moveTimes(11_000);
   for (let strike = 1; strike < 60; strike += 1) await pets(key);
   return pets(key);
-}
-
-/** Changes a field of the ban policy, and waits until the gateway enforces it. */
-async function setPolicy(field: string, value: string): Promise<void> {
-  await redis.hset(redisKeys.banPolicy, field, value);
-  const enforced = async () => (await readEnforcedSettings(redis))[0]?.known[redisKeys.banPolicy];
-  await expect.poll(enforced).toMatchObject({ [field]: value });
 }
 
 const strikesOf = async (place: KeyPlace) => (await redis.hget(redisKeys.strikes(place), 'strikes')) ?? '0';
@@ -207,24 +199,5 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     await provokeBan(issued);
     expect(await redis.pttl(strikesKey)).toBeLessThanOrEqual(60_000 + 86_400_000);
     expect(await redis.memory('USAGE', strikesKey)).toBeLessThan(400);
-  });
-
-  test('a ban expires after its Retry-After', async () => {
-    await setPolicy('banSeconds', '2');
-    const issued = await exhaustedKey();
-    const banned = await provokeBan(issued);
-    await setPolicy('banSeconds', '60');
-    expect(banned.header('Retry-After')).toBe('2');
-    await redis.del(redisKeys.openWindow(issued.customerId, 'minute'));
-    await sleep(2000);
-    expect((await pets(issued.key)).status).toBe(200);
-  });
-
-  test('a policy that is disabled in Redis bans no key', async () => {
-    await setPolicy('enabled', 'false');
-    const issued = await exhaustedKey();
-    const last = await provokeBan(issued);
-    await setPolicy('enabled', 'true');
-    expect(last.json).toMatchObject({ code: 'rate_limit_exceeded' });
   });
 });

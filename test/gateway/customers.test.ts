@@ -3,8 +3,6 @@ import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-forma
 import { addBan } from '../../gateway/operations/bans.ts';
 import {
   changeCustomer,
-  createCustomer,
-  listCustomers,
   readCustomerDetail,
   removeCustomer,
   resumeCustomer,
@@ -12,7 +10,7 @@ import {
 } from '../../gateway/operations/customers.ts';
 import { createKeySelection } from '../../gateway/operations/key-filter.ts';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
-import { findCustomerId, showCustomer } from '../../gateway/operations/stored-customers.ts';
+import { showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
 import { readKeyUse } from '../../gateway/quota/key-use.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
@@ -97,22 +95,6 @@ describe('the keys of a customer', () => {
     expect(await statusOf(sibling.key)).toBe(200);
   });
 
-  test('have scopes and an end of their own', async () => {
-    const { customerId } = await fleet.issue();
-    const past = new Date(Date.now() - 1000);
-    await expect(store().issueFor(customerId, { expiresAt: past })).rejects.toThrow(
-      'the expiry is in the past',
-    );
-    await expect(store().issueFor('cus_unknown', {})).rejects.toThrow(
-      'there is no customer with the id "cus_unknown"',
-    );
-    const { record } = await store().issueFor(customerId, {
-      name: 'mobile',
-      expiresAt: new Date('2099-01-01'),
-    });
-    expect(record).toMatchObject({ name: 'mobile', plan: 'free', expiresAt: '2099-01-01T00:00:00.000Z' });
-  });
-
   test('say when they were used last, what of it was today, and which were not used', async () => {
     const issued = await fleet.issue();
     const unused = await store().issueFor(issued.customerId, {});
@@ -165,35 +147,6 @@ describe('a customer', () => {
     expect(await resumeCustomer(session(), customerId)).toMatchObject({ state: 'active', suspendedAt: null });
     expect(await all()).toEqual([200, 200, 200, 200]);
     await expect(resumeCustomer(session(), customerId)).rejects.toThrow('is not suspended');
-  });
-
-  test('is made without a key, changed, found and listed', async () => {
-    const made = await createCustomer(session(), { name: 'Ärzte & Co', plan: 'pro', reference: 'C-4711' });
-    expect(made).toMatchObject({
-      name: 'Ärzte & Co',
-      plan: 'pro',
-      reference: 'C-4711',
-      state: 'active',
-      keys: 0,
-    });
-    await expect(createCustomer(session(), { name: 'x', plan: 'enterprise' })).rejects.toThrow(
-      'limits of its own',
-    );
-    await expect(createCustomer(session(), { name: 'x', plan: 'none' })).rejects.toThrow('none');
-    const changed = await changeCustomer(session(), made.id, { day: 7, contact: 'ada@example.com' });
-    expect(changed).toMatchObject({ day: 7, contact: 'ada@example.com', plan: 'pro' });
-    await expect(changeCustomer(session(), made.id, { rev: made.rev, day: 8 })).rejects.toThrow(
-      /somebody else has changed the customer .* own limit of 7 a day/,
-    );
-    const { key } = await store().issueFor(await findCustomerId(fleet.redis, made.id), {});
-    expect((await fleet.pets(key)).header('RateLimit-Policy')).toBe('"minute";q=300;w=60, "day";q=7;w=86400');
-    await changeCustomer(session(), made.id, { day: null, contact: null });
-    expect((await fleet.pets(key)).header('RateLimit-Policy')).toBe(
-      '"minute";q=300;w=60, "day";q=10000;w=86400',
-    );
-    const found = [];
-    for await (const page of listCustomers(session(), { search: 'c-4711' })) found.push(...page);
-    expect(found).toMatchObject([{ id: made.id, keys: 1, contact: null }]);
   });
 
   test('is removed when its keys have ended, and its use stays', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LiveState } from '../../gateway/admin/live-state.ts';
 import { readFleetStatus } from '../../gateway/operations/fleet-status.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -6,7 +6,6 @@ import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fl
 import { openLive, problemTitles, type LiveConsole } from '../support/kits/live-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const processesOf = ({ gateways }: LiveState) => gateways.flatMap(({ processes }) => processes);
 
@@ -65,50 +64,6 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
     });
   });
 
-  test('names an invalid setting with its key and value, until it is valid again', async () => {
-    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', 'plenty');
-    await allSee((state) => {
-      const problem = state.problems.find(({ id }) => id === 'invalid-setting gw:plan:pro');
-      expect(problem?.detail).toContain('it is "plenty"');
-      expect(problem?.detail).toContain('3 gateway processes keep the last valid values');
-      expect(problem?.link).toEqual({ page: '/console/plans/pro', text: 'Plan pro' });
-    });
-    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '300');
-    await allSee(({ problems }) => expect(problems).toEqual([]));
-  });
-
-  test('says that the upstream is down, and that it is back', async () => {
-    const { port } = new URL(fleet.upstream.url);
-    await fleet.upstream[Symbol.asyncDispose]();
-    await allSee(({ upstreams, problems }) => {
-      expect(upstreams).toMatchObject([{ state: 'down', seenAs: { down: 3 } }]);
-      expect(problems[0]).toMatchObject({
-        severity: 'critical',
-        title: 'No instance of pets-service is ready',
-      });
-    });
-    fleet.upstream = await startUpstream(Number(port));
-    await allSee(({ problems }) => expect(problems).toEqual([]));
-  });
-
-  test('shows a worker that was killed as restarted', async () => {
-    const [, second] = fleet.gateways;
-    const pids = async () => {
-      const gateway = (await consoles[0]?.read())?.gateways.find(({ workers }) => workers === 2);
-      return gateway?.processes.map(({ pid }) => pid) ?? [];
-    };
-    await expect.poll(pids).toHaveLength(2);
-    const [killed = 0, kept = 0] = await pids();
-    expect([killed, kept]).not.toContain(second?.pid);
-    process.kill(killed, 'SIGKILL');
-    await allSee((state) => {
-      expectWhole(state);
-      expect(problemTitles(state)).toEqual(['Workers exit or hang']);
-    });
-    expect(await pids()).toContain(kept);
-    expect(await pids()).not.toContain(killed);
-  });
-
   test('shows a gateway that hangs as not seen, and that it goes on', async () => {
     const [first, second] = fleet.gateways;
     first?.signal('SIGSTOP');
@@ -162,20 +117,6 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
     await allSee(({ gateways }) => expect(gateways).toHaveLength(3));
     await third.stop();
     await allSee(expectWhole);
-  });
-
-  test('shows a gateway of an older release as one without a status', async () => {
-    const id = 'a-gateway-of-before';
-    const beat = () => fleet.redis.zadd(redisKeys.instances, Date.now(), id);
-    const timer = setInterval(() => void beat(), 500);
-    onTestFinished(async () => {
-      clearInterval(timer);
-      await fleet.redis.zrem(redisKeys.instances, id);
-    });
-    await allSee((state) => {
-      expect(state.withoutStatus).toBe(1);
-      expect(problemTitles(state)).toContain('Two versions are running');
-    });
   });
 
   test('survives what people and other releases write into its key', async () => {
