@@ -154,7 +154,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
         '(Did you mean plans.set?)',
       );
       expect(await refused('audit', '--action', 'everything')).toContain(
-        'They begin with addresses, api-tokens, bans, console, customers, keys,',
+        'They begin with api-tokens, bans, console, customers, keys,',
       );
       expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
     });
