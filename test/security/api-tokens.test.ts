@@ -129,6 +129,8 @@ describe('a token', () => {
     expect((await send('GET', '/api/key-plans', undefined, headers)).status).toBe(200);
     const sendAs = sendWithToken(api.origin, '');
     expectRefusal(await sendAs('GET', '/api/plans', undefined, headers), 401, 'no_session');
+    // A program without its token learns that, and nothing of pages and their Origin.
+    expectRefusal(await sendAs('POST', '/api/customers', { name: 'x' }, headers), 401, 'no_session');
   });
 
   test('has 600 requests a minute, and takes nothing from others', async () => {

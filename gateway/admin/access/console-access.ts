@@ -4,6 +4,7 @@ import { addressGroup } from '../../http/address-group.ts';
 import { findClientAddress } from '../../http/client-address.ts';
 import { createIsProxy } from '../../http/trusted-proxies.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
+import { ApiError } from '../api/api-error.ts';
 import { createMinuteLimit } from './minute-limit.ts';
 import { createRefuseSecret, type RefuseSecret } from './refuse-secret.ts';
 import { requireCsrfToken } from './require-csrf-token.ts';
@@ -74,10 +75,13 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     open: fromPage,
     guard: (routes) =>
       // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
-      Router().use(
-        (req, res, next) => (hasToken(req) ? program : person)(req, res, next),
-        requirePermission(routes),
-      ),
+      Router().use((req, res, next) => {
+        if (hasToken(req)) return program(req, res, next);
+        // A program that forgot its token has no use for advice about pages.
+        if (req.headers.origin === undefined && cookie.read(req).length === 0)
+          throw new ApiError('no_session');
+        return person(req, res, next);
+      }, requirePermission(routes)),
     close: () => verifier.close(),
   };
 }

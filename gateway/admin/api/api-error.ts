@@ -3,7 +3,10 @@ import { z } from 'zod';
 /** The closed list of errors of the operators' HTTP API. The console switches on the code. */
 const catalogue = {
   bad_request: [400, 'The request is not valid.'],
-  no_session: [401, 'There is no session, or it has ended. Get a link with: ops console'],
+  no_session: [
+    401,
+    'There is no session, or it has ended. Get a link with: ops console. A program sends an API token as Authorization: Bearer',
+  ],
   invalid_code: [401, 'The code is unknown, was used before, or is older than five minutes.'],
   invalid_token: [
     401,
