@@ -17,7 +17,7 @@ import type { Reports } from './reports.ts';
 /** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
 const refreshMs = 500;
 /** Maximum delay of `ops top`. */
-const hotKeysReportMs = 2000;
+const busyReportMs = 2000;
 /** Maximum delay of refused requests and of who uses which key, and what a killed process loses of them. */
 const usageReportMs = 5000;
 /** No request depends on the indexes, only operators do. */
@@ -44,7 +44,7 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { invalidValues, metrics, log } = dependencies;
-  const { events, usageReports, hotKeys, keyUse, failures } = dependencies.reports;
+  const { events, usageReports, busyCustomers, keyUse, failures } = dependencies.reports;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -129,9 +129,9 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       void failures.report();
     }, usageReportMs),
     setInterval(() => {
-      if (gate.open) void hotKeys.report();
-      else hotKeys.clear();
-    }, hotKeysReportMs),
+      if (gate.open) void busyCustomers.report();
+      else busyCustomers.clear();
+    }, busyReportMs),
   ];
   return {
     stop() {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { createEventPublisher } from './events/event-publisher.ts';
 import { createUseObserver } from './events/use-events.ts';
+import { createBusyCustomers } from './quota/busy-customers.ts';
 import { createFailureReports } from './quota/failures.ts';
-import { createHotKeys } from './quota/hot-keys.ts';
 import { createKeyUseReports } from './quota/key-use.ts';
 import type { LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports } from './quota/usage-reports.ts';
@@ -28,7 +28,7 @@ export function createReports(dependencies: ReportsDependencies) {
     events,
     useObserver: createUseObserver(events),
     usageReports,
-    hotKeys: createHotKeys(dependencies),
+    busyCustomers: createBusyCustomers(dependencies),
     keyUse,
     failures,
     /** The last report. Never rejects. */

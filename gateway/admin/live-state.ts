@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBusiestKeyUsage } from '../operations/busiest-keys.ts';
+import { readBusiestCustomerUsage } from '../operations/busiest-customers.ts';
 import { describeFleet, fleetReportSchema, readFleetReport } from '../operations/fleet-report.ts';
 import { groupByGateway } from '../operations/fleet-status.ts';
 import { readTraffic, type TrafficPoint } from '../operations/traffic.ts';
@@ -9,13 +9,13 @@ import type { ApiDependencies } from './api/api-dependencies.ts';
 /** What consoles show, as of one moment. */
 export const liveStateSchema = fleetReportSchema
   .extend({
-    busiestKeys: z
+    busiestCustomers: z
       .array(
         z.object({
           id: z.string(),
           name: z.string(),
           plan: z.string(),
-          state: z.string(),
+          state: z.enum(['active', 'suspended']),
           requests: z.int(),
           refused: z.int(),
         }),
@@ -53,7 +53,7 @@ export function createLive({ read, service, redisIsPrivate, now }: LiveDependenc
     try {
       return await read(async (session) => ({
         ...(await readFleetReport(session, redisIsPrivate)),
-        busiestKeys: await readBusiestKeyUsage(session, busiestCount).catch(() => null),
+        busiestCustomers: await readBusiestCustomerUsage(session, busiestCount).catch(() => null),
       }));
     } catch {
       // This gateway may not have noticed yet.
@@ -69,7 +69,7 @@ export function createLive({ read, service, redisIsPrivate, now }: LiveDependenc
     const fleet = { atMs, gateways, activeBans: 0, withoutStatus: [], invalidSettings: [] };
     return {
       ...describeFleet({ redis: { available: false, since }, redisIsPrivate, fleet }),
-      busiestKeys: null,
+      busiestCustomers: null,
     };
   }
 

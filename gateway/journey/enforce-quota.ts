@@ -9,7 +9,7 @@ import { windowOverShadow } from '../limits/shadow-limits.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { HotKeys } from '../quota/hot-keys.ts';
+import type { BusyCustomers } from '../quota/busy-customers.ts';
 import type { KeyUseReports } from '../quota/key-use.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
@@ -25,7 +25,7 @@ interface EnforceQuotaDependencies {
   apiKeys: ApiKeyCache;
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
-  hotKeys: HotKeys;
+  busyCustomers: Pick<BusyCustomers, 'count'>;
   keyUse: Pick<KeyUseReports, 'count'>;
   usageReports: Pick<UsageReports, 'addRefused'>;
   metrics: Metrics;
@@ -50,7 +50,8 @@ const noAccess: OperationAccess = { scopes: [], cost: 1 };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, hotKeys, keyUse, usageReports, metrics, plans } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, busyCustomers, keyUse, usageReports, metrics, plans } =
+    dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
@@ -87,7 +88,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       res.locals.shadow = window;
     }
     const isRefused = decision.outcome !== 'allowed';
-    hotKeys.count(caller, isRefused);
+    busyCustomers.count(caller.customerId, isRefused);
     keyUse.count(caller, isRefused);
     if (decision.outcome !== 'allowed') usageReports.addRefused(caller.customerId, decision.nowMs);
     else {

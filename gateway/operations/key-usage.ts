@@ -18,8 +18,6 @@ export interface KeyUsage extends WindowViews {
   strikes: number;
   /** Strikes that lead to a ban; null if the ban policy or the minute limit is invalid. */
   strikesToBan: number | null;
-  /** The same as `strikes`, under its name in earlier versions. */
-  violations: number;
   ban: { reason: string; endsAt: string } | null;
 }
 
@@ -50,7 +48,6 @@ export async function createUsageReader(session: Session) {
         ...windows,
         strikes,
         strikesToBan: strikesBeforeBan(policy, limits.minute),
-        violations: strikes,
         ban: ban ?? null,
       };
     },

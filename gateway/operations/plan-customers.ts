@@ -5,7 +5,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages } from './api-key-index.ts';
-import { readBusiestCustomers, type BusyCustomer } from './busiest-customer-usage.ts';
+import { readBusiestCustomers, type BusyCustomer } from './busiest-customers.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows } from './key-windows.ts';
 import type { ReadingSession } from './session.ts';
@@ -46,7 +46,7 @@ export async function findBusiestAbove(
   plan: string,
   limits: Limits,
 ): Promise<CustomerAbove[]> {
-  const busiest = await readBusiestCustomers(redis, Number.POSITIVE_INFINITY, now());
+  const busiest = await readBusiestCustomers(redis, now());
   const plans = await Promise.all(busiest.map(({ id }) => readPlan(redis, id)));
   const compared = busiest.filter((_customer, index) => plans[index] === plan).slice(0, comparedCustomers);
   const above = await Promise.all(compared.map((customer) => readAbove(redis, customer, limits)));

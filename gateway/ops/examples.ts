@@ -44,7 +44,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'usage months': ['usage months --months 3'],
   'usage reset': [`usage reset ${id} --reason "their retry loop, ticket 813"`],
   'usage retention': ['usage retention --days 400'],
-  top: ['top --count 20', 'top --by customer'],
+  top: ['top --count 20'],
   'bans list': ['bans list'],
   'bans add': [`bans add ${id} --for 2h --reason "scraping"`],
   'bans lift': [`bans lift ${id}`],

@@ -149,9 +149,11 @@ export function printable(text: string): string {
 
 const colours = new Map<string, 'green' | 'yellow' | 'red'>([
   ['valid', 'green'],
+  ['active', 'green'],
   ['expired', 'yellow'],
   ['revoked', 'red'],
   ['banned', 'red'],
+  ['suspended', 'red'],
   ['unusable', 'red'],
 ]);
 

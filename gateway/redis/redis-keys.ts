@@ -36,7 +36,7 @@ export function parsePlace(text: string): KeyPlace | undefined {
 /** The queue of events, whose keys share a hash tag. BullMQ names them: gw:{events}:webhooks:… */
 export const eventQueue = { prefix: 'gw:{events}', name: 'webhooks' } as const;
 
-/** Prefix of the counters of the busiest keys, which share a hash tag of their own. */
+/** Prefix of the counters of the busiest customers, which share a hash tag of their own. */
 export const busyPrefix = 'gw:{busy}:';
 
 /** Prefix of the sets of the keys of customers. */
@@ -74,7 +74,7 @@ export const redisKeys = {
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
-  /** Sorted set with expiry: requests of the busiest keys in ten seconds. All share a hash slot, for ZUNION. */
+  /** Sorted set with expiry: requests of the busiest customers in ten seconds. All share a hash slot, for ZUNION. */
   busy: (slot: number) => `${busyPrefix}${slot}`,
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,

@@ -12,11 +12,11 @@ const iso = (ms: number) => new Date(ms).toISOString();
 describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
   let kit: ConsoleKit;
   let key: string;
-  let id: string;
+  let customerId: string;
 
   beforeAll(async () => {
     kit = await startConsole();
-    ({ key, id } = await kit.kit.issue({ name: 'Acme GmbH', plan: 'business' }));
+    ({ key, customerId } = await kit.kit.issue({ name: 'Acme GmbH', plan: 'business' }));
   });
   afterAll(() => kit[Symbol.asyncDispose]());
 
@@ -49,10 +49,10 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
     await expect.poll(async () => Number(await figure(page, 'Requests'))).toBe(before + 40);
     expect(await figure(page, 'p99')).toMatch(/^[\d.]+ ms$/);
     const busiest = page
-      .getByRole('region', { name: 'Busiest keys' })
+      .getByRole('region', { name: 'Busiest customers' })
       .getByRole('row', { name: 'Acme GmbH' });
-    await expect.poll(() => busiest.innerText(), { timeout: 10_000 }).toMatch(/business\s+40\s+–\s+valid/);
-    expect(await busiest.getByRole('link').getAttribute('href')).toBe(`/console/keys/${id}`);
+    await expect.poll(() => busiest.innerText(), { timeout: 10_000 }).toMatch(/business\s+40\s+–\s+active/);
+    expect(await busiest.getByRole('link').getAttribute('href')).toBe(`/console/customers/${customerId}`);
     expectClean(observed, kit.origin);
   });
 

@@ -55,12 +55,12 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
   });
 
   test('counts every request that a client has sent, once', async () => {
-    const { key, id } = await fleet.issue({ name: 'Acme', plan: 'business' });
+    const { key, customerId: id } = await fleet.issue({ name: 'Acme', plan: 'business' });
     const sent = 60;
     for (let turn = 0; turn < sent; turn += 1) expect((await fleet.pets(key, turn)).status).toBe(200);
-    await allSee(({ busiestKeys, recent }) => {
+    await allSee(({ busiestCustomers, recent }) => {
       expect(recent).toMatchObject({ requests: sent, byStatus: { '2xx': sent } });
-      expect(busiestKeys).toMatchObject([{ id, name: 'Acme', requests: sent, refused: 0 }]);
+      expect(busiestCustomers).toMatchObject([{ id, name: 'Acme', requests: sent, refused: 0 }]);
     });
   });
 

@@ -126,22 +126,22 @@ export const upstreamTable = ({ upstreams }: LiveState) =>
     { region: '' },
   );
 
-export function busiestTable({ busiestKeys }: LiveState) {
-  if (busiestKeys === null) {
+export function busiestTable({ busiestCustomers }: LiveState) {
+  if (busiestCustomers === null) {
     return html`<p class="quiet">
       They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
     </p>`;
   }
-  if (busiestKeys.length === 0) {
-    return html`<p class="quiet">No API key had requests in the last minute.</p>`;
+  if (busiestCustomers.length === 0) {
+    return html`<p class="quiet">No customer had requests in the last minute.</p>`;
   }
-  return listTable('Busiest keys', busiestKeys, [
+  return listTable('Busiest customers', busiestCustomers, [
     ['Customer', keyLink],
     ['Plan', ({ plan }) => plan],
     count('Requests in the last minute', ({ requests }) => requests),
     count('Refused', ({ refused, requests }) =>
       refused === 0 ? null : `${formatNumber(refused)} (${formatShare(refused / requests)})`,
     ),
-    ['State', ({ state }) => html`<span class="tag ${state === 'valid' ? 'good' : 'bad'}">${state}</span>`],
+    ['State', ({ state }) => html`<span class="tag ${state === 'active' ? 'good' : 'bad'}">${state}</span>`],
   ]);
 }

@@ -1,16 +1,16 @@
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 
-export interface HotKeys {
-  /** Counts one request of a key. */
-  count(key: { id: string }, refused: boolean): void;
-  /** Adds the counts of the busiest keys to those of other instances. Never rejects. */
+export interface BusyCustomers {
+  /** Counts one request of a customer. */
+  count(customerId: CustomerId, refused: boolean): void;
+  /** Adds the counts of the busiest customers to those of other instances. Never rejects. */
   report(): Promise<void>;
   /** Drops the counts of an outage, which are of no use to other instances after it. */
   clear(): void;
 }
 
-interface HotKeysDependencies {
+interface BusyCustomersDependencies {
   redis: RedisClient;
   now: () => number;
 }
@@ -18,10 +18,10 @@ interface HotKeysDependencies {
 /** Length of the slot that requests are counted in. */
 export const slotMs = 10_000;
 const keptSeconds = 120;
-/** Limit for each instance and report. A key that is spread over many instances and busy on none may be missed. */
-const maxReportedKeys = 50;
-/** Further keys are not counted until the next report, so that memory stays bounded whatever clients send. */
-const maxCountedKeys = 10_000;
+/** Limit for each instance and report. A customer that is spread over many instances and busy on none may be missed. */
+const maxReported = 50;
+/** Further customers are not counted until the next report, so that memory stays bounded whatever clients send. */
+const maxCounted = 10_000;
 
 /** Adds counts to those of other instances in a sorted set of a slot. @throws Error if Redis is unavailable */
 async function addToSlot(
@@ -33,8 +33,8 @@ async function addToSlot(
   await Promise.all([...added, redis.expire(key, keptSeconds)]);
 }
 
-/** Counts which keys are busy now, beside the quotas and without a Redis command for each request. */
-export function createHotKeys({ redis, now }: HotKeysDependencies): HotKeys {
+/** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
+export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): BusyCustomers {
   let counts = new Map<string, { requests: number; refused: number }>();
 
   function takeCounts() {
@@ -44,12 +44,12 @@ export function createHotKeys({ redis, now }: HotKeysDependencies): HotKeys {
   }
 
   return {
-    count({ id }, refused) {
-      let entry = counts.get(id);
+    count(customerId, refused) {
+      let entry = counts.get(customerId);
       if (entry === undefined) {
-        if (counts.size >= maxCountedKeys) return;
+        if (counts.size >= maxCounted) return;
         entry = { requests: 0, refused: 0 };
-        counts.set(id, entry);
+        counts.set(customerId, entry);
       }
       entry.requests += 1;
       if (refused) entry.refused += 1;
@@ -58,7 +58,7 @@ export function createHotKeys({ redis, now }: HotKeysDependencies): HotKeys {
       if (counts.size === 0) return;
       const busiest = [...takeCounts()]
         .toSorted(([, a], [, b]) => b.requests - a.requests)
-        .slice(0, maxReportedKeys);
+        .slice(0, maxReported);
       const slot = Math.floor(now() / slotMs);
       const countsOf = (kind: 'requests' | 'refused') =>
         busiest.flatMap(([id, { [kind]: count }]): [string, number][] => (count === 0 ? [] : [[id, count]]));
