@@ -42,18 +42,17 @@ test.each([
   expect(missing).toEqual([]);
 });
 
-test.each(['gateway/openapi.yaml', 'gateway/admin/openapi.yaml'])(
-  '%s names each window among the reasons of a refusal',
-  (file) => {
-    const text = readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
-    const lists: string[] = text.match(/`minute`, `[^.]*/g) ?? [];
-    visit(parse(text), {});
-    function visit(value: unknown, { enum: names }: { enum?: unknown }): void {
-      if (Array.isArray(names) && names.includes('minute') && value === names) lists.push(names.join(' '));
-      if (value instanceof Object) for (const part of Object.values(value)) visit(part, value);
-    }
-    expect(lists.length).toBeGreaterThan(1);
-    for (const list of lists)
-      for (const name of windowNames) expect(list).toMatch(new RegExp(`\\b${name}\\b`));
-  },
-);
+test.each([
+  ['gateway/openapi.yaml', 1],
+  ['gateway/admin/openapi.yaml', 2],
+])('%s names each window among the reasons of a refusal', (file, atLeast) => {
+  const text = readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
+  const lists: string[] = text.match(/`minute`, `[^.]*/g) ?? [];
+  visit(parse(text), {});
+  function visit(value: unknown, { enum: names }: { enum?: unknown }): void {
+    if (Array.isArray(names) && names.includes('minute') && value === names) lists.push(names.join(' '));
+    if (value instanceof Object) for (const part of Object.values(value)) visit(part, value);
+  }
+  expect(lists.length).toBeGreaterThanOrEqual(atLeast);
+  for (const list of lists) for (const name of windowNames) expect(list).toMatch(new RegExp(`\\b${name}\\b`));
+});
