@@ -95,7 +95,7 @@ async function waitUntilListening(port: number, child: ChildProcess, directory: 
   throw new Error(`${child.spawnargs.join(' ')} does not listen on port ${port}; its output:\n${output}`);
 }
 
-export async function processTree(pid: number): Promise<number[]> {
+async function processTree(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const pids = children.split(' ').filter(Boolean).map(Number);
   return [pid, ...(await Promise.all(pids.map(processTree))).flat()];
