@@ -1,22 +1,16 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
   createGatewayObserver,
-  isRunning,
   threeWorkers,
-  waitForWorkers,
   workers,
 } from '../support/kits/worker-processes.ts';
 import { countOutcomes } from '../support/load/steady-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
-import { startPendingRequests } from '../support/upstreams/held-requests.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
@@ -61,50 +55,10 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     await expect.poll(readiness).toMatchObject({ status: 'ok', redis: 'unavailable', upstreams });
     await expect.poll(() => sum('gateway_local_mode')).toBe(1);
   });
-
-  test('on SIGTERM finishes the requests in flight of all workers and exits with 0', async () => {
-    const { responses, finish } = await startPendingRequests(kit, 9);
-    const idleSocket = connect(kit.gateway.port, '127.0.0.1');
-    await once(idleSocket, 'connect');
-    const closed = once(idleSocket, 'close');
-    kit.gateway.signal('SIGTERM');
-    await expect.poll(readiness).toMatchObject({ status: 'draining' });
-    expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
-    await closed;
-    await expect
-      .poll(() =>
-        send(`${kit.gateway.url}/openapi.json`).then(
-          () => 'served',
-          ({ code }: { code: string }) => code,
-        ),
-      )
-      .toBe('ECONNREFUSED');
-    finish();
-    expect(await responses).toEqual(Array(9).fill(200));
-    expect(await kit.gateway.exited).toBe(0);
-    expect(kit.gateway.output()).not.toContain('"level":50');
-    expect((await waitForWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);
-  });
 });
 
 describe('starting several workers', { tags: ['redis-server'] }, () => {
   const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
-
-  test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT'])('reports once that %s is in use', async (setting) => {
-    await using directory = await temporaryDirectory();
-    const blocker = createServer();
-    await new Promise<void>((resolve) => {
-      blocker.listen(0, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
-    });
-    const { port } = blocker.address() as AddressInfo;
-    const settings = { ...env, DATA_DIR: directory.path, [setting]: String(port) };
-    const { code, stderr } = await runProgram(['gateway/server.ts'], settings);
-    blocker.close();
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      new RegExp(`^gateway: ${setting}: .*${port} is already in use by another program\n$`),
-    );
-  });
 
   test('leaves no worker behind if its main process is killed meanwhile', async () => {
     await using directory = await temporaryDirectory();

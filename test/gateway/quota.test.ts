@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
-import { windowNames } from '../../gateway/limits/windows.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
-import { monitorRedis } from '../support/stores/redis-monitor.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
@@ -110,33 +108,5 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     expect(await limits()).toEqual(Array(3).fill(policy(77, 10_000)));
     await keyIssuer(redis).store.change(id, { minute: null, plan: 'free' });
     expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
-  });
-
-  test('a request with a cached key costs one Redis command', async () => {
-    const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'business' });
-    await send(pets(0), { key });
-    const monitor = await monitorRedis(server.port);
-    for (let index = 0; index < 50; index += 1) expect((await send(pets(0), { key })).status).toBe(200);
-    // Commands inside a script do not count.
-    const sent = () => monitor.commands.filter(({ source }) => source !== 'lua');
-    // Nor do reports of timers, which name the key too.
-    const ofKey = (args: readonly string[]) => args.some((arg) => arg.includes(keyHash));
-    const isReport = (args: readonly string[]) => args.some((arg) => arg.startsWith('gw:key-use:'));
-    const keyCommands = () => sent().filter(({ args }) => ofKey(args) && !isReport(args));
-    await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
-    monitor.close();
-    expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
-    // The script's hash, the number of keys, four keys, the policies, the rev, no cost, and a limit or none for each window.
-    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([10 + windowNames.length]));
-    // All other commands come from timers: settings, heartbeats, reports, events, the address of the console and the key served
-    // last, at any load. The first use of a script sends its text.
-    const others = new Set(
-      sent().flatMap(({ args }) => (ofKey(args) ? [] : [`${args[0]} ${args[1] ?? ''}`])),
-    );
-    for (const command of others) {
-      expect(command).toMatch(
-        /^(info memory|multi |exec |(zincrby|expire) gw:\{busy\}|(z\w+|pexpire) gw:console:addresses|set gw:instance|zrange gw:instances|sadd gw:settings|(hset|hgetall|expire) gw:status|bzpopmin gw:\{events\}|(hincrby|expire) gw:\{traffic\}|eval(sha)? |type gw:|exists gw:(key:|set-up)|time |xrange gw:audit)/,
-      );
-    }
   });
 });
