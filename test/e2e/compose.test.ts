@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { isBuiltin } from 'node:module';
-import { dirname, join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
@@ -187,45 +186,4 @@ describe('the images', () => {
       expect(composeService(name).command).toBeUndefined();
     },
   );
-
-  test('the code in the images imports no development dependency', async () => {
-    const { dependencies } = JSON.parse(await read('package.json')) as {
-      dependencies: Record<string, string>;
-    };
-    const imported = new Set<string>();
-    const loadedOnDemand = new Set<string>();
-    const packageOf = (specifier: string) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '';
-    const sources = new Map<string, string>();
-    for (const folder of ['gateway', 'pets-service', 'prisma']) {
-      for (const path of await readdir(join(root, folder), { recursive: true })) {
-        // Only the prisma command, a development dependency, reads its configuration.
-        if (!path.endsWith('.ts') || path === 'prisma.config.ts' || path.startsWith('generated')) continue;
-        // It makes the images.
-        if (path.startsWith('containers/')) continue;
-        sources.set(join(folder, path), await read(`${folder}/${path}`));
-      }
-    }
-    const filesOnDemand = new Set<string>();
-    for (const [path, source] of sources) {
-      for (const [, specifier = ''] of source.matchAll(/\bimport\('([^']+)'\)/g)) {
-        if (specifier.startsWith('.')) filesOnDemand.add(join(dirname(path), specifier));
-        else loadedOnDemand.add(packageOf(specifier));
-      }
-    }
-    for (const [path, source] of sources) {
-      const packages = filesOnDemand.has(path) ? loadedOnDemand : imported;
-      const withoutTypes = source.replaceAll(/^import type .+?;$/gms, '');
-      for (const [, specifier = ''] of withoutTypes.matchAll(/\bfrom '([^'.#][^'\n]*)'/g)) {
-        if (!isBuiltin(specifier)) packages.add(packageOf(specifier));
-      }
-    }
-    expect(imported.size).toBeGreaterThan(10);
-    expect([...imported].filter((name) => !(name in dependencies))).toEqual([]);
-    // The embedded stores, without REDIS_URL or DATABASE_URL.
-    expect([...loadedOnDemand].filter((name) => !(name in dependencies)).toSorted()).toEqual([
-      '@electric-sql/pglite',
-      'js-redis-server',
-      'pglite-prisma-adapter',
-    ]);
-  });
 });

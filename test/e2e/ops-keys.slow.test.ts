@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatPlace, parsePlace, redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { parsePlace, redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -72,45 +72,6 @@ describe('the life cycle of keys', () => {
   });
 
   describe('keys export and keys import', () => {
-    test('keep unusual but valid records, and skip invalid ones with a warning', async () => {
-      await using other = await startAnyRedis();
-      const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
-      const odd = { customerId: 'cus_odd', keyHash: 'c'.repeat(64) } as const;
-      const bad = { customerId: 'cus_bad', keyHash: 'd'.repeat(64) } as const;
-      const unusual = { name: 'x'.repeat(150), createdAt: 'yesterday' };
-      await other.redis.hset(redisKeys.customer('cus_odd'), { plan: 'free', ...unusual });
-      await other.redis.hset(redisKeys.apiKey(odd), { id: 'odd', ...unusual, replaces: '' });
-      await other.redis.set(redisKeys.keyCustomer(odd.keyHash), 'cus_odd');
-      await other.redis.hset(redisKeys.apiKeyIds, 'odd', formatPlace(odd), 'bad', formatPlace(bad));
-      await other.redis.hset(redisKeys.customer('cus_bad'), 'rev', 1);
-      await other.redis.hset(redisKeys.apiKey(bad), 'name', 'Bad');
-      await other.redis.zadd(redisKeys.apiKeysByCreation, 1, 'odd', 2, 'bad');
-      await other.redis.zadd(redisKeys.customers, 1, 'cus_odd');
-      const exported = await run('keys', 'export');
-      expect(exported.code).toBe(1);
-      expect(exported.stderr).toMatch(
-        /^ops: warning: the record of bad is invalid: .*\nops: 1 invalid records were not exported\n$/,
-      );
-      const file = await writeInput(`\u{FEFF}${exported.stdout}`);
-      // An import restores lost indexes.
-      await other.redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
-      expect(JSON.parse((await run('keys', 'import', file, '--json')).stdout)).toMatchObject({
-        unchanged: 1,
-      });
-      expect(JSON.parse((await run('keys', 'list', '--json')).stdout)).toMatchObject([{ id: 'odd' }]);
-      await other.redis.del(redisKeys.apiKey(odd), redisKeys.customer('cus_odd'));
-      // Concurrent imports add the key once, and a concurrent list does not remove it.
-      const runs = await Promise.all([
-        run('keys', 'import', file, '--json'),
-        run('keys', 'import', file, '--json'),
-        run('keys', 'list'),
-      ]);
-      expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-        [1, 2, 3].map(() => ({ code: 0, stderr: '' })),
-      );
-      expect(await other.redis.zrange(redisKeys.apiKeysByCreation, '0', '-1')).toEqual(['odd']);
-    });
-
     test('restore keys in an empty Redis; a second import changes nothing', async () => {
       await kit.redis.hset(redisKeys.plan('gold'), { minute: 5, day: 50 });
       const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--name', 'Own', '--day', '9');

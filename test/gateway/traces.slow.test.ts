@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { runProgram, startPetsService } from '../support/kits/service.ts';
+import { startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startTraceCollector, type TraceCollector } from '../support/stores/trace-collector.ts';
 
@@ -117,25 +117,6 @@ describe('the export of traces', () => {
     expect(new Set(collector.bodies.map(({ type }) => type))).toEqual(new Set(['application/x-protobuf']));
   });
 
-  test('takes nothing with the sampler always_off, and what is sampled of the ratio', async () => {
-    await using collector = await startTraceCollector();
-    const start = (env: Record<string, string>) => startGatewayKit({ ...collector.env, ...env });
-    const ratio = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.0' };
-    await using stack = new AsyncDisposableStack();
-    const kits = await Promise.all([
-      start({ OTEL_TRACES_SAMPLER: 'always_off', OTEL_SERVICE_NAME: 'none' }),
-      start({ ...ratio, OTEL_SERVICE_NAME: 'all' }),
-    ]);
-    for (const kit of kits) stack.use(kit);
-    await Promise.all(
-      kits.map(async (kit) => {
-        await served(kit);
-        await kit.gateway.stop();
-      }),
-    );
-    expect(new Set(collector.spans.map(({ service }) => service))).toEqual(new Set(['all']));
-  });
-
   test.each([1, 2])('of %d processes is complete when the gateway has stopped', async (workers) => {
     await using collector = await startTraceCollector();
     await using kit = await startGatewayKit({
@@ -202,35 +183,5 @@ describe('the export of traces', () => {
     // prom-client requires it itself.
     for (const name of ['off', 'pets']) expect(await packages(name)).toEqual(new Set(['@opentelemetry/api']));
     expect(await packages('on')).toContain('@opentelemetry/sdk-trace');
-  });
-});
-
-test.each(['gateway', 'pets-service'])('%s names each invalid setting of the export', async (service) => {
-  const { code, stderr } = await runProgram([`${service}/server.ts`], {
-    OTEL_TRACES_EXPORTER: 'jaeger',
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://user:hushhush@collector:4318',
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
-    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hushhush,nonsense',
-    OTEL_EXPORTER_OTLP_CERTIFICATE: '/no/such/file.pem',
-    OTEL_TRACES_SAMPLER: 'sometimes',
-    OTEL_TRACES_SAMPLER_ARG: '1.5',
-    OTEL_PROPAGATORS: 'b3',
-    OTEL_BSP_MAX_QUEUE_SIZE: '0',
-  });
-  expect({ code, lines: stderr.trim().split('\n') }).toEqual({
-    code: 1,
-    lines: [
-      'OTEL_TRACES_EXPORTER="jaeger" is neither otlp nor none',
-      'OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as http://collector:4318',
-      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT has a user or password: send them in OTEL_EXPORTER_OTLP_HEADERS',
-      'OTEL_EXPORTER_OTLP_PROTOCOL="grpc" is neither http/protobuf nor http/json; gRPC is not supported',
-      'OTEL_EXPORTER_OTLP_HEADERS has no name=value in entry 2',
-      'OTEL_EXPORTER_OTLP_CERTIFICATE="/no/such/file.pem" is a file that can\'t be read',
-      'OTEL_TRACES_SAMPLER="sometimes" is not one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio',
-      'OTEL_TRACES_SAMPLER_ARG="1.5" is not a number from 0 to 1',
-      'OTEL_PROPAGATORS="b3" is neither tracecontext nor tracecontext,baggage',
-      'OTEL_BSP_MAX_QUEUE_SIZE="0" is not a whole number from 1 to 1000000',
-    ].map((line) => `${service}: ${line}`),
   });
 });

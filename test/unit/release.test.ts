@@ -110,19 +110,6 @@ describe('.github', () => {
     expect([images?.needs, notes?.needs]).toEqual([['checks', 'histories'], 'images']);
   });
 
-  test.each([
-    ['checks', 200],
-    ['release', 5000],
-  ])('the shards of histories in %s.yml run each seed up to %i once', (name, count) => {
-    const { histories } = jobsOf(`.github/workflows/${name}.yml`);
-    const seeds = (histories?.strategy?.matrix.seeds ?? []).flatMap((range) => {
-      const [first = 0, last = 0] = range.split('-').map(Number);
-      return Array.from({ length: last - first + 1 }, (_, index) => first + index);
-    });
-    expect(seeds).toEqual(Array.from({ length: count }, (_, index) => index + 1));
-    expect(histories?.steps.at(-1)?.run).toContain('--seeds ${{ matrix.seeds }} --seconds 20');
-  });
-
   test('images get SBOM, full provenance and a signature of their digest', () => {
     const [build = '', sign = ''] = steps('.github/workflows/release.yml').flatMap(({ run }) =>
       run !== undefined && /buildx build|cosign/.test(run) ? run : [],
@@ -137,27 +124,6 @@ describe('.github', () => {
       for (const { uses = 'a/step-of-its-own@v1' } of steps(file))
         expect(uses).toMatch(/^[\w-]+\/[\w-]+@v\d+$/);
     }
-  });
-
-  test('the update bot looks into every folder with packages, images or workflows', () => {
-    const { updates } = parse('.github/dependabot.yml') as {
-      updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
-    };
-    const watched = updates.flatMap(({ 'package-ecosystem': kind, directory, directories = [] }) =>
-      [...directories, directory ?? []].flat().map((folder) => `${kind} ${folder}`),
-    );
-    const folders = (pattern: string) =>
-      globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }).map(
-        (file) => `/${file.split('/').slice(0, -1).join('/')}`,
-      );
-    expect(watched.toSorted()).toEqual(
-      [
-        ...folders('**/package-lock.json').map((folder) => `npm ${folder}`),
-        ...folders('*/Dockerfile').map((folder) => `docker ${folder}`),
-        'docker-compose /',
-        'github-actions /',
-      ].toSorted(),
-    );
   });
 });
 
