@@ -236,22 +236,6 @@ describe('npm start', { tags: ['curl'] }, () => {
     },
   );
 
-  test(
-    'a second start on the same data is refused, and the first keeps serving',
-    { timeout: 120_000 },
-    async () => {
-      await using directory = await temporaryDirectory();
-      const first = await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
-      const second = await runProgram(['gateway/demo/start-all.ts'], {
-        DATA_DIR: directory.path,
-        ...(await portSettings()),
-      });
-      expect(second.code).toBe(1);
-      expect(second.stderr).toContain(`DATA_DIR: ${directory.path} is in use by another process`);
-      expect(await first.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK/);
-    },
-  );
-
   test('of two starts at the same moment one serves, and the other says why it does not', async () => {
     await using directory = await temporaryDirectory();
     const { HOME = '', PATH = '' } = process.env;
