@@ -106,7 +106,10 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     expect(await ops('plans', 'set', 'pro', '--minute', '1', '--day', '1', '--dry-run')).toContain('1');
     await ops('policy', 'set', '--ban-seconds', '90');
     expect(await ops('policy', 'show')).toContain('90');
-    await expect.poll(() => ops('top')).toContain(issued.id);
+    const { customerId } = JSON.parse(await ops('keys', 'show', issued.id, '--json')) as {
+      customerId: string;
+    };
+    await expect.poll(() => ops('top')).toContain(customerId);
     expect(await ops('audit')).toMatch(/keys\.issue[^]*keys\.rotate[^]*plans\.set[^]*policy\.set/);
   });
 
