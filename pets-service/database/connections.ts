@@ -25,7 +25,8 @@ export function createConnections({ name, pool, log, spans, onStatement }: Conne
     adapter,
     // With other formats Prisma captures the stack at each call, to show code in its error messages.
     errorFormat: 'minimal',
-    transactionOptions: { maxWait: 2000, timeout: statementTimeoutMs + 1000 },
+    // The pool gives up first when it waits for a connection.
+    transactionOptions: { maxWait: 5000, timeout: statementTimeoutMs + 1000 },
   });
   let running = 0;
   let byTransaction = false;
