@@ -18,13 +18,13 @@ import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
 import { authenticate } from './journey/authenticate.ts';
-import { bufferBody, createLargeBodySlots } from './journey/buffer-body.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
 import { proxyToService } from './journey/proxy-to-service.ts';
+import { createLargeBodySlots, receiveBody } from './journey/receive-body.ts';
 import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
-import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
+import { rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
 import { servePortal } from './journey/serve-portal.ts';
@@ -155,8 +155,7 @@ function addJourney(app: Express, parts: Parts): void {
       underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics, plans })),
       rejectMalformed(),
       rejectUnknownRoute(),
-      rejectLargeBody(),
-      bufferBody(parts.takeLargeBodySlot),
+      receiveBody(parts),
       proxyToService({ upstreams, isProxy, publicAddress, spans }),
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));

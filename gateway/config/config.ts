@@ -27,6 +27,7 @@ import {
   redisUrl,
   supportUrl,
 } from './env-schemas.ts';
+import { defaultMaxBodyBytes, largestBodyBytes } from './service-config.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
 export interface Config {
@@ -59,6 +60,8 @@ export interface Config {
   privateKeyFile: string | undefined;
   upstreamTimeoutMs: number;
   upstreamConnections: number;
+  /** Largest request body of a service whose entry names no other. */
+  maxBodyBytes: number;
   limits: HttpLimits;
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
@@ -112,6 +115,7 @@ export const settings = z.object({
   MAX_CONNECTIONS: count.default(10_000),
   MAX_CONNECTIONS_PER_ADDRESS: count.default(2000),
   UPSTREAM_CONNECTIONS: count.default(256),
+  MAX_BODY_BYTES: wholeNumber(1, largestBodyBytes, 'bytes').default(defaultMaxBodyBytes),
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   WEBHOOK_ALLOWED_NETWORKS: networkList,
@@ -154,6 +158,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
     upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
     upstreamConnections: values.UPSTREAM_CONNECTIONS,
+    maxBodyBytes: values.MAX_BODY_BYTES,
     limits: {
       // Node's own default. A longer token or cookie is a mistake.
       maxHeaderBytes: 16_384,

@@ -1,3 +1,9 @@
+/** Size of a request's body, where no setting says another one. */
+export const defaultMaxBodyBytes = 1024 * 1024;
+
+/** The largest that a setting may allow. */
+export const largestBodyBytes = 999_999_999_999;
+
 /** A service behind the gateway, with everything that its file leaves to defaults. Plain data: workers get it in a message. */
 export interface ServiceConfig {
   name: string;
@@ -8,6 +14,8 @@ export interface ServiceConfig {
   timeoutMs: number;
   /** Connections to each instance. */
   connections: number;
+  /** Size of a request's body. */
+  maxBodyBytes: number;
   /** Path that is 503 while an instance is not ready. */
   readiness: string;
   description: DescriptionText;

@@ -1,4 +1,4 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /** Longer bodies are not copied to be joined with the headers. */
@@ -31,4 +31,21 @@ export function beginJson(
   // With its own reason phrase: a writeHead that failed may have left another one.
   res.writeHead(status, STATUS_CODES[status] ?? '', headers.toRaw());
   return body;
+}
+
+const lingerMs = 2000;
+
+/**
+ * Ends a response that is written, while its request's body may still arrive: more than is worth reading. Closing at once
+ * would reset the connection, and could destroy the response before a client that still sends has read it (RFC 9112
+ * section 9.6), so reading goes on for a while. The response has to be one that closes the connection.
+ */
+export function endOnceRead(req: IncomingMessage, res: ServerResponse): void {
+  req.resume();
+  const finish = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(finish, lingerMs);
+  req.once('end', finish).once('close', finish);
 }

@@ -2,13 +2,13 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
+import { assertSmallBody } from '../http/request-body.ts';
 import { sendJson } from '../http/send-response.ts';
 import { assertWellFormed } from '../http/well-formed-request.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
 import { usageBody } from '../quota/usage-body.ts';
 import type { LookUpUsage } from '../quota/usage-lookup.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { assertSmallBody } from './reject-request.ts';
 import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
 
 interface AnswerUsageDependencies {

@@ -4,11 +4,10 @@ import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { carriesBody, isSafe } from '../http/request-body.ts';
+import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RoutedService } from '../services/routes.ts';
-import type { UpstreamHeaders } from '../upstream/buffered-response.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
 import type { ServiceUpstream } from '../upstream/service-upstream.ts';
 import type { Target } from '../upstream/target.ts';
@@ -17,7 +16,8 @@ import {
   placeholderTarget,
   undiciTransport,
   type Transport,
-} from '../upstream/undici-transport.ts';
+  type UpstreamHeaders,
+} from '../upstream/transport.ts';
 import { UnsuitableResponse } from '../upstream/upstream-error.ts';
 import { callerOf } from './request-context.ts';
 
@@ -113,19 +113,10 @@ function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
   };
 }
 
-/**
- * Rejects a response that is not meant for a client: the service refused the gateway's own token, or said that the client has
- * something already that the client did not ask about, or it is no valid HTTP.
- */
-function checkResponse({ req }: Response, status: number, headers: UpstreamHeaders): void {
+/** Rejects a response that is not meant for a client: the service refused the gateway's own token, or it is no valid HTTP. */
+function checkResponse(status: number, headers: UpstreamHeaders): void {
   if (status === 401 || status === 407)
     throw new UnsuitableResponse(`the upstream refused the internal token with ${status}`);
-  if (status === 304 && !(isSafe(req) && isConditional(req)))
-    throw new UnsuitableResponse('the upstream responded with 304 to a request without a condition');
   if (status > 599 || Array.isArray(headers['content-type']))
     throw new UnsuitableResponse(`the upstream's response with status ${status} is not valid HTTP`);
-}
-
-function isConditional({ headers }: Request): boolean {
-  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 }

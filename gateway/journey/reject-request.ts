@@ -1,7 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
-import { maxBodyBytes } from '../http/request-body.ts';
 import { assertWellFormed } from '../http/well-formed-request.ts';
 
 /**
@@ -25,17 +23,4 @@ export function rejectUnknownRoute(): RequestHandler {
     }
     next();
   };
-}
-
-/** Rejects a body by its Content-Length, before any of it is read. */
-export function rejectLargeBody(): RequestHandler {
-  return function rejectLargeBody(req, _res, next) {
-    assertSmallBody(req);
-    next();
-  };
-}
-
-/** @throws GatewayError payload_too_large */
-export function assertSmallBody({ headers }: IncomingMessage): void {
-  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw new GatewayError('payload_too_large');
 }

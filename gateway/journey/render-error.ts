@@ -1,11 +1,12 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { defaultMaxBodyBytes } from '../config/service-config.ts';
 import { GatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { awaitsContinue, hasBody, maxBodyBytes } from '../http/request-body.ts';
+import { awaitsContinue, hasBody } from '../http/request-body.ts';
 import { ResponseHeaders } from '../http/response-headers.ts';
-import { beginJson, sendJson } from '../http/send-response.ts';
+import { beginJson, endOnceRead, sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from './request-context.ts';
@@ -76,8 +77,6 @@ function toGatewayError(thrown: unknown): GatewayError {
   return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
 }
 
-const lingerMs = 2000;
-
 function sendError(req: Request, res: Response, error: GatewayError): void {
   const body = JSON.stringify(error.body);
   const { headers } = res.locals;
@@ -85,21 +84,13 @@ function sendError(req: Request, res: Response, error: GatewayError): void {
     sendJson(res, error.status, headers, body);
     return;
   }
-  // More of the body may come than is worth reading. Closing at once would reset the connection, and could destroy the
-  // response before a client that still sends has read it (RFC 9112 section 9.6), so reading goes on for a while.
   res.shouldKeepAlive = false;
   headers.set('Connection', 'close');
   res.write(beginJson(res, error.status, headers, body));
-  req.resume();
-  const finish = () => {
-    clearTimeout(timer);
-    res.end();
-  };
-  const timer = setTimeout(finish, lingerMs);
-  req.once('end', finish).once('close', finish);
+  endOnceRead(req, res);
 }
 
 /** Node itself reads and drops a short rest of a body, and the connection stays usable. */
 function isShortRest(req: Request): boolean {
-  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= maxBodyBytes;
+  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= defaultMaxBodyBytes;
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Span } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
 import type { Caller, EndedKey } from '../api-keys/api-key-cache.ts';
@@ -6,7 +7,7 @@ import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { WindowName } from '../limits/windows.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiRoute } from '../services/routes.ts';
-import type { Transport } from '../upstream/undici-transport.ts';
+import type { Transport } from '../upstream/transport.ts';
 
 export type Decision =
   QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
@@ -46,8 +47,8 @@ declare module 'express-serve-static-core' {
      * Never rejects.
      */
     giveBack?: () => Promise<void>;
-    /** The request's body, if it has one that is forwarded. Set by bufferBody. */
-    body?: Buffer;
+    /** The request's body, if it has one that is forwarded; a stream if it is still arriving. Set by receiveBody. */
+    body?: Buffer | Readable;
     /** Sends the request to the service of its route. Set by proxyToService. */
     transport?: Transport<Request, Response> | undefined;
     /** Code of the error that was sent. */

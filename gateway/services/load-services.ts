@@ -21,7 +21,7 @@ import {
 
 type ServiceSettings = Pick<
   Config,
-  'servicesFile' | 'petsServiceUrls' | 'upstreamTimeoutMs' | 'upstreamConnections'
+  'servicesFile' | 'petsServiceUrls' | 'upstreamTimeoutMs' | 'upstreamConnections' | 'maxBodyBytes'
 > &
   Partial<Pick<Config, 'publicUrl'>>;
 
@@ -64,6 +64,7 @@ function petsService({
   petsServiceUrls,
   upstreamTimeoutMs,
   upstreamConnections,
+  maxBodyBytes,
 }: ServiceSettings): ServiceConfig {
   return {
     name: petsServiceName,
@@ -71,6 +72,7 @@ function petsService({
     urls: petsServiceUrls,
     timeoutMs: upstreamTimeoutMs,
     connections: upstreamConnections,
+    maxBodyBytes,
     readiness: '/readyz',
     description: petsDescription(),
   };
@@ -116,6 +118,7 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
     urls: fields.urls,
     timeoutMs: fields.timeoutMs ?? settings.upstreamTimeoutMs,
     connections: fields.connections ?? settings.upstreamConnections,
+    maxBodyBytes: fields.maxBodyBytes ?? settings.maxBodyBytes,
     readiness: fields.readiness ?? '/readyz',
     description: {
       file: fields.description,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { origin } from '../config/env-schemas.ts';
 import { defaultKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
+import { largestBodyBytes } from '../config/service-config.ts';
 import { whyNoBasePath } from './base-paths.ts';
 import { defaultKeyVariable } from './pets-service.ts';
 
@@ -119,6 +120,9 @@ export const serviceFileSchema = z
       connections: wholeNumber(99_999, 'connections')
         .optional()
         .meta({ description: 'connections to each instance; by default UPSTREAM_CONNECTIONS' }),
+      maxBodyBytes: wholeNumber(largestBodyBytes, 'bytes')
+        .optional()
+        .meta({ description: "size of a request's body; by default MAX_BODY_BYTES" }),
       readiness: z
         .string({ error: 'is not a path such as /readyz' })
         .regex(/^\/[!-~]*$/, { error: 'is not a path such as /readyz' })

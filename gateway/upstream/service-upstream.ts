@@ -5,7 +5,7 @@ import type { ServiceConfig } from '../config/service-config.ts';
 import { createAuthorize, type Authorize } from './internal-token.ts';
 import { createReadinessProbe } from './readiness-probe.ts';
 import type { TargetState } from './target.ts';
-import { createUpstreamDispatcher } from './upstream-connections.ts';
+import { createUpstreamPool } from './upstream-pool.ts';
 import { createUpstreams, type Upstreams } from './upstreams.ts';
 
 /** Everything that requests to one service need. Services share nothing, so that one that fails leaves the others alone. */
@@ -40,7 +40,7 @@ export function createServiceUpstreams(
       log: log.child({ upstreamService: name }),
       onState: (origin, state) => onState(name, origin, state),
     }),
-    dispatcher: createUpstreamDispatcher(connections),
+    dispatcher: createUpstreamPool(connections),
     authorize: createAuthorize(privateKey, now, audience),
   }));
 }

@@ -20,8 +20,6 @@ export interface Target {
   everReady: boolean;
   /** Whether it is down and was reported as starting only. */
   isStarting: boolean;
-  /** Time of its latest probe that found it ready. */
-  readyAtMs: number;
   /** Requests that were sent to it and are not settled yet. */
   inFlight: number;
   /** Requests with a complete response, ever. */
@@ -53,7 +51,6 @@ export function createTarget(url: string): Target {
     addedAtMs: performance.now(),
     everReady: false,
     isStarting: false,
-    readyAtMs: 0,
     inFlight: 0,
     completed: 0,
     succeededSentAtMs: 0,

@@ -91,7 +91,6 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
 
   function probeSucceeded(target: Target, state: 'ready' | 'not_ready'): void {
     target.probeFailures = 0;
-    if (state === 'ready') target.readyAtMs = performance.now();
     if (target.state === 'down') {
       if (state === 'not_ready') return;
       target.probesToPass -= 1;

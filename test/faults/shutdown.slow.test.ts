@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
@@ -51,7 +51,7 @@ describe('shutdown of the gateway', () => {
     kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       // Too much to buffer, so the gateway sends it before the rest arrives.
-      res.write(`["${'a'.repeat(maxBufferedBytes)}", `);
+      res.write(`["${'a'.repeat(maxCollectedBytes)}", `);
       finish = () => res.end('"rest"]');
     };
     const agent = new Agent({ keepAliveTimeout: 60_000 });
@@ -62,7 +62,7 @@ describe('shutdown of the gateway', () => {
       .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
       .toMatchObject({ status: 'draining' });
     finish();
-    expect(await response.body.json()).toEqual(['a'.repeat(maxBufferedBytes), 'rest']);
+    expect(await response.body.json()).toEqual(['a'.repeat(maxCollectedBytes), 'rest']);
     expect(await kit.gateway.exited).toBe(0);
     await agent.close();
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { countOutcomes, startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
@@ -129,7 +129,7 @@ describe('broken upstream responses', () => {
       let remaining = parts;
       const write = () => {
         for (; remaining > 0; remaining -= 1) {
-          if (!res.write('a'.repeat(maxBufferedBytes))) {
+          if (!res.write('a'.repeat(maxCollectedBytes))) {
             remaining -= 1;
             res.once('drain', write);
             return;
@@ -141,6 +141,6 @@ describe('broken upstream responses', () => {
     };
     const response = await request(pets, { headers: { authorization: `Bearer ${key}` } });
     await sleep(4 * upstreamTimeoutMs);
-    expect((await response.body.text()).length).toBe(parts * maxBufferedBytes);
+    expect((await response.body.text()).length).toBe(parts * maxCollectedBytes);
   });
 });

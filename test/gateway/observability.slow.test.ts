@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { parseMemory } from '../../gateway/redis/redis-memory.ts';
-import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -22,7 +22,7 @@ interface LogLine {
 const burstLength = hasRedisServer ? 100 : 5;
 
 /** A response of this size is streamed, so the client sees its beginning before its end arrives. */
-const tooLargeToBuffer = 'x'.repeat(maxBufferedBytes + 1);
+const tooLargeToBuffer = 'x'.repeat(maxCollectedBytes + 1);
 
 describe('observability of an instance', () => {
   let kit: GatewayKit;

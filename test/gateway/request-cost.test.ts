@@ -13,8 +13,8 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
 
 /*
- * Counts the Redis commands and the write calls of one request, so that no change adds one unnoticed, and garbage
- * collections. The benchmark (test/bench/) measures times.
+ * Counts the Redis commands and the write calls of one request, so that no change adds one unnoticed. The benchmark
+ * (test/bench/) measures times.
  */
 
 const warmUp = 20;
@@ -197,27 +197,6 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
       expect(writes).toBeLessThan(3.9);
     },
   );
-});
-
-test('for every 32 MB of streamed responses, V8 collects the buffers that held them', async () => {
-  await using kit = await startGatewayKit({ LOG_LEVEL: 'warn' });
-  const { key } = await kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
-  const megabyte = Buffer.alloc(1024 * 1024, 'x');
-  kit.upstream.response = (_req, res) => {
-    res.writeHead(200, { 'content-type': 'application/json', 'content-length': megabyte.length });
-    res.end(megabyte);
-  };
-  const minorCollections = async () => {
-    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
-    return Number(/^nodejs_gc_duration_seconds_count\{kind="minor"\} (\d+)$/m.exec(text)?.[1] ?? 0);
-  };
-  const before = await minorCollections();
-  for (let sent = 0; sent < 200; sent += 1) {
-    const { text } = await send(`${kit.gateway.url}/v1/pets`, { key });
-    expect(text.length).toBe(megabyte.length);
-  }
-  // V8 by itself would clear its whole heap instead, after 45 MB each.
-  await expect.poll(async () => (await minorCollections()) - before).toBeGreaterThanOrEqual(5);
 });
 
 // The embedded Redis is part of the gateway's process, and fills its old space.

@@ -5,11 +5,7 @@ import { Agent } from 'undici';
 import { ResponseHeaders } from '../../../gateway/http/response-headers.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
-import {
-  createTransport,
-  placeholderTarget,
-  undiciTransport,
-} from '../../../gateway/upstream/undici-transport.ts';
+import { createTransport, placeholderTarget, undiciTransport } from '../../../gateway/upstream/transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy only. Its distance from the gateway is the cost of keys, quotas, headers and log. */

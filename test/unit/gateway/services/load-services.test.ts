@@ -41,6 +41,7 @@ async function loadAll(files: Record<string, string>, publicUrl?: string) {
     petsServiceUrls: [],
     upstreamTimeoutMs: 10_000,
     upstreamConnections: 256,
+    maxBodyBytes: 1_048_576,
   });
 }
 
@@ -88,9 +89,21 @@ test('settings of the file are taken, numbers as numbers', async () => {
 });
 
 test('without a file, the pets service is the only one', () => {
-  const settings = { petsServiceUrls: ['http://a:1'], upstreamTimeoutMs: 7, upstreamConnections: 8 };
+  const settings = {
+    petsServiceUrls: ['http://a:1'],
+    upstreamTimeoutMs: 7,
+    upstreamConnections: 8,
+    maxBodyBytes: 9,
+  };
   expect(loadServices({ ...settings, servicesFile: undefined }).services).toMatchObject([
-    { name: 'pets-service', audience: 'pets-service', urls: ['http://a:1'], timeoutMs: 7, connections: 8 },
+    {
+      name: 'pets-service',
+      audience: 'pets-service',
+      urls: ['http://a:1'],
+      timeoutMs: 7,
+      connections: 8,
+      maxBodyBytes: 9,
+    },
   ]);
 });
 

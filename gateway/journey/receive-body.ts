@@ -1,13 +1,14 @@
 import type { RequestHandler } from 'express';
+import { defaultMaxBodyBytes, type ServiceConfig } from '../config/service-config.ts';
 import { GatewayError } from '../errors.ts';
 import { createInUseCounter } from '../http/in-use-counters.ts';
-import { readBody } from '../http/read-body.ts';
-import { awaitsContinue, carriesBody, hasBody } from '../http/request-body.ts';
+import { receiveBody as startReceiving } from '../http/receive-body.ts';
+import { assertSmallBody, awaitsContinue, carriesBody, hasBody } from '../http/request-body.ts';
 import { callerOf } from './request-context.ts';
 
 /** Nearly every body is smaller. */
 const smallBodyBytes = 16 * 1024;
-/** Maximum number of larger bodies in the memory of a process: together 64 MiB. */
+/** Maximum number of larger bodies that arrive at a process at the same time. */
 const maxLargeBodies = 64;
 /** The same for one customer, whatever the number of its keys, so that nobody takes all of them. */
 const maxLargeBodiesOfCustomer = 8;
@@ -31,24 +32,33 @@ export function createLargeBodySlots(): TakeLargeBodySlot {
   };
 }
 
+interface ReceiveBodyDependencies {
+  /** By the ordinal of the service. */
+  services: readonly Pick<ServiceConfig, 'maxBodyBytes'>[];
+  takeLargeBodySlot: TakeLargeBodySlot;
+}
+
 /**
- * Waits until the body is complete. Streamed to the upstream, it would occupy a connection for as long as its client
- * likes: a few hundred slow clients would leave none for others.
+ * Waits until a small body is complete. Streamed to the upstream, it would occupy a connection for as long as its client
+ * likes: a few hundred slow clients would leave none for others. A larger one is streamed, within the slots.
  */
-export function bufferBody(takeSlot: TakeLargeBodySlot): RequestHandler {
-  return function bufferBody(req, res, next) {
+export function receiveBody({ services, takeLargeBodySlot }: ReceiveBodyDependencies): RequestHandler {
+  return function receiveBody(req, res, next) {
     if (!hasBody(req)) return next();
+    const maxBytes = services[res.locals.route?.service?.ordinal ?? -1]?.maxBodyBytes;
+    assertSmallBody(req, maxBytes);
     if (awaitsContinue(req)) res.writeContinue();
     if (!carriesBody(req)) {
       req.resume();
       return next();
     }
     let isLarge = false;
-    readBody(req, {
+    startReceiving(req, {
+      maxBytes: maxBytes ?? defaultMaxBodyBytes,
       onBytes(bytes) {
         if (isLarge || bytes <= smallBodyBytes) return;
-        // The body stays in memory until the response is sent, or the connection is closed.
-        res.once('close', takeSlot(callerOf(res.locals).customerId));
+        // Until the response is sent, or the connection is closed.
+        res.once('close', takeLargeBodySlot(callerOf(res.locals).customerId));
         isLarge = true;
       },
       done(outcome) {
