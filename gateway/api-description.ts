@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { ServiceConfig } from './config/service-config.ts';
 import { entityTag, type EncodedText } from './http/encoded-text.ts';
 import type { OperationAccess } from './limits/access.ts';
 import type { ApiDocument } from './services/api-document.ts';
-import { describeServices, toJson, type PublishedApi } from './services/describe-services.ts';
+import {
+  describeServices,
+  toJson,
+  type DescribedService,
+  type PublishedApi,
+} from './services/describe-services.ts';
 import { petsDescription, petsServiceName } from './services/pets-service.ts';
-import { createMatch, type ApiRoute } from './services/routes.ts';
+import { createMatch, isUnder, operationOf, type ApiRoute } from './services/routes.ts';
 import { fieldsOf, listOf, textOf } from './services/service-description.ts';
 
 export interface ApiDescription {
@@ -30,7 +34,7 @@ export interface ApiDescription {
   operations: readonly { route: string; method: string; access?: OperationAccess | undefined }[];
   /** All scopes that they need, and those that cost more than 1. */
   access: { scopes: string[]; costs: { operation: string; units: number; scopes: string[] }[] };
-  /** Finds the route of a path without query. Case-sensitive, without a trailing slash, and nothing is decoded. */
+  /** Finds the route of a path without query, as `createMatch` does. */
   match(path: string): ApiRoute | undefined;
 }
 
@@ -38,15 +42,13 @@ export interface ApiDescription {
 const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
 
 /**
- * Describes the API of the services and of the gateway itself. Only documented routes are proxied: there is no other list of
- * routes.
+ * Describes the API of the services and of the gateway itself. Proxied are the described routes, and what is under the paths of a
+ * service: there is no other list of routes.
  * @param supportUrl where clients find help: a page, or a `mailto:` URL. Without it, no address of a file is given to them.
  */
 export function loadApiDescription(
   supportUrl?: string,
-  services: readonly Pick<ServiceConfig, 'name' | 'description'>[] = [
-    { name: petsServiceName, description: petsDescription() },
-  ],
+  services: readonly DescribedService[] = [{ name: petsServiceName, description: petsDescription() }],
   published: PublishedApi = {},
 ): ApiDescription {
   const described = describeServices(services, published);
@@ -68,7 +70,7 @@ export function loadApiDescription(
     route.allow.flatMap((method) =>
       method === 'HEAD' || method === 'OPTIONS'
         ? []
-        : [{ route: route.pattern, method, access: route.service?.operations[method] }],
+        : [{ route: route.pattern, method, access: operationOf(route.service, method) }],
     ),
   );
   return {
@@ -89,7 +91,8 @@ export function loadApiDescription(
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ allow }) => allow))] },
     match(path) {
       if (path === descriptionRoute.pattern) return descriptionRoute;
-      return match(path);
+      // A key is asked for under these alone, as they are spelled.
+      return isUnder(basePaths, path) ? match(path) : undefined;
     },
   };
 }

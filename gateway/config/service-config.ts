@@ -18,7 +18,10 @@ export interface ServiceConfig {
   maxBodyBytes: number;
   /** Path that is 503 while an instance is not ready. */
   readiness: string;
-  description: DescriptionText;
+  /** Its OpenAPI description; undefined: it is known by its paths only. */
+  description: DescriptionText | undefined;
+  /** What is under them and not described leads to it, whatever its method. */
+  paths: readonly string[];
 }
 
 /** An OpenAPI file as it was read at the start, so that a worker that starts later serves the same. */

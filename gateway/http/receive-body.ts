@@ -30,6 +30,7 @@ export function receiveBody(req: IncomingMessage, { maxBytes, onBytes, done }: R
   let bytes = 0;
   let settled = false;
   let stream: PassThrough | undefined;
+  let pending: Buffer[] = [];
 
   function settle(outcome: Buffer | Readable | GatewayError): void {
     if (settled) return;
@@ -56,9 +57,18 @@ export function receiveBody(req: IncomingMessage, { maxBytes, onBytes, done }: R
     }
     if (stream === undefined && needed > maxCollectedBytes) beginStream();
     if (stream === undefined) collect(chunk, needed);
-    // A service that has responded reads no more.
-    else if (!stream.destroyed && !stream.write(chunk)) req.pause();
+    else if (pending.push(chunk) === 1) process.nextTick(writePending);
     bytes = needed;
+  }
+
+  /** Joins what came in one read: a body that is sent byte by byte would be as many writes to the service. */
+  function writePending(): void {
+    const [first] = pending;
+    if (first === undefined || stream === undefined) return;
+    const joined = pending.length === 1 ? first : Buffer.concat(pending);
+    pending = [];
+    // A service that has responded reads no more.
+    if (!stream.destroyed && !stream.write(joined)) req.pause();
   }
 
   function collect(chunk: Buffer, needed: number): void {
@@ -83,7 +93,10 @@ export function receiveBody(req: IncomingMessage, { maxBytes, onBytes, done }: R
 
   function onEnd(): void {
     if (stream === undefined) settle(buffer.subarray(0, bytes));
-    else stream.end();
+    else {
+      writePending();
+      stream.end();
+    }
   }
 
   req.on('data', onData);

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { defaultMaxBodyBytes } from '../config/service-config.ts';
 import { GatewayError } from '../errors.ts';
 
+export { defaultMaxBodyBytes };
+
 /** Whether a body follows the headers (RFC 9112 section 6.3). */
 export function hasBody(req: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;

@@ -5,9 +5,9 @@ import type { PublicAddress } from '../http/public-address.ts';
 import { assertWellFormed } from '../http/well-formed-request.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
+import { isUnder } from '../services/routes.ts';
 import { clientAddress } from './request-context.ts';
 import { sendEncodedText } from './send-encoded-text.ts';
-import { isUnder } from './under-path.ts';
 
 /** The document changes only with a new version of the gateway. */
 const cacheable = 'max-age=300';

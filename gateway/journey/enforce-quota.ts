@@ -15,6 +15,7 @@ import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
+import { operationOf } from '../services/routes.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
@@ -113,7 +114,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
 }
 
 function accessOf({ req, locals }: Response): OperationAccess {
-  return locals.route?.service?.operations[req.method] ?? noAccess;
+  return operationOf(locals.route?.service, req.method) ?? noAccess;
 }
 
 /** A request that is forbidden costs one unit, like any other that its service does not get. */

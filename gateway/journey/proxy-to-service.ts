@@ -7,7 +7,7 @@ import type { PublicAddress } from '../http/public-address.ts';
 import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
-import type { RoutedService } from '../services/routes.ts';
+import { operationOf, type RoutedService } from '../services/routes.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
 import type { ServiceUpstream } from '../upstream/service-upstream.ts';
 import type { Target } from '../upstream/target.ts';
@@ -89,7 +89,7 @@ function createServiceTransport(
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
-      described: serviceOf(res).operations[req.method]?.requestHeaders,
+      described: operationOf(serviceOf(res), req.method)?.requestHeaders,
       isTraced: spans !== undefined,
     });
   }

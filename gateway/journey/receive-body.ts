@@ -1,9 +1,14 @@
 import type { RequestHandler } from 'express';
-import { defaultMaxBodyBytes, type ServiceConfig } from '../config/service-config.ts';
 import { GatewayError } from '../errors.ts';
 import { createInUseCounter } from '../http/in-use-counters.ts';
 import { receiveBody as startReceiving } from '../http/receive-body.ts';
-import { assertSmallBody, awaitsContinue, carriesBody, hasBody } from '../http/request-body.ts';
+import {
+  assertSmallBody,
+  awaitsContinue,
+  carriesBody,
+  defaultMaxBodyBytes,
+  hasBody,
+} from '../http/request-body.ts';
 import { callerOf } from './request-context.ts';
 
 /** Nearly every body is smaller. */
@@ -34,7 +39,7 @@ export function createLargeBodySlots(): TakeLargeBodySlot {
 
 interface ReceiveBodyDependencies {
   /** By the ordinal of the service. */
-  services: readonly Pick<ServiceConfig, 'maxBodyBytes'>[];
+  services: readonly { maxBodyBytes: number }[];
   takeLargeBodySlot: TakeLargeBodySlot;
 }
 

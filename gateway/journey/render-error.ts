@@ -1,16 +1,15 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { defaultMaxBodyBytes } from '../config/service-config.ts';
 import { GatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { awaitsContinue, hasBody } from '../http/request-body.ts';
+import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../http/request-body.ts';
 import { ResponseHeaders } from '../http/response-headers.ts';
 import { beginJson, endOnceRead, sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
+import { isUnder } from '../services/routes.ts';
 import { clientAddress } from './request-context.ts';
-import { isUnder } from './under-path.ts';
 
 interface RenderErrorDependencies {
   publicAddress: Pick<PublicAddress, 'baseUrl'>;

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { awaitsContinue } from '../http/request-body.ts';
 import { assertWellFormed } from '../http/well-formed-request.ts';
 import type { Portal } from '../portal/portal.ts';
-import { isUnder } from './under-path.ts';
+import { isUnder } from '../services/routes.ts';
 
 const paths = ['/portal'];
 

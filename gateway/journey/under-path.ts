@@ -1,11 +1,5 @@
 import { Router, type RequestHandler } from 'express';
-
-/** Whether a path is one of the given ones, such as /v1, or under one of them. */
-export function isUnder(basePaths: readonly string[], path: string): boolean {
-  return basePaths.some(
-    (base) => path.startsWith(base) && (path.length === base.length || path.charAt(base.length) === '/'),
-  );
-}
+import { isUnder } from '../services/routes.ts';
 
 /** Restricts a step to paths, and the paths under them. Unlike Express' mounting it keeps the target. */
 export function underPath(basePaths: readonly string[], step: RequestHandler): RequestHandler {

@@ -19,13 +19,15 @@ export function servicesCommand(): Command {
     .addOption(jsonOption())
     .action(async (file: string, { json }: JsonOption) => {
       const found = check(file).services.map(
-        ({ name, audience, urls, timeoutMs, connections, readiness, description }) => ({
+        ({ name, audience, urls, timeoutMs, connections, maxBodyBytes, readiness, description, paths }) => ({
           name,
-          description: description.file,
+          description: description?.file ?? null,
+          paths,
           urls,
           audience,
           timeoutMs,
           connections,
+          maxBodyBytes,
           readiness,
         }),
       );

@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '#runtime/error-message.ts';
 import { defaultBasePath } from '../config/config.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
-import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
+import type { ApiConfig, DescriptionText, ServiceConfig } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { readApiDocument, type ApiDocument } from './api-document.ts';
 import { basePathOf, withPrefix } from './base-paths.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { accessOf } from './operation-access.ts';
-import type { ApiRoute, RoutedOperation } from './routes.ts';
+import type { ApiRoute, RoutedOperation, RoutedService } from './routes.ts';
 import {
   fieldsOf,
   listOf,
@@ -46,7 +46,11 @@ export interface DescribedServices {
   routes: readonly ApiRoute[];
 }
 
-type DescribedService = Pick<ServiceConfig, 'name' | 'description'>;
+export type DescribedService = Pick<ServiceConfig, 'name' | 'description'> & {
+  paths?: readonly string[] | undefined;
+};
+
+type Owner = Pick<RoutedService, 'name' | 'ordinal'>;
 
 /** It takes some 10 ms, and a start asks several times for the same. */
 let last: { asked: unknown; described: DescribedServices } | undefined;
@@ -59,7 +63,7 @@ export function describeServices(
   services: readonly DescribedService[],
   { title, basePath }: PublishedApi = {},
 ): DescribedServices {
-  const parts = services.map(({ name, description }) => ({ name, description }));
+  const parts = services.map(({ name, description, paths }) => ({ name, description, paths }));
   const asked = { parts, title, basePath, keyPrefix: keyPrefix() };
   if (last === undefined || !isDeepStrictEqual(asked, last.asked))
     last = { asked, described: describe(parts, { title, basePath }) };
@@ -67,29 +71,37 @@ export function describeServices(
 }
 
 function describe(services: readonly DescribedService[], api: PublishedApi): DescribedServices {
-  const read = services.map(({ name, description }) => readOrIssue(name, description));
+  const read = services.flatMap(({ name, description }, ordinal) =>
+    description === undefined ? [] : readOrIssue({ name, ordinal }, description),
+  );
   const unreadable = read.flatMap(({ issues = [] }) => issues);
   if (unreadable.length > 0) throw new YamlFileError(unreadable);
   const sources = read.flatMap(({ source }) => source ?? []);
-  const based = sources.map(({ name, description }) => {
+  const based = sources.map(({ owner, description }) => {
     const { basePath, issues } = basePathOf(description);
-    return { name, description, basePath, issues };
+    return { name: owner.name, owner, description, basePath, issues };
   });
-  const basePath = api.basePath ?? based[0]?.basePath ?? defaultBasePath;
-  const basePaths = [...new Set([basePath, ...based.map((each) => each.basePath)])];
+  const passing = services.flatMap(({ name, paths = [] }, ordinal) =>
+    paths.map((under) => passingRoute({ name, ordinal }, under)),
+  );
+  const underPaths = passing.map(({ under }) => under);
+  const basePath = api.basePath ?? based[0]?.basePath ?? underPaths[0] ?? defaultBasePath;
+  const basePaths = [...new Set([basePath, ...based.map((each) => each.basePath), ...underPaths])];
   const serverPath = basePaths.length === 1 ? basePath : '';
   const prefixOf = (path: string) => (serverPath === '' ? path : '');
-  const described = based.map(({ name, description, basePath: ofService, issues }) => ({
+  const described = based.map(({ name, owner, description, basePath: ofService, issues }) => ({
     name,
+    owner,
     description: withPrefix(description, prefixOf(ofService)),
     issues,
   }));
   const own = withPrefix(readOwnDescription(basePaths), prefixOf(basePath));
-  const document = publish(mergeDescriptions(own, described), { title: api.title, serverPath });
+  const title = api.title ?? (described.length === 0 ? titleOf(services[0]?.name) : undefined);
+  const document = publish(mergeDescriptions(own, described), { title, serverPath });
   const shown = readShown(document, serverPath);
   const ownersOf = new Map(
-    described.flatMap(({ name, description }, ordinal) =>
-      Object.keys(fieldsOf(description.fields['paths'])).map((path) => [path, { name, ordinal }] as const),
+    described.flatMap(({ owner, description }) =>
+      Object.keys(fieldsOf(description.fields['paths'])).map((path) => [path, owner] as const),
     ),
   );
   const routes = Object.entries(fieldsOf(document['paths'])).map(([path, value]) => {
@@ -100,8 +112,23 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
       route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
     return route;
   });
-  return { document, shown, basePath, basePaths, serverPath, routes };
+  return { document, shown, basePath, basePaths, serverPath, routes: [...routes, ...passing] };
 }
+
+/** Methods that OPTIONS names for a path under which any method passes. */
+const commonMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+function passingRoute(owner: Owner, under: string): ApiRoute & { under: string } {
+  const operation = (method: string): RoutedOperation => ({
+    requestHeaders: 'all',
+    ...accessOf(owner.name, method, {}),
+  });
+  const read = operation('get');
+  const service = { ...owner, operations: { GET: read, HEAD: read }, others: operation('post') };
+  return { pattern: `${under}/*`, under, allow: commonMethods, service };
+}
+
+const titleOf = (service = 'the') => `${service.charAt(0).toUpperCase()}${service.slice(1)} API`;
 
 function readOwnDescription(basePaths: readonly string[]): Description {
   const text = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
@@ -121,9 +148,9 @@ function publish(
   return { ...document, info: title === undefined ? info : { ...info, title }, servers };
 }
 
-function readOrIssue(name: string, description: ServiceConfig['description']) {
+function readOrIssue(owner: Owner, description: DescriptionText) {
   try {
-    return { source: { name, description: readDescription(description) } };
+    return { source: { owner, description: readDescription(description) } };
   } catch (error) {
     if (!(error instanceof YamlFileError)) throw error;
     return { issues: error.issues };

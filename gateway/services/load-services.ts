@@ -75,6 +75,7 @@ function petsService({
     maxBodyBytes,
     readiness: '/readyz',
     description: petsDescription(),
+    paths: [],
   };
 }
 
@@ -120,10 +121,14 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
     connections: fields.connections ?? settings.upstreamConnections,
     maxBodyBytes: fields.maxBodyBytes ?? settings.maxBodyBytes,
     readiness: fields.readiness ?? '/readyz',
-    description: {
-      file: fields.description,
-      text: read(['services', service, 'description'], fields.description),
-    },
+    description:
+      fields.description === undefined
+        ? undefined
+        : {
+            file: fields.description,
+            text: read(['services', service, 'description'], fields.description),
+          },
+    paths: fields.paths ?? [],
   }));
   // The guide of the pets service is for its API, alone or with other services.
   const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;
@@ -210,15 +215,17 @@ function knownFields(path: readonly string[]): string[] {
 /** What two services must not share: with one audience, a token of one is valid at the other. */
 function sharedValues(services: ServicesFile['services']): YamlIssue[] {
   const owners = new Map<string, string>();
-  return Object.entries(services).flatMap(([service, { audience = service, urls }]) =>
-    [{ field: 'audience', value: audience }, ...urls.map((value) => ({ field: 'urls', value }))].flatMap(
-      ({ field, value }) => {
-        const owner = owners.get(`${field} ${value}`);
-        owners.set(`${field} ${value}`, service);
-        if (owner === undefined) return [];
-        const text = `services.${service}.${field} has ${value}, ${owner === service ? 'twice' : `as ${owner} has`}`;
-        return [{ path: ['services', service, field], text }];
-      },
-    ),
+  return Object.entries(services).flatMap(([service, { audience = service, urls, paths = [] }]) =>
+    [
+      { field: 'audience', value: audience },
+      ...urls.map((value) => ({ field: 'urls', value })),
+      ...paths.map((value) => ({ field: 'paths', value })),
+    ].flatMap(({ field, value }) => {
+      const owner = owners.get(`${field} ${value}`);
+      owners.set(`${field} ${value}`, service);
+      if (owner === undefined) return [];
+      const text = `services.${service}.${field} has ${value}, ${owner === service ? 'twice' : `as ${owner} has`}`;
+      return [{ path: ['services', service, field], text }];
+    }),
   );
 }

@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { YamlFileError, type YamlIssue } from '../config/yaml-file.ts';
 import { checkDescription, methods } from './check-description.ts';
 import { ownResponseHeaders } from './reserved-headers.ts';
-import { overlap, shapeOf } from './routes.ts';
+import { overlap, parameterNames, shapeOf } from './routes.ts';
 import {
   eachReference,
   fieldsOf,
   findTarget,
   isFields,
   listOf,
+  parametersOf,
+  resolveReference,
   textOf,
   type Description,
   type Fields,
@@ -86,7 +88,7 @@ function merge(own: Description, sources: readonly Source[]): Fields {
 function mergeInfo(descriptions: readonly Description[]): Fields {
   const [first] = descriptions;
   const texts = descriptions.flatMap(({ outline }) => outline.info.description?.trimEnd() ?? []);
-  const { title, version, description: _text, ...rest } = fieldsOf(first?.fields['info']);
+  const { title = 'API', version = '1.0.0', description: _text, ...rest } = fieldsOf(first?.fields['info']);
   return { title, version, description: `${texts.join('\n\n')}\n`, ...rest };
 }
 
@@ -130,15 +132,33 @@ function withErrorCodes(components: Fields, added: readonly string[]): Fields {
 }
 
 function completePaths(fields: Fields, added: Readonly<Record<number, string>>): Fields {
-  return mapFields(fieldsOf(fields['paths']), (item) =>
-    mapFields(fieldsOf(item), (operation, name) =>
-      methods.includes(name) && isFields(operation) ? completeOperation(operation, added) : operation,
-    ),
+  return mapFields(fieldsOf(fields['paths']), (item, path) =>
+    mapFields(fieldsOf(item), (operation, method) => {
+      if (!methods.includes(method) || !isFields(operation)) return operation;
+      const parameters = parametersOf(fieldsOf(item), operation).map((parameter) =>
+        fieldsOf(resolveReference(fields, parameter)),
+      );
+      return completeOperation(nameOperation(operation, method, path, parameters), added);
+    }),
   );
 }
 
+/** Adds what the documentation shows and a description may leave out. */
+function nameOperation(operation: Fields, method: string, path: string, parameters: Fields[]): Fields {
+  const undescribed = parameterNames(path)
+    .filter((name) => parameters.every((each) => each['in'] !== 'path' || each['name'] !== name))
+    .map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  return {
+    operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+/g, '-')}`,
+    summary: `${method.toUpperCase()} ${path}`,
+    ...operation,
+    ...(undescribed.length > 0 && { parameters: [...listOf(operation['parameters']), ...undescribed] }),
+  };
+}
+
 function completeOperation(operation: Fields, added: Readonly<Record<number, string>>): Fields {
-  const responses = mapFields(fieldsOf(operation['responses']), withOwnHeaders);
+  const { responses: described = { '2XX': {} } } = operation;
+  const responses = mapFields(fieldsOf(described), withOwnHeaders);
   const missing = Object.entries(added)
     .filter(([status]) => !Object.hasOwn(responses, status))
     .map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]);
@@ -148,7 +168,7 @@ function completeOperation(operation: Fields, added: Readonly<Record<number, str
 
 function withOwnHeaders(response: unknown): unknown {
   if (!isFields(response) || response['$ref'] !== undefined) return response;
-  const { description, headers, ...rest } = response;
+  const { description = '', headers, ...rest } = response;
   const added = ownResponseHeaders.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { description, headers: { ...Object.fromEntries(added), ...fieldsOf(headers) }, ...rest };
 }

@@ -65,6 +65,12 @@ const reservedRequests = new Set([
   'x-request-id',
   'forwarded',
   'x-real-ip',
+  'x-forwarded',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
   'expect',
   'connection',
   'keep-alive',
@@ -72,6 +78,7 @@ const reservedRequests = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'http2-settings',
   'content-length',
   'x-http-method',
   'x-http-method-override',
@@ -86,5 +93,6 @@ const reservedRequests = new Set([
 /** Whether a client cannot send this header to a service, whatever that describes. */
 export function isReservedInRequest(name: string): boolean {
   const lower = name.toLowerCase();
-  return reservedRequests.has(lower) || /^(?:proxy-|x-forwarded-)/.test(lower);
+  // Many servers read an underscore as a dash.
+  return reservedRequests.has(lower) || lower.includes('_') || /^(?:proxy-|x-forwarded-)/.test(lower);
 }

@@ -6,6 +6,8 @@ export interface ApiRoute {
   pattern: string;
   /** Value of the Allow header. */
   allow: readonly string[];
+  /** Path that everything under leads to the service, whatever its method; undefined for one path of a description. */
+  under?: string;
   /** The service that it leads to; undefined for a path of the gateway's own. */
   service?: RoutedService;
 }
@@ -16,21 +18,47 @@ export interface RoutedService {
   ordinal: number;
   /** By method in capitals. */
   operations: Readonly<Record<string, RoutedOperation>>;
+  /** What any other method is, if it passes. */
+  others?: RoutedOperation;
 }
 
 /** What passes to an operation, and what it asks of a key. */
 export interface RoutedOperation extends OperationAccess {
-  /** Header parameters in lower case. */
-  requestHeaders: ReadonlySet<string>;
+  /** Header parameters in lower case; all: every header that is not reserved. */
+  requestHeaders: ReadonlySet<string> | 'all';
+}
+
+export const operationOf = (service: RoutedService | undefined, method: string) =>
+  service?.operations[method] ?? service?.others;
+
+/** Whether a path is one of the given ones, such as /v1, or under one of them. */
+export function isUnder(basePaths: readonly string[], path: string): boolean {
+  return basePaths.some(
+    (base) => path.startsWith(base) && (path.length === base.length || path.charAt(base.length) === '/'),
+  );
 }
 
 /** A segment that is a parameter. A name of OpenAPI's may be anything; braces and slashes would end it. */
 const template = /^\{([^{}/]+)\}$/;
 
 /**
- * Characters of a segment (RFC 3986 section 3.3): those with one spelling only. Of any other path a proxy before the service
- * could make another one.
+ * What two servers could read as different paths: an empty segment, one of dots, also with parameters, and encoded slashes,
+ * backslashes and control characters.
  */
+const ambiguity = /\/\/|\\|%(?:2f|5c|[01][0-9a-f]|7f)|\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i;
+
+/** Whether a service, or a proxy before it, could take a path for another one than the gateway. */
+export const isAmbiguousPath = (path: string) => ambiguity.test(path);
+
+/** Encoded letters, digits and -._~ mean the same as themselves (RFC 3986 section 6.2.2.2). */
+function decodeUnreserved(path: string): string {
+  return path.replaceAll(/%([2-7][0-9a-f])/gi, (encoded, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /[\w.~-]/.test(character) ? character : encoded;
+  });
+}
+
+/** Characters of a segment of a description's path (RFC 3986 section 3.3): those with one spelling only. */
 const segmentText = /^[A-Za-z0-9._~:@-]+$/;
 const dotSegment = /^\.{1,2}$/;
 
@@ -81,19 +109,33 @@ interface Branch<Route> {
 }
 
 /**
- * Creates the search for the route of a path. A concrete path wins over a template, and so does each segment from the left.
- * Case-sensitive, without a trailing slash, and nothing is decoded.
+ * Creates the search for the route of a path. A concrete path wins over a template, and so does each segment from the left; a
+ * description wins over a path that everything is under, of which the longest wins. Case-sensitive, without a trailing slash.
  */
 export function createMatch<Route extends ApiRoute>(
   routes: readonly Route[],
 ): (path: string) => Route | undefined {
   const concrete = new Map<string, Route>();
   const root: Branch<Route> = { texts: new Map() };
+  const passing = routes
+    .filter(({ under }) => under !== undefined)
+    .toSorted((one, other) => (other.under ?? '').length - (one.under ?? '').length);
   for (const route of routes) {
+    if (route.under !== undefined) continue;
     if (parameterNames(route.pattern).length === 0) concrete.set(route.pattern, route);
     else branchOf(root, route.pattern.split('/')).route ??= route;
   }
-  return (path) => concrete.get(path) ?? find(root, path.split('/'), 0);
+  return (path) => concrete.get(path) ?? search(path);
+
+  function search(path: string): Route | undefined {
+    if (isAmbiguousPath(path)) return undefined;
+    const plain = path.includes('%') ? decodeUnreserved(path) : path;
+    return (
+      concrete.get(plain) ??
+      find(root, plain.split('/'), 0) ??
+      passing.find(({ under = '' }) => isUnder([under], plain))
+    );
+  }
 }
 
 function branchOf<Route>(root: Branch<Route>, segments: readonly string[]): Branch<Route> {
@@ -117,6 +159,6 @@ function find<Route>(
   const segment = segments[index];
   if (branch === undefined || segment === undefined) return branch?.route;
   const found = find(branch.texts.get(segment), segments, index + 1);
-  if (found !== undefined || !segmentText.test(segment) || dotSegment.test(segment)) return found;
+  if (found !== undefined || segment === '') return found;
   return find(branch.parameter, segments, index + 1);
 }

@@ -25,15 +25,17 @@ const part = z.record(z.string(), z.unknown(), mapping);
 const outlineSchema = z.looseObject(
   {
     openapi: text.regex(/^3\.1\./, { error: 'is not 3.1: the gateway publishes OpenAPI 3.1' }),
-    info: z.looseObject(
-      {
-        title: text,
-        version: text,
-        description: text.optional(),
-        contact: z.looseObject({ name: text.optional() }, mapping).optional(),
-      },
-      mapping,
-    ),
+    info: z
+      .looseObject(
+        {
+          title: text.optional(),
+          version: text.optional(),
+          description: text.optional(),
+          contact: z.looseObject({ name: text.optional() }, mapping).optional(),
+        },
+        mapping,
+      )
+      .default({}),
     servers: z.array(z.looseObject({ url: text })).optional(),
     tags: z.array(z.looseObject({ name: text })).optional(),
     paths: z.record(z.string(), part, mapping),

@@ -25,6 +25,8 @@ const checkedText = (whyInvalid: (text: string) => string | undefined, pattern: 
     })
     .meta({ pattern });
 
+const basePathPattern = '^(/[A-Za-z0-9._~-]+)+$';
+
 const whyNoTitle = (text: string) =>
   /^(?! )[^\p{Cc}]{1,100}(?<! )$/u.test(text)
     ? undefined
@@ -70,7 +72,7 @@ export const apiFileSchema = z
       title: checkedText(whyNoTitle, titlePattern).optional().meta({
         description: 'name of the API for its clients; by default the title of the first description',
       }),
-      basePath: checkedText(whyNoBasePath, '^(/[A-Za-z0-9._~-]+)+$')
+      basePath: checkedText(whyNoBasePath, basePathPattern)
         .optional()
         .meta({ description: 'path that /usage is under; by default the base path of the first service' }),
       guide: markdownFile('guide').optional().meta({
@@ -99,8 +101,9 @@ export const serviceFileSchema = z
   .strictObject(
     {
       description: z
-        .string({ error: 'is missing: name the OpenAPI file of the service' })
+        .string({ error: 'is not the name of an OpenAPI file' })
         .min(1, { error: 'is empty: name the OpenAPI file of the service' })
+        .optional()
         .meta({ description: 'OpenAPI 3.1 file of the service, relative to this file' }),
       urls: z
         .array(origin, {
@@ -111,6 +114,11 @@ export const serviceFileSchema = z
         })
         .min(1, { error: 'is empty: name at least one instance' })
         .meta({ description: 'origins of the instances of the service' }),
+      paths: z
+        .array(checkedText(whyNoBasePath, basePathPattern), { error: 'is not a list of paths such as [/v1]' })
+        .min(1, { error: 'is empty: name at least one path such as /v1' })
+        .optional()
+        .meta({ description: 'what is under them passes to the service, whatever its method, type or size' }),
       audience: audience
         .optional()
         .meta({ description: 'audience of the tokens for the service; by default its name' }),
@@ -130,10 +138,14 @@ export const serviceFileSchema = z
         .meta({ description: 'path that is 503 while an instance is not ready; by default /readyz' }),
     },
     {
-      error: (issue) =>
-        issue.code === 'invalid_type' ? 'is not the fields description, urls, …' : undefined,
+      error: (issue) => (issue.code === 'invalid_type' ? 'is not the fields urls, paths, …' : undefined),
     },
   )
+  .check(({ value, issues }) => {
+    if (value.description !== undefined || value.paths !== undefined) return;
+    const message = 'has neither paths, such as [/v1], nor a description, the OpenAPI file of the service';
+    issues.push({ code: 'custom', message, input: value });
+  })
   .meta({ description: 'a service behind the gateway' });
 
 const serviceName = z

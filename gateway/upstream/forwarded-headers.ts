@@ -1,5 +1,5 @@
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { isReservedInResponse } from '../services/reserved-headers.ts';
+import { isReservedInRequest, isReservedInResponse } from '../services/reserved-headers.ts';
 
 /*
  * Decides which headers pass the gateway in either direction. The gateway sets the headers that the upstream trusts, and
@@ -8,7 +8,7 @@ import { isReservedInResponse } from '../services/reserved-headers.ts';
 
 /**
  * Headers of a request that the upstream gets: those that say what is asked for. The header parameters of the operation
- * are added. Any other could mean something to a server behind the gateway that the gateway has not checked, as
+ * are added, and all that are not reserved for a service without a description. Any other could mean something to a server behind the gateway that the gateway has not checked, as
  * X-HTTP-Method-Override, X-Original-URL, Cookie and the client-address headers of others do.
  */
 const forwarded = [
@@ -49,8 +49,8 @@ export interface ForwardedRequest {
   authorization: string;
   requestId: string;
   hasBody: boolean;
-  /** Header parameters of the operation, in lower case. */
-  described?: ReadonlySet<string> | undefined;
+  /** Header parameters of the operation, in lower case; all: every header that is not reserved. */
+  described?: ReadonlySet<string> | 'all' | undefined;
   /** Whether the gateway sends its own trace context. */
   isTraced?: boolean;
 }
@@ -74,7 +74,8 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-host') forwardedHost = value;
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
-    if ((!passing.has(name) && !described.has(name)) || named.has(name)) continue;
+    const isDescribed = described === 'all' ? !isReservedInRequest(name) : described.has(name);
+    if ((!passing.has(name) && !isDescribed) || named.has(name)) continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
   }
