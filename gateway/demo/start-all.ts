@@ -131,7 +131,7 @@ function readApi() {
     const { operations, basePath } = loadApiDescription(undefined, found, settings);
     const example = operations.find(({ route, method }) => method === 'GET' && !route.includes('{'));
     const hasPets = found.some(({ name }) => name === petsServiceName);
-    return { basePath, hasPets, example: example?.route ?? `${basePath}/usage` };
+    return { basePath, hasPets, example: example?.route.replace(/\*$/, '') ?? `${basePath}/usage` };
   } catch {
     return undefined;
   }

@@ -112,7 +112,7 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
       route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
     return route;
   });
-  return { document, shown, basePath, basePaths, serverPath, routes: [...routes, ...passing] };
+  return { document, shown, basePath, basePaths, serverPath, routes: [...passing, ...routes] };
 }
 
 /** Methods that OPTIONS names for a path under which any method passes. */

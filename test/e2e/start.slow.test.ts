@@ -1,12 +1,13 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, stat, symlink } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
+import { codeBlock } from '../support/code-block.ts';
 import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
@@ -195,6 +196,33 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(await canConnect(3003)).toBe(false);
     },
   );
+
+  test('an API of your own is behind it with the lines of the README', { timeout: 120_000 }, async () => {
+    await using directory = await temporaryDirectory();
+    const ports = await portSettings();
+    const adapt = (text: string) =>
+      text
+        .replaceAll('4000', ports['PETS_SERVICE_PORT'] ?? '')
+        .replaceAll('8080', ports['GATEWAY_PORT'] ?? '')
+        .replaceAll('.data', directory.path);
+    const block = async (language: string, containing: string) =>
+      adapt(await codeBlock('README.md', language, containing));
+    const file = join(directory.path, 'shop.yaml');
+    await writeFile(file, await block('yaml', 'paths:'));
+    const [standIn = '', start] = (await block('sh', 'createServer')).trimEnd().split('\n');
+    expect(start).toBe('SERVICES_FILE=shop.yaml npm start');
+    const api = spawn('sh', ['-c', `exec ${standIn.replace(/ &$/, '')}`]);
+    onTestFinished(() => void api.kill());
+    const started = await npmStart({ ...ports, DATA_DIR: directory.path, SERVICES_FILE: file });
+    expect(started.output()).not.toContain('Pets service');
+    const curl = await block('sh', '/v1/anything');
+    await expect.poll(async () => (await run('sh', ['-c', curl])).stdout).toBe('Hello /v1/anything');
+    expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*Hello \/v1\/$/);
+    const docs = await send(`http://127.0.0.1:${ports['GATEWAY_PORT']}/docs`);
+    expect(docs.text).toContain('Shop API');
+    started.signal('SIGINT');
+    await started.exited;
+  });
 
   test('SIGHUP, as of a closed terminal, stops it and its gateway', async () => {
     await using directory = await temporaryDirectory();

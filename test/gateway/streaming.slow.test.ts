@@ -1,0 +1,357 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { Agent, EventSource, request, type Dispatcher } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { residentBytes } from '../support/checks/resident-memory.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+
+/*
+ * A service that is known by its path alone, as a real HTTP server that reads and writes as a test wants it to: what
+ * passes, and that neither side can make the gateway hold more than the buffers between them.
+ */
+
+const megabyte = 1024 * 1024;
+const maxBodyBytes = 64 * megabyte;
+
+describe('a service that is known by its path', () => {
+  const stack = new AsyncDisposableStack();
+  let respond: RequestListener;
+  let gateway: Service;
+  let key: string;
+  let readOnly: string;
+  let shop: string;
+
+  async function listen(server: Server): Promise<string> {
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    stack.defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  beforeAll(async () => {
+    const redis = stack.use(await startAnyRedis());
+    const directory = stack.use(await temporaryDirectory());
+    const url = await listen(
+      createServer((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res))),
+    );
+    const inner = await listen(createServer((req, res) => res.end(`inner ${req.url}`)));
+    const file = join(directory.path, 'services.yaml');
+    const services = {
+      shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
+      inner: { urls: [inner], paths: ['/v1/inner'] },
+    };
+    await writeFile(file, JSON.stringify({ services }));
+    gateway = stack.use(
+      await startGateway({ REDIS_URL: redis.url, DATA_DIR: directory.path, SERVICES_FILE: file }),
+    );
+    const client = await connectRedis(redis.url);
+    stack.defer(() => client.disconnect());
+    const { issue } = keyIssuer(client);
+    ({ key } = await issue({ plan: 'business' }));
+    ({ key: readOnly } = await issue({ plan: 'business', scopes: ['shop:read'] }));
+    shop = `${gateway.url}/v1`;
+  }, 120_000);
+  beforeEach(() => {
+    respond = (req, res) => {
+      let bytes = 0;
+      req.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      req.on('end', () =>
+        res.end(JSON.stringify({ method: req.method, url: req.url, bytes, headers: req.headers })),
+      );
+    };
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const head = (method: string, path: string, ...fields: string[]) =>
+    [`${method} ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, ...fields, '', ''].join('\r\n');
+
+  const raw = async (...args: Parameters<typeof head>) =>
+    parseRaw(await sendRaw(gateway.port, head(args[0], args[1], 'Connection: close', ...args.slice(2))));
+
+  function* zeros(megabytes: number, onChunk = (_sent: number) => {}) {
+    const chunk = Buffer.alloc(megabyte);
+    for (let sent = 1; sent <= megabytes; sent += 1) {
+      onChunk(sent);
+      yield chunk;
+    }
+  }
+
+  const upload = (path: string, body: Iterable<Buffer>, headers: Record<string, string> = {}) =>
+    request(shop + path, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      body: Readable.from(body, { objectMode: false, highWaterMark: megabyte }),
+    });
+
+  async function openRaw(bytes: string) {
+    const socket: Socket = connect(gateway.port, '127.0.0.1');
+    stack.defer(() => void socket.destroy());
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString('latin1'))).on('error', () => {});
+    socket.write(bytes);
+    return { socket, received: () => received };
+  }
+
+  describe('paths', () => {
+    test.each([
+      '/v1',
+      '/v1/',
+      '/v1/a%20b/%C3%A4,b;c=d',
+      '/v1/caf%c3%a9/@:$&+=~!*()',
+      '/v1/..a/.b/...',
+      '/v1/%61bc%25%3F?q=%2F..%2F%5C//&x=',
+    ])('%s passes as it is spelled', async (path) => {
+      expect(await raw('GET', path)).toMatchObject({ status: 200, json: { url: path } });
+    });
+
+    test.each([
+      '/v1/../admin',
+      '/v1/a/..',
+      '/v1/./a',
+      '/v1/%2e%2E/admin',
+      '/v1/.%2e/a',
+      '/v1/..;/admin',
+      '/v1/..%3Bx/admin',
+      '/v1//a',
+      '/v1/a//',
+      '/v1/a%2fb',
+      '/v1/a%5Cb',
+      String.raw`/v1/a\b`,
+      '/v1/a%00',
+      '/v1/a%0d%0aX:',
+      '/v1/a%7f',
+    ])('%s is 400: two servers could read it differently', async (path) => {
+      expect(await raw('GET', path)).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+    });
+
+    test('lead to the service with the longest one, however it is spelled, and never past the key', async () => {
+      expect((await send(`${shop}/inner/x`, { key })).text).toBe('inner /v1/inner/x');
+      expect((await send(`${shop}/%69nner/x`, { key })).text).toBe('inner /v1/%69nner/x');
+      expect((await send(`${shop}/innermost`, { key })).json).toMatchObject({ url: '/v1/innermost' });
+      expect((await send(`${gateway.url}/%761/x`)).status).toBe(404);
+      expect((await send(`${shop}/x`)).status).toBe(401);
+      expect((await send(`${shop}/usage`, { key })).json).toMatchObject({ plan: 'business' });
+    });
+  });
+
+  test('gets any method but TRACE, and HEAD, GET ask for the scope to read, others for the one to write', async () => {
+    for (const method of ['PROPFIND', 'DELETE', 'PATCH', 'REPORT'])
+      expect(await raw(method, '/v1/a')).toMatchObject({ status: 200, json: { method } });
+    expect((await raw('TRACE', '/v1/a')).status).toBe(405);
+    expect((await send(`${shop}/a`, { key: readOnly })).status).toBe(200);
+    const refused = await send(`${shop}/a`, { key: readOnly, method: 'PROPFIND' });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('shop:write')]);
+  });
+
+  test('gets all headers but those of a connection and those that say who calls', async () => {
+    const { json } = await raw(
+      'GET',
+      '/v1/a',
+      'X-Order: 7',
+      'Last-Event-ID: 3',
+      'Cookie: a=1',
+      'X_Order: 8',
+      'HTTP2-Settings: x',
+      'X-Real-IP: 1.1.1.1',
+      'X-HTTP-Method-Override: DELETE',
+    );
+    const { headers } = json as { headers: Record<string, string> };
+    expect(Object.keys(headers).toSorted()).toEqual([
+      'authorization',
+      'connection',
+      'host',
+      'last-event-id',
+      'x-forwarded-for',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-order',
+      'x-request-id',
+    ]);
+    expect(JSON.stringify(json)).not.toContain(key);
+  });
+
+  describe('an upload', () => {
+    test('of 50 MB waits for a service that does not read, and arrives whole when it does', async () => {
+      let bytes = 0;
+      const reading = Promise.withResolvers<void>();
+      respond = (req, res) => {
+        void reading.promise.then(() => {
+          req.on('data', (chunk: Buffer) => (bytes += chunk.length));
+          req.on('end', () => res.end());
+        });
+      };
+      let offered = 0;
+      const response = upload(
+        '/a',
+        zeros(50, (sent) => (offered = sent)),
+        {
+          'content-length': String(50 * megabyte),
+        },
+      );
+      // Until all buffers between client and service are full.
+      let before = -1;
+      await expect
+        .poll(() => [before, (before = offered)].every((count) => count === offered && count > 0), {
+          interval: 300,
+        })
+        .toBe(true);
+      expect(offered).toBeLessThan(40);
+      reading.resolve();
+      expect((await response).statusCode).toBe(200);
+      expect(bytes).toBe(50 * megabyte);
+    });
+
+    test('without a length arrives in chunks', async () => {
+      const { body } = await upload('/a', zeros(3));
+      expect(await body.json()).toMatchObject({
+        bytes: 3 * megabyte,
+        headers: { 'transfer-encoding': 'chunked' },
+      });
+    });
+
+    test('that waits for 100 Continue gets it from the gateway', async () => {
+      const size = 200_000;
+      const { socket, received } = await openRaw(
+        head('PUT', '/v1/a', `Content-Length: ${size}`, 'Expect: 100-continue'),
+      );
+      await expect.poll(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
+      socket.write('x'.repeat(size));
+      await expect.poll(received).toContain(`"bytes":${size}`);
+    });
+
+    test('that grows too large is 413, with and without a length, and the service sees it break', async () => {
+      expect((await raw('PUT', '/v1/a', `Content-Length: ${maxBodyBytes + 1}`)).status).toBe(413);
+      const broken = Promise.withResolvers<boolean>();
+      respond = (req) => {
+        req.on('data', () => {}).on('error', () => broken.resolve(req.complete));
+      };
+      const response = await upload('/a', zeros(66));
+      const message = `The request body is larger than ${maxBodyBytes} bytes.`;
+      expect(await response.body.json()).toEqual({ code: 'payload_too_large', message, status: 413 });
+      expect(await broken.promise).toBe(false);
+    });
+
+    test('with an invalid chunk is 400, although the service has a part of it', async () => {
+      const { socket, received } = await openRaw(head('PUT', '/v1/a', 'Transfer-Encoding: chunked'));
+      const begun = Promise.withResolvers<void>();
+      respond = (req) => void req.once('data', () => begun.resolve()).on('error', () => {});
+      socket.write(`20000\r\n${'x'.repeat(0x20000)}\r\n`);
+      await begun.promise;
+      socket.write('zz\r\n');
+      await expect.poll(received).toMatch(/^HTTP\/1\.1 400 /);
+    });
+
+    test('that the service answers before it has all gets this response', async () => {
+      respond = (_req, res) => res.writeHead(415, { 'content-type': 'text/plain' }).end('not this');
+      const { socket, received } = await openRaw(head('PUT', '/v1/a', `Content-Length: ${10 * megabyte}`));
+      socket.write(Buffer.alloc(megabyte));
+      await expect.poll(received).toMatch(/^HTTP\/1\.1 415 [^]*not this/);
+      socket.write(Buffer.alloc(9 * megabyte));
+      await expect.poll(() => socket.destroyed).toBe(true);
+    });
+
+    describe('ends at the other side', () => {
+      async function beginUpload() {
+        const begun = Promise.withResolvers<{ end: () => void; error: Promise<unknown> }>();
+        respond = (req) => {
+          const error = new Promise((resolve) => req.once('error', resolve));
+          req.once('data', () => begun.resolve({ end: () => req.socket.destroy(), error }));
+        };
+        const client = await openRaw(head('PUT', '/v1/a', `Content-Length: ${10 * megabyte}`));
+        client.socket.write(Buffer.alloc(megabyte));
+        return { client, service: await begun.promise };
+      }
+
+      test('if the client leaves', async () => {
+        const { client, service } = await beginUpload();
+        client.socket.destroy();
+        expect(await service.error).toBeInstanceOf(Error);
+      });
+
+      test('if the service does', async () => {
+        const { client, service } = await beginUpload();
+        service.end();
+        await expect.poll(client.received).toMatch(/^HTTP\/1\.1 502 [^]*upstream_error/);
+      });
+    });
+  });
+
+  describe('a download', () => {
+    test(
+      'of 200 MB takes no memory, and a client that does not read stops the service',
+      { tags: ['linux'] },
+      async () => {
+        let written = 0;
+        respond = (_req, res) => {
+          const write = () => {
+            while (written < 200) {
+              written += 1;
+              if (!res.write(Buffer.alloc(megabyte))) return void res.once('drain', write);
+            }
+            res.end();
+          };
+          write();
+        };
+        const before = residentBytes(gateway.pid);
+        const { body } = await request(`${shop}/a`, { headers: { authorization: `Bearer ${key}` } });
+        let seen = -1;
+        await expect
+          .poll(() => [seen, (seen = written)].every((count) => count === written && count > 0), {
+            interval: 300,
+          })
+          .toBe(true);
+        expect(written).toBeLessThan(100);
+        let bytes = 0;
+        let most = 0;
+        for await (const chunk of body) {
+          bytes += (chunk as Buffer).length;
+          most = Math.max(most, residentBytes(gateway.pid));
+        }
+        expect(bytes).toBe(200 * megabyte);
+        expect((most - before) / megabyte).toBeLessThan(150);
+      },
+    );
+
+    test('is an event stream for an EventSource, which gets each event as it is sent', async () => {
+      const sent: (() => void)[] = [];
+      respond = (_req, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' });
+        sent.push(() => void res.write('data: 1\n\n'));
+      };
+      const agent = new Agent();
+      stack.defer(() => agent.destroy());
+      const withKey: Dispatcher = agent.compose((dispatch) => (options, handler) => {
+        const headers = { ...(options.headers as Record<string, string>), authorization: `Bearer ${key}` };
+        return dispatch({ ...options, headers }, handler);
+      });
+      const source = new EventSource(`${shop}/events`, { node: { dispatcher: withKey } });
+      const events: unknown[] = [];
+      source.addEventListener('message', ({ data }) => events.push(data));
+      await expect.poll(() => source.readyState).toBe(EventSource.OPEN);
+      for (const count of [1, 2, 3]) {
+        sent[0]?.();
+        await expect.poll(() => events.length).toBe(count);
+      }
+      source.close();
+    });
+
+    test('that the service ends is cut off for the client', async () => {
+      respond = (req, res) => {
+        res.write('x'.repeat(100_000));
+        setTimeout(() => req.socket.resetAndDestroy(), 50);
+      };
+      await expect(send(`${shop}/a`, { key })).rejects.toThrow(/closed|terminated|aborted|ECONNRESET/);
+    });
+  });
+});
