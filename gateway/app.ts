@@ -153,7 +153,7 @@ function addJourney(app: Express, parts: Parts): void {
       underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
       underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics, plans })),
-      rejectMalformed(),
+      rejectMalformed(basePaths),
       rejectUnknownRoute(),
       receiveBody(parts),
       proxyToService({ upstreams, isProxy, publicAddress, spans }),

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
 import { assertWellFormed } from '../http/well-formed-request.ts';
-import { isAmbiguousPath } from '../services/routes.ts';
+import { isAmbiguousPath, isUnder } from '../services/routes.ts';
 
 const ambiguousPath =
   'The path must have no empty segment, none of dots, and no encoded slash, backslash or control character.';
@@ -10,10 +10,10 @@ const ambiguousPath =
  * Rejects what Node's parser accepts although it is no valid request. Comes after the quota, so that these responses have
  * the rate limit headers of the key.
  */
-export function rejectMalformed(): RequestHandler {
+export function rejectMalformed(basePaths: readonly string[]): RequestHandler {
   return function rejectMalformed(req, res, next) {
     assertWellFormed(req);
-    if (res.locals.route === undefined && isAmbiguousPath(req.path))
+    if (res.locals.route === undefined && isUnder(basePaths, req.path) && isAmbiguousPath(req.path))
       throw new GatewayError('bad_request', { message: ambiguousPath });
     next();
   };

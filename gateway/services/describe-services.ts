@@ -96,7 +96,8 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
     issues,
   }));
   const own = withPrefix(readOwnDescription(basePaths), prefixOf(basePath));
-  const title = api.title ?? (described.length === 0 ? titleOf(services[0]?.name) : undefined);
+  const isNamed = based[0]?.description.outline.info.title !== undefined;
+  const title = api.title ?? (isNamed ? undefined : titleOf(services[0]?.name));
   const document = publish(mergeDescriptions(own, described), { title, serverPath });
   const shown = readShown(document, serverPath);
   const ownersOf = new Map(

@@ -58,6 +58,23 @@ function decodeUnreserved(path: string): string {
   });
 }
 
+/**
+ * Characters of a segment that is a parameter (RFC 3986 section 3.3), but for the semicolon: what follows it, some servers drop,
+ * and could find a concrete path.
+ */
+const parameterText = /^(?:[\w.~:@!$&'()*+,=-]|%[0-9a-f]{2})+$/i;
+
+/** Whether a segment has one spelling only, and is UTF-8. */
+function isCanonical(segment: string): boolean {
+  if (!parameterText.test(segment)) return false;
+  if (!segment.includes('%')) return true;
+  try {
+    return decodeURIComponent(segment) !== '' && decodeUnreserved(segment) === segment;
+  } catch {
+    return false;
+  }
+}
+
 /** Characters of a segment of a description's path (RFC 3986 section 3.3): those with one spelling only. */
 const segmentText = /^[A-Za-z0-9._~:@-]+$/;
 const dotSegment = /^\.{1,2}$/;
@@ -129,12 +146,10 @@ export function createMatch<Route extends ApiRoute>(
 
   function search(path: string): Route | undefined {
     if (isAmbiguousPath(path)) return undefined;
-    const plain = path.includes('%') ? decodeUnreserved(path) : path;
-    return (
-      concrete.get(plain) ??
-      find(root, plain.split('/'), 0) ??
-      passing.find(({ under = '' }) => isUnder([under], plain))
-    );
+    const described = find(root, path.split('/'), 0);
+    if (described !== undefined || passing.length === 0) return described;
+    const plain = decodeUnreserved(path);
+    return passing.find(({ under = '' }) => isUnder([under], plain));
   }
 }
 
@@ -159,6 +174,6 @@ function find<Route>(
   const segment = segments[index];
   if (branch === undefined || segment === undefined) return branch?.route;
   const found = find(branch.texts.get(segment), segments, index + 1);
-  if (found !== undefined || segment === '') return found;
+  if (found !== undefined || !isCanonical(segment)) return found;
   return find(branch.parameter, segments, index + 1);
 }

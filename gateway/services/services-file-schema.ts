@@ -142,8 +142,12 @@ export const serviceFileSchema = z
     },
   )
   .check(({ value, issues }) => {
-    if (value.description !== undefined || value.paths !== undefined) return;
-    const message = 'has neither paths, such as [/v1], nor a description, the OpenAPI file of the service';
+    const has = [value.description, value.paths].filter((each) => each !== undefined).length;
+    if (has === 1) return;
+    const message =
+      has === 0
+        ? 'has neither paths, such as [/v1], nor a description, the OpenAPI file of the service'
+        : 'has paths and a description, which says itself what its paths are: leave one of them out';
     issues.push({ code: 'custom', message, input: value });
   })
   .meta({ description: 'a service behind the gateway' });

@@ -105,14 +105,14 @@ export const malformed = http1Cases([
     '5.2.4 of RFC 3986',
     'leads nowhere',
     request(`GET ${target}/../../etc/passwd HTTP/1.1`),
-    '404 200 200',
+    '400 200 200',
   ],
   [
     'a path that is encoded and leaves its root',
     '5.2.4 of RFC 3986',
     'leads nowhere',
     request(`GET ${target}/%2e%2e/%2e%2e/x HTTP/1.1`),
-    '404 200 200',
+    '400 200 200',
   ],
 ]);
 

@@ -32,6 +32,7 @@ const defaults = {
   privateKeyFile: undefined,
   upstreamTimeoutMs: 10_000,
   upstreamConnections: 256,
+  maxBodyBytes: 1_048_576,
   limits: {
     maxHeaderBytes: 16_384,
     requestTimeoutMs: 30_000,
@@ -81,6 +82,7 @@ describe('settings', () => {
         INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
         UPSTREAM_TIMEOUT_MS: '1',
         UPSTREAM_CONNECTIONS: '99999',
+        MAX_BODY_BYTES: '999999999999',
         REQUEST_TIMEOUT_MS: '3',
         KEEP_ALIVE_TIMEOUT_MS: '5',
         MAX_CONNECTIONS: '7',
@@ -109,6 +111,7 @@ describe('settings', () => {
       privateKeyFile: '/run/secrets/private.pem',
       upstreamTimeoutMs: 1,
       upstreamConnections: 99_999,
+      maxBodyBytes: 999_999_999_999,
       limits: {
         maxHeaderBytes: 16_384,
         requestTimeoutMs: 3,
@@ -154,6 +157,7 @@ describe('an invalid setting is reported with the reason', () => {
     ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
     ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
     ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
+    ['MAX_BODY_BYTES', '0', 'is not a whole number of bytes from 1 to 999999999999'],
     ['SHUTDOWN_TIMEOUT_MS', '10000000', timeReason],
     ['LOG_LEVEL', 'loud', 'is not one of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadApiDescription } from '../../../../gateway/api-description.ts';
 import { loadServices } from '../../../../gateway/services/load-services.ts';
 import { petsApi } from '../../../../gateway/services/pets-service.ts';
 import { servicesFileJsonSchema } from '../../../../gateway/services/services-file-schema.ts';
@@ -61,8 +62,10 @@ test('settings that the file lacks have defaults', async () => {
       urls: ['http://127.0.0.1:3003'],
       timeoutMs: 10_000,
       connections: 256,
+      maxBodyBytes: 1_048_576,
       readiness: '/readyz',
       description: { file: 'orders.yaml', text: orders },
+      paths: [],
     },
   ]);
 });
@@ -75,12 +78,14 @@ test('settings of the file are taken, numbers as numbers', async () => {
     audience: https://orders.example
     timeoutMs: 1500
     connections: 32
+    maxBodyBytes: 20000000
     readiness: /ready?now
 `;
   expect(await load({ 'services.yaml': text, 'orders.yaml': orders })).toMatchObject([
     {
       urls: ['http://127.0.0.1:3003', 'https://orders.internal'],
       audience: 'https://orders.example',
+      maxBodyBytes: 20_000_000,
       timeoutMs: 1500,
       connections: 32,
       readiness: '/ready?now',
@@ -121,7 +126,7 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'an unknown field': {
     files: { 'services.yaml': services.replace('urls:', 'timeout: 5, urls:') },
     issue:
-      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, audience, timeoutMs, connections, readiness',
+      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, audience, timeoutMs, connections, maxBodyBytes, readiness',
   },
   'a bad URL': {
     files: { 'services.yaml': services.replace('http://127.0.0.1:3003', '127.0.0.1') },
@@ -159,6 +164,28 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'an OpenAPI document of another version': {
     files: { 'orders.yaml': orders.replace('3.1.1', '3.0.3') },
     issue: 'orders.yaml:1:1: openapi is not 3.1: the gateway publishes OpenAPI 3.1',
+  },
+  'neither paths nor a description': {
+    files: { 'services.yaml': services.replace('description: orders.yaml, ', '') },
+    issue: /^services\.yaml:2:3: services\.orders has neither paths, such as \[\/v1\], nor a description/,
+  },
+  'paths and a description': {
+    files: { 'services.yaml': services.replace('urls:', 'paths: [/v2], urls:') },
+    issue: /^services\.yaml:2:3: services\.orders has paths and a description/,
+  },
+  'a path under which the documentation is': {
+    files: { 'services.yaml': services.replace('description: orders.yaml', 'paths: [/docs]') },
+    issue: /^services\.yaml:2:13: services\.orders\.paths\.0 is where the documentation/,
+  },
+  'a path of everything': {
+    files: { 'services.yaml': services.replace('description: orders.yaml', 'paths: [/]') },
+    issue: /^services\.yaml:2:13: services\.orders\.paths\.0 is not a base path such as \/v1/,
+  },
+  'a path of two services by path': {
+    files: {
+      'services.yaml': (services + other).replaceAll(/description: \w+\.yaml/g, 'paths: [/v1]'),
+    },
+    issue: 'services.yaml:3:12: services.other.paths has /v1, as orders has',
   },
   'a path of another service': {
     files: {
@@ -206,10 +233,6 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'a path that is never canonical': {
     files: { 'orders.yaml': withPath('/orders/a b') },
     issue: /^orders\.yaml:9:3: \/orders\/a b has the segment a b: only letters/,
-  },
-  'a parameter that is not described': {
-    files: { 'orders.yaml': withPath('/orders/{id}') },
-    issue: 'orders.yaml:9:19: GET /orders/{id} does not describe its parameter {id}',
   },
   'a method that the gateway answers': {
     files: { 'orders.yaml': `${orders}    options: { summary: x }\n` },
@@ -376,11 +399,32 @@ test.each(Object.entries(refused))('%s is refused with its place', async (_name,
 });
 
 test('all that is wrong is named at once', async () => {
-  const text = orders.replace('listOrders', '"?"').replace('List orders', '""');
+  const text = orders.replace('listOrders', '"?"').replace('List orders', '7');
   const error: unknown = await load({ 'services.yaml': services, 'orders.yaml': text }).catch(
     (thrown: unknown) => thrown,
   );
   expect(error).toMatchObject({ issues: [expect.any(String), expect.any(String)] });
+});
+
+test('a description needs only what is used: the rest has defaults', () => {
+  const text = `openapi: 3.1.1
+paths:
+  /orders/{id}: { get: {} }
+  /orders: { post: { responses: { '201': {} } } }
+`;
+  const { document } = loadApiDescription(undefined, [
+    { name: 'orders', description: { file: 'a.yaml', text } },
+  ]);
+  expect(document).toMatchObject({ title: 'Orders API', version: '1.0.0' });
+  expect(document.operations).toMatchObject([
+    {
+      operationId: 'get-orders-id-',
+      summary: 'GET /orders/{id}',
+      parameters: [{ name: 'id', in: 'path', required: true }],
+    },
+    { operationId: 'post-orders', summary: 'POST /orders' },
+    { operationId: 'getUsage' },
+  ]);
 });
 
 test('equal components may be in several descriptions', async () => {

@@ -33,6 +33,52 @@ describe('the route of a path', () => {
     },
   );
 
+  test.each(['/v1/boxes/a%20b', '/v1/boxes/%C3%A4', "/v1/boxes/a,b!$&'()*+="])('exists for %s', (path) => {
+    expect(matchOf('/v1/boxes/{id}')(path)).toBe('/v1/boxes/{id}');
+  });
+
+  test.each([
+    '/v1/boxes/a;b',
+    '/v1/boxes/%',
+    '/v1/boxes/%zz',
+    '/v1/boxes/%c0%ae',
+    '/v1/boxes/a%2fb',
+    '/v1//boxes',
+  ])('does not exist for %s, which has another spelling or meaning', (path) => {
+    expect(matchOf('/v1/boxes/{id}')(path)).toBeUndefined();
+  });
+
+  test('is one that everything is under, if no description has it, and the longest of these', () => {
+    const routes = ['/v1', '/v1/b', '/v1/b/c'].map((under) => ({
+      pattern: `${under}/*`,
+      allow: ['GET'],
+      under,
+    }));
+    const match = createMatch([...routes, { pattern: '/v1/b/{id}', allow: ['GET'] }]);
+    const found = [
+      '/v1',
+      '/v1/',
+      '/v1/bc/d',
+      '/v1/b/1',
+      '/v1/b/1/2',
+      '/v1/b/c',
+      '/v1/b/c/d/',
+      '/v2',
+      '/v1/../b',
+    ];
+    expect(found.map((path) => match(path)?.pattern)).toEqual([
+      '/v1/*',
+      '/v1/*',
+      '/v1/*',
+      '/v1/b/{id}',
+      '/v1/b/*',
+      '/v1/b/{id}',
+      '/v1/b/c/*',
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('among very many is found at once', { timeout: 5000 }, () => {
     const match = matchOf(...Array.from({ length: 5000 }, (_, index) => `/v1/a${index}/{id}/x`));
     for (let times = 0; times < 10_000; times += 1) expect(match('/v1/a4999/1/x')).toBe('/v1/a4999/{id}/x');
