@@ -83,7 +83,7 @@ export function wholeNumber(min: number, max: number, unit?: string) {
   const kind = unit === undefined ? 'a whole number' : `a whole number of ${unit}`;
   return z
     .string()
-    .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+    .refine((text) => /^\d{1,12}$/.test(text) && Number(text) >= min && Number(text) <= max, {
       error: `is not ${kind} from ${min} to ${max}`,
     })
     .transform(Number);
