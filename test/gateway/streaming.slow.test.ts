@@ -22,7 +22,7 @@ const maxBodyBytes = 64 * megabyte;
 
 describe('a service that is known by its path', () => {
   const stack = new AsyncDisposableStack();
-  let respond: RequestListener;
+  let respond: RequestListener = (_req, res) => res.end();
   let gateway: Service;
   let key: string;
   let readOnly: string;
@@ -61,6 +61,7 @@ describe('a service that is known by its path', () => {
     ({ key } = await issue({ plan: 'business' }));
     ({ key: readOnly } = await issue({ plan: 'business', scopes: ['shop:read'] }));
     shop = `${gateway.url}/v1`;
+    await expect.poll(async () => (await send(shop, { key })).status, { timeout: 20_000 }).toBe(200);
   }, 120_000);
   beforeEach(() => {
     respond = (req, res) => {
@@ -326,7 +327,7 @@ describe('a service that is known by its path', () => {
     test('is an event stream for an EventSource, which gets each event as it is sent', async () => {
       const sent: (() => void)[] = [];
       respond = (_req, res) => {
-        res.writeHead(200, { 'content-type': 'text/event-stream' });
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
         sent.push(() => void res.write('data: 1\n\n'));
       };
       const agent = new Agent();
