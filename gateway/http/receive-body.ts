@@ -57,11 +57,11 @@ export function receiveBody(req: IncomingMessage, { maxBytes, onBytes, done }: R
     }
     if (stream === undefined && needed > maxCollectedBytes) beginStream();
     if (stream === undefined) collect(chunk, needed);
-    else if (pending.push(chunk) === 1) process.nextTick(writePending);
+    else if (pending.push(chunk) === 1) setImmediate(writePending);
     bytes = needed;
   }
 
-  /** Joins what came in one read: a body that is sent byte by byte would be as many writes to the service. */
+  /** Joins what came in one turn: a body that is sent byte by byte would be as many writes to the service. */
   function writePending(): void {
     const [first] = pending;
     if (first === undefined || stream === undefined) return;
