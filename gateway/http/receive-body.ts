@@ -81,12 +81,11 @@ export function receiveBody(req: IncomingMessage, { maxBytes, onBytes, done }: R
   }
 
   function beginStream(): void {
-    const resume = () => req.resume();
-    // Errors reach the exchange, if there is one already.
     stream = new PassThrough()
-      .on('error', () => {})
-      .on('drain', resume)
-      .on('close', resume);
+      .on('drain', () => req.resume())
+      .on('close', () => req.resume())
+      // Errors reach the exchange, if there is one already.
+      .on('error', () => {});
     stream.write(buffer.subarray(0, bytes));
     settle(stream);
   }

@@ -98,7 +98,7 @@ export function checkDescription({ fields }: Description, known: Fields): YamlIs
         report([...place, field], `${field} of ${name} ${refusedFields.get(field)}`);
     const { operationId = 'none', summary = '' } = operation;
     if (!/^[A-Za-z][\w.-]{0,99}$/.test(textOf(operationId)))
-      report([...place, 'operationId'], `the operationId of ${name} is not one of letters, digits and _.-`);
+      report([...place, 'operationId'], `${name} has no operationId of letters, digits and _.-`);
     if (typeof summary !== 'string') report([...place, 'summary'], `the summary of ${name} is not a text`);
     if (method === 'get' && operation['requestBody'] !== undefined)
       report([...place, 'requestBody'], `requestBody of ${name} does not pass: a GET has no body`);

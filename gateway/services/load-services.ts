@@ -9,10 +9,11 @@ import { defaultKeyPrefix } from '../config/key-prefix.ts';
 import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../config/yaml-file.ts';
 import { describeServices } from './describe-services.ts';
-import { defaultKeyVariable, petsApi, petsDescription, petsServiceName } from './pets-service.ts';
+import { petsApi, petsDescription, petsServiceName } from './pets-service.ts';
 import { fieldsOf, textOf } from './service-description.ts';
 import {
   apiFileSchema,
+  generalKeyVariable,
   portalFileSchema,
   serviceFileSchema,
   servicesFileSchema,
@@ -156,7 +157,7 @@ const generalApi: ApiConfig = {
   clients: undefined,
   changelog: undefined,
   keyPrefix: defaultKeyPrefix,
-  keyVariable: defaultKeyVariable,
+  keyVariable: generalKeyVariable,
   productName: 'API gateway',
 };
 

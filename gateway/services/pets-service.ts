@@ -5,7 +5,7 @@ import type { ApiConfig, DescriptionText } from '../config/service-config.ts';
 /** The service behind a gateway without SERVICES_FILE. */
 export const petsServiceName = 'pets-service';
 
-export const defaultKeyVariable = 'ANIMAL_STORE_KEY';
+const defaultKeyVariable = 'ANIMAL_STORE_KEY';
 
 export function petsDescription(): DescriptionText {
   return { file: 'pets.yaml', text: readFileSync(new URL('pets.yaml', import.meta.url), 'utf8') };

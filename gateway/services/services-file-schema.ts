@@ -3,7 +3,6 @@ import { origin } from '../config/env-schemas.ts';
 import { defaultKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
 import { largestBodyBytes } from '../config/service-config.ts';
 import { whyNoBasePath } from './base-paths.ts';
-import { defaultKeyVariable } from './pets-service.ts';
 
 const wholeNumber = (max: number, unit: string) => {
   const error = `is not a whole number of ${unit} from 1 to ${max}`;
@@ -49,6 +48,9 @@ const whyNoColor = (text: string) =>
     ? undefined
     : 'is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes';
 
+/** Environment variable that samples take the API key from. */
+export const generalKeyVariable = 'API_KEY';
+
 /** Of the customers' page. */
 export const defaultPortalColor = '#0b6157';
 
@@ -88,7 +90,7 @@ export const apiFileSchema = z
       keyVariable: checkedText(whyNoVariable, '^[A-Z][A-Z0-9_]{0,63}$')
         .optional()
         .meta({
-          description: `environment variable that holds the API key in samples; by default ${defaultKeyVariable}`,
+          description: `environment variable that holds the API key in samples; by default ${generalKeyVariable}`,
         }),
     },
     {

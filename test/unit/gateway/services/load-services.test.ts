@@ -478,7 +478,7 @@ test('what the file says of the API is taken, and what it leaves out has default
     clients: undefined,
     changelog: undefined,
     keyPrefix: 'pets_',
-    keyVariable: 'ANIMAL_STORE_KEY',
+    keyVariable: 'API_KEY',
     productName: 'Orders gateway',
   };
   expect((await loadAll(files)).api).toEqual(general);
