@@ -50,7 +50,7 @@ const forbiddenImports = [
   { file: 'gateway/config/config.ts', imported: '../redis/redis-client.ts' },
   { file: 'gateway/observability/metrics.ts', imported: '../http/http-server.ts' },
   { file: 'gateway/runtime/log.ts', imported: '../observability/metrics.ts' },
-  { file: 'gateway/journey/buffer-body.ts', imported: '#runtime/log.ts' },
+  { file: 'gateway/journey/receive-body.ts', imported: '#runtime/log.ts' },
   { file: 'gateway/workers/worker.ts', imported: '../journey/authenticate.ts' },
   { file: 'gateway/operations/plan-store.ts', imported: '../ops/output.ts' },
   { file: 'gateway/ops/keys.ts', imported: '../admin/admin-app.ts' },
