@@ -14,12 +14,14 @@ const keyHashes = /(?<![\da-f])[\da-f]{64}(?![\da-f])/gi;
 const noRecord =
   'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago';
 
+type FoundKey = Extract<StoredApiKey, { outcome: 'record' }>;
+
 /**
  * Finds the record of an API key by the key itself, which never leaves this process: only its hash does.
  * @param text the key, or a text that contains it, such as a line of a log
  * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
  */
-export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): Promise<StoredApiKey> {
+export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): Promise<FoundKey> {
   const keys = apiKeysIn(text);
   const [key] = keys;
   if (key === undefined) {

@@ -3,9 +3,9 @@ import { readKeyUse } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyView, type KeyView } from './key-view.ts';
 import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
+import { keyTextMatcher, textOfKey } from './search-keys.ts';
 import type { Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
-import { textMatcher } from './text-matcher.ts';
 
 /** `banned` is for valid keys. It is not in the record. */
 export const listedStates = [...keyStates, 'banned'] as const;
@@ -14,8 +14,8 @@ export const listedStates = [...keyStates, 'banned'] as const;
 export interface KeyFilter {
   plan?: string | undefined;
   state?: (typeof listedStates)[number] | undefined;
-  /** Part of the name, in upper or lower case. */
-  name?: string | undefined;
+  /** A hint, or part of a name or an id (search-keys.ts). */
+  search?: string | undefined;
   /** Keys that expire, or have expired, before this time. */
   expiresBefore?: Date | undefined;
   /** Keys with a limit of their own. */
@@ -48,7 +48,7 @@ export async function createKeySelection(
   }
 
   return {
-    async select(page: readonly (StoredApiKey & { place?: KeyPlace })[]): Promise<KeyInList[]> {
+    async select(page: readonly (StoredApiKey & { place?: KeyPlace | undefined })[]): Promise<KeyInList[]> {
       isOnPlan ||= page.some((key) => key.outcome === 'record' && key.record.plan === plan);
       const matching = page.filter(matches);
       const banned =
@@ -79,18 +79,18 @@ export async function createKeySelection(
 
 /** @returns a function that tells whether a key matches, but for a ban; an invalid record matches by its state only */
 export function keyMatcher(filter: KeyFilter, now: () => number): (key: StoredApiKey) => boolean {
-  const { plan, state, name, expiresBefore, withOwnLimits } = filter;
-  const nameMatches = textMatcher(name ?? '');
-  const needsRecord = [plan, name, expiresBefore, withOwnLimits].some((part) => part !== undefined);
+  const { plan, state, search, expiresBefore, withOwnLimits } = filter;
+  const matchesText = search === undefined ? () => true : keyTextMatcher(search);
+  const needsRecord = [plan, expiresBefore, withOwnLimits].some((part) => part !== undefined);
   return (key) => {
     const wanted = state === 'banned' ? 'valid' : state;
     if (wanted !== undefined && keyView(key, now()).state !== wanted) return false;
+    if (!matchesText(textOfKey(key))) return false;
     if (key.outcome !== 'record') return !needsRecord;
     const { record } = key;
     if (plan !== undefined && record.plan !== plan) return false;
     if (withOwnLimits && windowNames.every((window) => record[window] === undefined)) return false;
-    if (expiresBefore !== undefined && !expiresBeforeTime(record.expiresAt, expiresBefore)) return false;
-    return nameMatches(record.name);
+    return expiresBefore === undefined || expiresBeforeTime(record.expiresAt, expiresBefore);
   };
 }
 

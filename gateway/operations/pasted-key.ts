@@ -32,7 +32,7 @@ export function containsApiKey(text: string): boolean {
 export function assertNotApiKey(text: string): void {
   if (!text.startsWith(keyPrefix()) && !containsApiKey(text)) return;
   throw new InvalidOperation(
-    'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
+    'this is an API key itself and not the id of one, such as key_…; ops keys show reads a key from standard input',
   );
 }
 

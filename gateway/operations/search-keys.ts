@@ -2,53 +2,15 @@ import { keyPrefix } from '../config/key-prefix.ts';
 import { placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { ListedApiKey } from './keys.ts';
-import { containsApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
 import { readKeyOfHash, readStoredKey, type StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
-
-export interface FoundKeys {
-  keys: StoredApiKey[];
-  /** Whether there are more than the maximum. */
-  more: boolean;
-}
-
-interface SearchKeysOptions {
-  session: Session;
-  /** All keys, in pages; read only if the text is neither an id nor a hash. */
-  pages: AsyncIterable<readonly ListedApiKey[]>;
-  /** Maximum number of keys to return. */
-  max: number;
-}
 
 /** A SHA-256, also in the name of a Redis key. */
 const keyHashPattern = /^(?:gw:[a-z-]+:(?:\{[\w-]+\}:)?)?([\da-f]{64})$/i;
 /** Fewer characters of a hint, or of an id that does not begin like one, say nothing. */
 const [minHint, minIdPart] = [2, 6];
 const hintLength = 4;
-
-/**
- * Searches keys by an id, a SHA-256, a hint such as pets_ab12, or a part of a name or of an id. An id or a hash finds at
- * most one key. Names are compared without regard to case.
- * @throws InvalidOperation for an API key, which findKey takes, for a text that is too short, and if nothing is found
- */
-export async function searchKeys(text: string, options: SearchKeysOptions): Promise<FoundKeys> {
-  const wanted = searchText(text);
-  if (wanted === '') throw new InvalidOperation('there is nothing to find: the text is empty');
-  if (containsApiKey(wanted)) {
-    throw new InvalidOperation(
-      'this is an API key itself: as an argument it gets into the history of the shell; run ops keys find without ' +
-        'it, and give the key on standard input',
-    );
-  }
-  const exact = await findExactly(wanted, options.session);
-  if (exact !== undefined) return { keys: [exact], more: false };
-  const found = await scan(options, keyTextMatcher(wanted));
-  if (found.keys.length > 0) return found;
-  throw new InvalidOperation(
-    `no key has ${JSON.stringify(wanted)} as its id, hint or SHA-256, or in its name`,
-  );
-}
 
 /** A hint may be copied with its ellipsis. */
 export function searchText(text: string): string {
@@ -105,19 +67,4 @@ export function keyTextMatcher(text: string): (key: TextOfKey) => boolean {
 /** Name and hint are empty without a valid record. */
 export function textOfKey(key: StoredApiKey | ListedApiKey): TextOfKey {
   return key.outcome === 'record' ? key.record : { id: key.id, name: '', hint: '' };
-}
-
-async function scan(
-  { pages, max }: SearchKeysOptions,
-  matches: ReturnType<typeof keyTextMatcher>,
-): Promise<FoundKeys> {
-  const keys: StoredApiKey[] = [];
-  for await (const page of pages) {
-    for (const key of page) {
-      if (!matches(textOfKey(key))) continue;
-      if (keys.length === max) return { keys, more: true };
-      keys.push(key);
-    }
-  }
-  return { keys, more: false };
 }

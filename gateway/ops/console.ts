@@ -5,11 +5,9 @@ import { consoleLink, consoleOrigin } from '../config/console-url.ts';
 import { findConsoleOrigins } from '../operations/console-addresses.ts';
 import { makeConsoleCode } from '../operations/console-codes.ts';
 import type { ConsoleRole } from '../operations/console-sessions.ts';
-import { consoleSessionsCommand } from './console-sessions.ts';
 import { asOption, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface LinkOptions extends ChangeOptions {
   for?: string;
@@ -18,18 +16,12 @@ interface LinkOptions extends ChangeOptions {
 
 export function consoleCommand(): Command {
   return new Command('console')
-    .enablePositionalOptions()
     .description('print a link that opens the console in a browser; it works once, within five minutes')
     .option('--for <name>', 'name of the person whom the link is for, if it is not you', nameArgument)
     .option('--viewer', 'for a person who may see everything and change nothing')
     .addOption(asOption())
     .addOption(jsonOption())
-    .allowExcessArguments()
-    .action(async (options: LinkOptions, command: Command) => {
-      assertNoMistypedCommand(command);
-      await printLink(options);
-    })
-    .addCommand(consoleSessionsCommand());
+    .action(printLink);
 }
 
 async function printLink(options: LinkOptions): Promise<void> {

@@ -15,6 +15,7 @@ import {
 } from '../operations/customers.ts';
 import type { KeyRow } from '../operations/key-rows.ts';
 import { makePortalCode } from '../operations/portal-sessions.ts';
+import { resetDay } from '../operations/reset-day.ts';
 import type { ChangingSession } from '../operations/session.ts';
 import { changing } from './changing.ts';
 import { addLimitOptions, givenLimits, limitArgument, limitOr, type NoLimit } from './limit-options.ts';
@@ -38,6 +39,7 @@ export function customersCommand(): Command {
     .addCommand(createCommand())
     .addCommand(setCommand())
     .addCommand(linkCommand())
+    .addCommand(resetUsageCommand())
     .addCommand(
       stateCommand('suspend', 'refuse all keys of a customer from their next request on', suspendCustomer),
     )
@@ -101,6 +103,15 @@ function linkCommand(): Command {
       printResult({ link: portalLink(publicOrigin(config), code), ...made }, json);
     },
   );
+}
+
+function resetUsageCommand(): Command {
+  const command = new Command('reset-usage')
+    .description(
+      'give a customer its UTC day back: the day limit counts from 0 again, the record of use keeps all',
+    )
+    .argument('<customer>', '', customerArgument);
+  return changing(command, (id) => async (session) => ({ id, setBack: await resetDay(session, id) }));
 }
 
 function listCommand(): Command {

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { placeOf } from '../operations/api-key-index.ts';
 import {
   createKeySelection,
   listedStates,
@@ -6,15 +7,22 @@ import {
   type KeyInList,
 } from '../operations/key-filter.ts';
 import { listKeys } from '../operations/keys.ts';
+import { assertSearchable } from '../operations/pasted-key.ts';
+import { findExactly } from '../operations/search-keys.ts';
 import type { Session } from '../operations/session.ts';
-import { nameArgument, timeAgoArgument, timeAheadArgument } from './options.ts';
+import type { StoredApiKey } from '../operations/stored-keys.ts';
+import { keyTextArgument, timeAgoArgument, timeAheadArgument } from './options.ts';
 
 /** Options that select keys. */
 export function addKeyFilterOptions(command: Command): Command {
   return command
     .option('--plan <plan>', 'keys on a plan')
     .addOption(new Option('--state <state>', 'keys in a state').choices(listedStates))
-    .option('--name <text>', 'keys with the text in their name, in upper or lower case', nameArgument)
+    .option(
+      '--search <text>',
+      'keys by an id, a SHA-256, a hint such as pets_ab12, or a part of a name or an id',
+      keyTextArgument,
+    )
     .option(
       '--expires-before <time>',
       'keys that expire before a time, ISO 8601, or within a duration such as 30d',
@@ -30,8 +38,8 @@ export function addKeyFilterOptions(command: Command): Command {
 
 /** The filter among the options of a command; undefined without one. */
 export function givenFilter(options: KeyFilter): KeyFilter | undefined {
-  const { plan, state, name, expiresBefore, withOwnLimits, unusedSince } = options;
-  const filter = { plan, state, name, expiresBefore, withOwnLimits, unusedSince };
+  const { plan, state, search, expiresBefore, withOwnLimits, unusedSince } = options;
+  const filter = { plan, state, search, expiresBefore, withOwnLimits, unusedSince };
   return Object.values(filter).some((part) => part !== undefined) ? filter : undefined;
 }
 
@@ -39,7 +47,7 @@ const maxPage = 500;
 
 /**
  * Pages of the keys that match, oldest first.
- * @throws InvalidOperation for a plan that does not exist, after the last page
+ * @throws InvalidOperation for a plan that does not exist, after the last page, and for a text that no key can have
  */
 export async function* matchingKeys(
   session: Session,
@@ -50,14 +58,24 @@ export async function* matchingKeys(
     withLastUse = false,
   }: { limit?: number | undefined; after?: string | undefined; withLastUse?: boolean } = {},
 ): AsyncGenerator<KeyInList[]> {
-  const selection = await createKeySelection(session, filter ?? {}, { withLastUse });
+  const { search = '', ...others } = filter ?? {};
+  assertSearchable(search);
+  const exact = search === '' ? undefined : await findExactly(search, session);
+  const wanted = exact === undefined ? (filter ?? {}) : others;
+  const selection = await createKeySelection(session, wanted, { withLastUse });
   let left = limit;
   const pageSize = filter === undefined ? Math.min(left, maxPage) : maxPage;
-  for await (const page of listKeys(session, after, pageSize)) {
+  const pages = exact === undefined ? listKeys(session, after, pageSize) : [[await placed(exact, session)]];
+  for await (const page of pages) {
     const matching = (await selection.select(page)).slice(0, left);
     yield matching;
     left -= matching.length;
     if (left <= 0) return;
   }
   selection.end();
+}
+
+async function placed(key: StoredApiKey, { redis }: Session) {
+  const id = key.outcome === 'record' ? key.record.id : key.id;
+  return Object.assign({}, key, { place: await placeOf(redis, id) });
 }

@@ -1,18 +1,32 @@
 import { Command } from 'commander';
+import { keyPrefix } from '../config/key-prefix.ts';
+import { findKey } from '../operations/find-key.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { recordView } from '../operations/key-view.ts';
+import { assertSearchable } from '../operations/pasted-key.ts';
+import { findExactly } from '../operations/search-keys.ts';
+import type { Session } from '../operations/session.ts';
 import { showStoredKey } from '../operations/stored-keys.ts';
 import { readKeyUse } from '../quota/key-use.ts';
-import { idArgument, jsonOption, type JsonOption } from './options.ts';
+import { matchingKeys } from './key-filter-options.ts';
+import { readKeyInput } from './key-input.ts';
+import { jsonOption, keyTextArgument, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { redisNow, withRedis } from './redis-session.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
     .description('one key, with its last use')
-    .argument('<id>', '', idArgument)
+    .argument(
+      '[key]',
+      'id, SHA-256, or hint such as pets_ab12; without it, the key itself is read from standard input',
+      keyTextArgument,
+    )
     .addOption(jsonOption())
-    .action(async (id: string, { json }: JsonOption) => {
+    .action(async (text: string | undefined, { json }: JsonOption) => {
+      const input = text === undefined ? await readKeyInput() : '';
       const { record, use } = await withRedis(async (session) => {
+        const id = text === undefined ? (await findKey(input, session)).record.id : await idOf(text, session);
         const { place, record } = await showStoredKey(session.redis, id);
         return { record, use: await readKeyUse(session, place) };
       });
@@ -20,4 +34,23 @@ export function keysShowCommand(): Command {
       if (json) return printJson({ ...view, use });
       printFields({ ...view, ...use });
     });
+}
+
+/**
+ * @returns the id of the one key that a text means; an unknown id stays as it is
+ * @throws InvalidOperation if there is none with the hint or the SHA-256, or there are several
+ */
+async function idOf(text: string, session: Session): Promise<string> {
+  assertSearchable(text);
+  if (!text.startsWith(keyPrefix())) {
+    const found = await findExactly(text, session);
+    return found?.outcome === 'record' ? found.record.id : text;
+  }
+  const [only, another] = (
+    await Array.fromAsync(matchingKeys(session, { search: text }, { limit: 2 }))
+  ).flat();
+  if (only === undefined) throw new InvalidOperation(`no key has the hint ${text}`);
+  if (another !== undefined)
+    throw new InvalidOperation(`several keys have the hint ${text}; see: ops keys list --search ${text}`);
+  return only.id;
 }

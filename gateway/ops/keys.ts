@@ -5,7 +5,6 @@ import { changeKey } from '../operations/keys.ts';
 import { rotateKey } from '../operations/rotate-key.ts';
 import { changing } from './changing.ts';
 import { printIssued, printKey } from './key-output.ts';
-import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
 import { keysRevokeCommand } from './keys-revoke.ts';
@@ -27,7 +26,6 @@ export function keysCommand(): Command {
     .addCommand(keysIssueCommand())
     .addCommand(keysListCommand())
     .addCommand(keysShowCommand())
-    .addCommand(keysFindCommand())
     .addCommand(setCommand())
     .addCommand(rotateCommand())
     .addCommand(keysRevokeCommand())

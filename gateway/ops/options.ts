@@ -4,6 +4,7 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText, scopesInput } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
+import { searchText } from '../operations/search-keys.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 
 export interface JsonOption {
@@ -35,6 +36,14 @@ export function acceptOutputJson(command: Command): void {
 export function idArgument(text: string): string {
   assertNotApiKey(text);
   return text;
+}
+
+/** What a key can be found by: an id, a hint, which may be copied with its ellipsis, or a SHA-256. @throws InvalidOperation for a key itself */
+export function keyTextArgument(text: string): string {
+  if (containsApiKey(text)) assertNotApiKey(text);
+  const wanted = searchText(text);
+  if (wanted === '') throw new InvalidArgumentError('It is empty.');
+  return wanted;
 }
 
 /** Id of a customer. @throws InvalidOperation for a key itself */

@@ -17,7 +17,7 @@ import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './opt
 import { print, printError, printJson, printWarning } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
-import { adjustStoredUse } from './usage-retention.ts';
+import { adjustStoredUse } from './stored-use.ts';
 
 const contents = new Intl.ListFormat('en-GB').format(['plans', ...wholeSettings.map(({ title }) => title)]);
 const schemaFile = fileURLToPath(new URL('../operations/plans-file.schema.json', import.meta.url));
@@ -137,13 +137,13 @@ export function plansApplyCommand(): Command {
     });
 }
 
-/** A shorter retention also deletes what is stored, as `usage retention` does. */
+/** A shorter retention also deletes what is stored, as `policy set` does. */
 async function adjustUsage({ redis }: Session, { changes }: PlansFileDiff): Promise<void> {
   const days = changes.find(({ key }) => key === usageSetting.key)?.after?.['retentionDays'];
   if (typeof days !== 'number') return;
   await adjustStoredUse(redis, days).catch((error: unknown) => {
     printError(
-      `note: all changes were made, but use that is stored may lack the new retention: ops usage retention --days ${days}`,
+      `note: all changes were made, but use that is stored may lack the new retention: ops policy set --retention-days ${days}`,
     );
     throw error;
   });

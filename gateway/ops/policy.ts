@@ -1,37 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { describeValues } from '../limits/setting-fields.ts';
+import { describeValues, retentionField } from '../limits/setting-fields.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
-import type { Session } from '../operations/session.ts';
-import { resetSetting, setSetting, showSetting } from '../operations/settings.ts';
+import { ignoreInvalid, InvalidOperation } from '../operations/invalid-operation.ts';
+import type { ChangingSession, Session } from '../operations/session.ts';
+import { setSetting, showSetting } from '../operations/settings.ts';
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import { valueOf } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { changing } from './changing.ts';
-import { jsonOption, type JsonOption } from './options.ts';
-import { print, printError, printFields, printJson, printResult } from './output.ts';
+import { countArgument, jsonOption, type JsonOption } from './options.ts';
+import { printError, printFields, printJson, printResult } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { formatFields } from './setting-changes.ts';
+import { adjustStoredUse } from './stored-use.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
-    .description('conditions and length of bans')
+    .description('conditions and length of bans, and how long use is kept')
     .addCommand(showCommand())
-    .addCommand(setCommand())
-    .addCommand(resetCommand());
+    .addCommand(setCommand());
 }
 
 function showCommand(): Command {
   return new Command('show')
-    .description('the ban policy')
+    .description('the ban policy, and for how many days use is kept')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      const { policy, problem, enforced } = await withRedis(readPolicy);
-      if (json) printJson({ ...policy, ...(enforced.length > 0 ? { enforced } : {}) });
-      else printFields({ ...textFields(policy ?? {}), ...describeEnforced(enforced) });
+      const { policy, problem, enforced, retention } = await withRedis(async (session) => ({
+        ...(await readPolicy(session)),
+        retention: await ignoreInvalid(showSetting(session, usageSetting)),
+      }));
+      const shown = { ...policy, ...retention };
+      if (json) printJson({ ...shown, ...(enforced.length > 0 ? { enforced } : {}) });
+      else printFields({ ...textFields(shown), ...describeEnforced(enforced) });
       if (problem !== undefined) printError(`warning: ${problem}`);
+      if (retention === undefined)
+        printError(`warning: no valid ${usageSetting.title}; ${usageSetting.advice}`);
     });
 }
 
@@ -63,37 +69,34 @@ function describeEnforced(policies: readonly BanPolicy[]): Record<string, string
 
 function setCommand(): Command {
   const { shape } = banPolicySetting.values;
-  const command = addSettingOptions(new Command('set'), shape).description(
-    'change the ban policy; in force on all gateways within a second',
-  );
+  const command = addSettingOptions(new Command('set'), shape)
+    .description('change the ban policy, or how long use is kept; in force on all gateways within a second')
+    .option(
+      '--retention-days <n>',
+      'days for which use is kept, also what is stored; older use is deleted',
+      countArgument(retentionField.max),
+    );
   return changing(
     command,
     () => {
+      const { retentionDays } = command.opts<{ retentionDays?: number }>();
       const given = Object.entries(command.opts()).filter(([field]) => Object.hasOwn(shape, field));
-      if (given.length === 0) command.error('error: nothing to set: see --help');
-      return (session) => setSetting(session, banPolicySetting, Object.fromEntries(given));
+      if (given.length === 0 && retentionDays === undefined)
+        command.error('error: nothing to set: see --help');
+      return async (session) => ({
+        ...(given.length > 0 &&
+          (await setSetting(session, banPolicySetting, Object.fromEntries(given))).after),
+        ...(retentionDays !== undefined && (await setRetention(session, retentionDays))),
+      });
     },
-    ({ after }, json) => printResult(json ? after : textFields(after), json),
+    (after, json) => printResult(json ? after : textFields(after), json),
   );
 }
 
-function resetCommand(): Command {
-  const command = new Command('reset').description(
-    'set the ban policy back to the defaults; in force on all gateways within a second',
-  );
-  return changing(
-    command,
-    () => (session) => resetSetting(session, banPolicySetting, 'policy.reset'),
-    ({ before, after }, json) => {
-      if (json) return printJson({ ...after, before });
-      const [old, next]: Record<string, unknown>[] = [{ ...before }, { ...after }];
-      const fields = Object.keys({ ...old, ...next });
-      const lines = formatFields(
-        fields.map((field) => ({ field, before: old?.[field], after: next?.[field] })),
-      );
-      return print(`${lines.join('\n')}\n`);
-    },
-  );
+/** Adjusts also what is stored if the setting stays the same: it may have been set with redis-cli, or interrupted. */
+async function setRetention(session: ChangingSession, retentionDays: number) {
+  const { after } = await setSetting(session, usageSetting, { retentionDays });
+  return { ...after, adjustedRedisKeys: await adjustStoredUse(session.redis, retentionDays) };
 }
 
 /** Adds an option for each field of a setting, such as --grace-seconds for graceSeconds. */

@@ -13,6 +13,7 @@ import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { setChangeReason, setGivenTexts } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
+import { sessionsCommand } from './sessions.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
@@ -26,8 +27,6 @@ import { webhooksCommand } from './webhooks.ts';
  */
 export const program = new Command('ops')
   .description('Shows and changes customers, API keys, plans, bans and tokens of running gateways.')
-  // An option after the name of a command belongs to that command (usage.ts has some, and commands below it).
-  .enablePositionalOptions()
   .addCommand(statusCommand())
   .addCommand(customersCommand())
   .addCommand(keysCommand())
@@ -39,6 +38,7 @@ export const program = new Command('ops')
   .addCommand(webhooksCommand())
   .addCommand(auditCommand())
   .addCommand(consoleCommand())
+  .addCommand(sessionsCommand())
   .addCommand(apiTokensCommand())
   .addCommand(servicesCommand())
   .addCommand(tokensCommand())

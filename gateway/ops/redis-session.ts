@@ -77,7 +77,7 @@ async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
   setKeyPrefix(prefix);
   if (prefix === defaultKeyPrefix || !givenTexts.some(containsApiKey)) return;
   throw new InvalidOperation(
-    'an argument is or contains an API key, and is in the history of the shell now; ops keys find reads a key from standard input',
+    'an argument is or contains an API key, and is in the history of the shell now; ops keys show reads a key from standard input',
   );
 }
 

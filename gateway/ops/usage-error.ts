@@ -27,15 +27,6 @@ export function unknownCommand(command: Command, name: string, problem = `unknow
   return command.error(`error: ${problem}${hint}`);
 }
 
-/**
- * Lets a command that does something itself report a mistyped name of a command below it, which is an argument to
- * commander. To be called in its action.
- */
-export function assertNoMistypedCommand(command: Command): void {
-  const [name] = command.args;
-  if (name !== undefined) unknownCommand(command, name);
-}
-
 /** A command with those above it, as it is typed. */
 function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;

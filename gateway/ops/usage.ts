@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import { retentionField } from '../limits/setting-fields.ts';
 import { byWindow } from '../limits/windows.ts';
-import { UnknownKey } from '../operations/invalid-operation.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { dayArgument } from './day-argument.ts';
@@ -10,10 +9,7 @@ import { countArgument, idArgument, jsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
-import { unknownCommand } from './usage-error.ts';
 import { usageExportCommand } from './usage-export.ts';
-import { usageMonthsCommand } from './usage-months.ts';
-import { usageResetCommand, usageRetentionCommand } from './usage-retention.ts';
 
 interface UsageOptions extends ListOptions {
   days?: number;
@@ -22,7 +18,14 @@ interface UsageOptions extends ListOptions {
 
 export function usageCommand(): Command {
   return new Command('usage')
-    .description('requests of a key in each window, its strikes and its ban')
+    .description('what customers use of their limits, and have used')
+    .addCommand(showCommand())
+    .addCommand(usageExportCommand());
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('use of a key, or of a customer, in each window, strikes and ban')
     .argument('<id>', '', idArgument)
     .addOption(
       new Option('--days <n>', 'use of each of the last UTC days, today included, instead')
@@ -32,23 +35,12 @@ export function usageCommand(): Command {
     .option('--day <date>', 'use of one UTC date instead; also today or yesterday', dayArgument)
     .addOption(outputOption('format of --days: table, json or csv'))
     .addOption(jsonOption())
-    .enablePositionalOptions()
-    .addCommand(usageExportCommand())
-    .addCommand(usageMonthsCommand())
-    .addCommand(usageResetCommand())
-    .addCommand(usageRetentionCommand())
     .action(async (id: string, options: UsageOptions, command: Command) => {
       const format = outputFormat(options);
       if (format === 'csv' && options.days === undefined) {
         command.error('error: --output csv prints a list: give --days N as well');
       }
-      try {
-        await printUsage(id, options, format);
-      } catch (error) {
-        // What was meant may be a command below this one.
-        if (error instanceof UnknownKey && !id.startsWith('key_')) unknownCommand(command, id, error.message);
-        throw error;
-      }
+      await printUsage(id, options, format);
     });
 }
 

@@ -12,7 +12,7 @@ export const usageSetting = defineSetting({
   seedAction: 'usage.seed',
   target: redisKeys.usagePolicy,
   title: 'usage retention',
-  advice: `set it with: ops usage retention --days ${retentionField.default}`,
+  advice: `set it with: ops policy set --retention-days ${retentionField.default}`,
   values: z
     .strictObject({ retentionDays: numberValue(retentionField) }, mapping('the field retentionDays'))
     .meta({ description: 'record of the usage of each key and UTC day' }),

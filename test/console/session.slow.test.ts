@@ -174,7 +174,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
       .or(page.locator('copy-field'))
       .first()
       .waitFor();
-    const { stdout } = await runOps(['keys', 'list', '--name', 'ACME', '--json'], {
+    const { stdout } = await runOps(['keys', 'list', '--search', 'ACME', '--json'], {
       REDIS_URL: kit.kit.server.url,
     });
     expect(JSON.parse(stdout)).toHaveLength(1);

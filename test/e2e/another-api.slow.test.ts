@@ -94,13 +94,13 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
   test('a command without the file issues keys with its prefix, and reads them', async () => {
     expect(key).toMatch(/^box_[0-9A-Za-z]{38}$/);
     const found = await runProgram(
-      ['gateway/ops/main.ts', 'keys', 'find', '--json'],
+      ['gateway/ops/main.ts', 'keys', 'show', '--json'],
       { REDIS_URL: redis.url },
       { input: key },
     );
     expect(JSON.parse(found.stdout)).toMatchObject({ name: 'Depot', hint: `${key.slice(0, 8)}…` });
-    const byHint = await ops('keys', 'find', key.slice(0, 8), '--json');
-    expect(JSON.parse(byHint.stdout)).toMatchObject([{ name: 'Depot' }]);
+    const byHint = await ops('keys', 'show', key.slice(0, 8), '--json');
+    expect(JSON.parse(byHint.stdout)).toMatchObject({ name: 'Depot' });
   });
 
   test('each service gets the requests under its own base path, and use is under that of the API', async () => {

@@ -113,11 +113,7 @@ describe('ops console', () => {
 
   test('names a value in Redis of the wrong type', async () => {
     await kit.redis.set(redisKeys.consoleSessions, 'x');
-    for (const args of [
-      ['console'],
-      ['console', 'sessions'],
-      ['console', 'sessions', 'end', '--all', '--yes'],
-    ]) {
+    for (const args of [['console'], ['sessions', 'list'], ['sessions', 'end', '--all', '--yes']]) {
       const { code, stdout, stderr } = await kit.run(...args);
       expect({ code: code !== 0, stdout }).toEqual({ code: true, stdout: '' });
       expect(stderr).toContain('gw:console:sessions');
@@ -127,12 +123,12 @@ describe('ops console', () => {
   });
 });
 
-describe('ops console sessions', () => {
+describe('ops sessions', () => {
   test('lists who is signed in, and ends one session or all', async () => {
     const [one, two] = [await signIn('--as', 'Ada'), await signIn('--viewer', '--as', 'Grace')];
     expect((await one.api.send('GET', '/api/session')).status).toBe(200);
     const three = await signIn('--as', 'Ada', '--for', 'Eve');
-    const listed = await kit.json<{ id: string; name: string; role: string }[]>('console', 'sessions');
+    const listed = await kit.json<{ id: string; name: string; role: string }[]>('sessions', 'list');
     expect(listed).toContainEqual(
       expect.objectContaining({ id: three.session, name: 'Eve', grantedBy: 'Ada' }),
     );
@@ -142,12 +138,12 @@ describe('ops console sessions', () => {
     expect(listed).toContainEqual(
       expect.objectContaining({ id: two.session, name: 'Grace', role: 'viewer' }),
     );
-    const { stdout: csv } = await kit.run('console', 'sessions', '--output', 'csv');
+    const { stdout: csv } = await kit.run('sessions', 'list', '--output', 'csv');
     expect(csv).toMatch(/^id,name,role,createdAt,lastSeenAt,expiresAt,grantedBy\n/);
-    const { stdout: table } = await kit.run('console', 'sessions');
+    const { stdout: table } = await kit.run('sessions', 'list');
     expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES +GRANTED BY\n/);
 
-    expect((await kit.run('console', 'sessions', 'end', one.session)).code).toBe(2);
+    expect((await kit.run('sessions', 'end', one.session)).code).toBe(2);
     const ended = await kit.json<{ ended: { id: string }[] }>(
       'console',
       'sessions',
@@ -158,20 +154,16 @@ describe('ops console sessions', () => {
     expect(ended.ended.map(({ id }) => id)).toEqual([one.session]);
     expect((await one.api.send('GET', '/api/session')).body).toMatchObject({ code: 'no_session' });
     expect((await two.api.send('GET', '/api/session')).status).toBe(200);
-    expect((await kit.run('console', 'sessions', 'end', one.session, '--yes')).stderr).toContain(
-      'there is no session',
-    );
+    expect((await kit.run('sessions', 'end', one.session, '--yes')).stderr).toContain('there is no session');
 
-    expect((await kit.run('console', 'sessions', 'end', '--all', '--yes')).stdout).toMatch(
-      /^ended \d+ sessions?\n$/,
-    );
+    expect((await kit.run('sessions', 'end', '--all', '--yes')).stdout).toMatch(/^ended \d+ sessions?\n$/);
     expect((await two.api.send('GET', '/api/session')).status).toBe(401);
-    expect(await kit.json('console', 'sessions')).toEqual([]);
+    expect(await kit.json('sessions', 'list')).toEqual([]);
   });
 
   test('ends nothing without an id or --all, or with both', async () => {
     for (const args of [[], ['console_1', '--all']]) {
-      const { code, stderr } = await kit.run('console', 'sessions', 'end', ...args, '--yes');
+      const { code, stderr } = await kit.run('sessions', 'end', ...args, '--yes');
       expect(code).toBe(2);
       expect(stderr).toContain('give either the id of a session');
     }

@@ -44,7 +44,7 @@ describe('ops customers', { timeout: 120_000 }, () => {
     const { stdout } = await kit.run('customers', 'show', first.customerId);
     expect(stdout).toMatch(/^next +refused until 00:00:00 UTC: 3 of 3 used today$/m);
     expect(stdout).toContain(second.id);
-    expect(await kit.json('usage', first.customerId)).toMatchObject({
+    expect(await kit.json('usage', 'show', first.customerId)).toMatchObject({
       id: first.customerId,
       day: { used: 3 },
     });

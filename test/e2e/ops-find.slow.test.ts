@@ -10,7 +10,7 @@ import { monitorRedis } from '../support/stores/redis-monitor.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/ops/main.ts'];
 
-describe('ops keys find', { timeout: 120_000 }, () => {
+describe('ops keys show, with a key on standard input', { timeout: 120_000 }, () => {
   let kit: OpsKit;
   beforeAll(async () => {
     kit = await startOpsKit();
@@ -40,7 +40,7 @@ describe('ops keys find', { timeout: 120_000 }, () => {
     return { code: await ended, stdout, stderr };
   }
   const find = (input: string, ...options: string[]) =>
-    runWithInput([...program, 'keys', 'find', ...options], input);
+    runWithInput([...program, 'keys', 'show', ...options], input);
 
   test('finds the id of a key on standard input, also within other text, and never shows the key', async () => {
     const { key, id } = await kit.issue({ plan: 'pro', name: 'ACME' });
@@ -90,7 +90,7 @@ describe('ops keys find', { timeout: 120_000 }, () => {
 
   test('asks on a terminal, which does not show the key', { tags: ['script'] }, async () => {
     const { key, id } = await kit.issue();
-    const command = [...program, 'keys', 'find'].join(' ');
+    const command = [...program, 'keys', 'show'].join(' ');
     const script = ['script', '--quiet', '--return', '--echo', 'always', '--command', command, '/dev/null'];
     const { code, stdout } = await runWithInput(script, `${key}\r`, 'API key (not shown): ');
     expect(code).toBe(0);

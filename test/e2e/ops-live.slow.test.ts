@@ -42,7 +42,7 @@ describe('operating a running gateway', () => {
     test('shows both windows, strikes and the ban of a key', async () => {
       const { key, id, customerId, keyHash } = await kit.issue({ minute: 3 });
       for (let index = 0; index < 4; index += 1) await kit.pets(key);
-      const usage = await kit.json<Usage>('usage', id);
+      const usage = await kit.json<Usage>('usage', 'show', id);
       expect(usage).toMatchObject({
         id,
         name: 'test',
@@ -59,7 +59,7 @@ describe('operating a running gateway', () => {
       expect(leftMs).toBeLessThanOrEqual(60_000);
       expect(usage.day.resetsAt).toMatch(/T00:00:00\.000Z$/);
       await kit.redis.set(redisKeys.ban({ customerId, keyHash }), '2', 'PX', 60_000);
-      expect(await kit.json<Usage>('usage', id)).toMatchObject({
+      expect(await kit.json<Usage>('usage', 'show', id)).toMatchObject({
         state: 'banned',
         ban: { reason: 'kept sending requests after 429 (consecutive ban 2)' },
       });
@@ -69,8 +69,8 @@ describe('operating a running gateway', () => {
       const { id } = await kit.issue({ plan: 'pro' });
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 'many');
       await kit.redis.hset(redisKeys.banPolicy, 'strikes', 'many');
-      const usage = await kit.json<Usage>('usage', id);
-      const { stdout } = await kit.run('usage', id);
+      const usage = await kit.json<Usage>('usage', 'show', id);
+      const { stdout } = await kit.run('usage', 'show', id);
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 300);
       await kit.redis.hset(redisKeys.banPolicy, 'strikes', 60);
       expect(usage).toMatchObject({
@@ -346,7 +346,7 @@ describe('operating a running gateway', () => {
         );
       expect(await shown({})).toContain('\u{1B}[31msuspended\u{1B}[39m');
       expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
-      expect((await kit.run('usage', id)).stdout).not.toContain('\u{1B}');
+      expect((await kit.run('usage', 'show', id)).stdout).not.toContain('\u{1B}');
     });
 
     test('services log human-readable lines', { tags: ['script'] }, async () => {

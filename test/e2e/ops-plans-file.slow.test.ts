@@ -232,7 +232,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^ops: note: all changes were made, but use that is stored may lack the new retention: ops usage retention --days 3\nops: NOPERM /,
+        /^ops: note: all changes were made, but use that is stored may lack the new retention: ops policy set --retention-days 3\nops: NOPERM /,
       ) as unknown,
     });
     expect(await hash(redisKeys.usagePolicy)).toEqual({ retentionDays: '3' });

@@ -39,7 +39,7 @@ const readingCommands = (id: string) => [
   ['keys', 'list'],
   ['keys', 'show', id],
   ['keys', 'export'],
-  ['usage', id],
+  ['usage', 'show', id],
   ['top'],
   ['bans', 'list'],
   ['plans', 'list'],
@@ -171,7 +171,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
         [
           ['keys', 'list'],
           ['keys', 'show', id],
-          ['usage', id],
+          ['usage', 'show', id],
         ],
       ],
       [redisKeys.bans, 'zset', [['bans', 'list']]],

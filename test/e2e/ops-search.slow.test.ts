@@ -44,55 +44,46 @@ describe('what operators search', { timeout: 120_000 }, () => {
     return stderr;
   };
 
-  describe('keys find', () => {
-    test('finds a key by its id, a part of it, its hash, its hint, and a part of its name', async () => {
+  describe('keys list --search and keys show', () => {
+    test('find a key by its id, a part of it, its hash, its hint, and a part of its name', async () => {
       const { id, customerId, keyHash, key } = keys.mueller;
       const [idPart, names] = [id.slice(8, 20), ['SÖHNE', 'MU\u{308}LLER']];
-      const only = [
+      const exact = [
         id,
-        id.slice(0, 14),
-        idPart,
         keyHash,
         redisKeys.apiKey({ customerId, keyHash }),
-        ...names,
+        `${key.slice(0, 9)}…`,
+        key.slice(0, 12),
       ];
-      await forEachConcurrently([...only, `${key.slice(0, 9)}…`, key.slice(0, 12)], async (text) => {
-        expect(await idsOf('keys', 'find', text), text).toEqual([id]);
+      await forEachConcurrently([...exact, id.slice(0, 14), idPart, ...names], async (text) => {
+        expect(await idsOf('keys', 'list', '--search', text), text).toEqual([id]);
       });
-      // One key is shown with all its fields, several are listed.
-      expect((await kit.run('keys', 'find', 'müller')).stdout).toMatch(
-        new RegExp(`^id +${id}\ncustomerId +${customerId}\nplan +free\n`),
-      );
-      const { stdout } = await kit.run('keys', 'find', 'acme');
-      expect(stdout).toMatch(
-        /^ID +NAME +PLAN +STATE +HINT\nkey_\w+ +ACME GmbH +pro +valid +pets_\w{4}…\nkey_/,
-      );
-      expect(await idsOf('keys', 'find', 'acme')).toEqual([keys.acme.id, keys.acmeTwo.id]);
+      await forEachConcurrently(exact, async (text) => {
+        expect(await kit.json('keys', 'show', text), text).toMatchObject({ id, customerId });
+      });
+      expect(await idsOf('keys', 'list', '--search', 'acme')).toEqual([keys.acme.id, keys.acmeTwo.id]);
+      expect(await idsOf('keys', 'list', '--search', id, '--plan', 'free')).toEqual([id]);
+      expect(await idsOf('keys', 'list', '--search', id, '--plan', 'pro')).toEqual([]);
     });
 
-    test('says that there are more than it prints', async () => {
-      const { code, stdout, stderr } = await kit.run('keys', 'find', 'acme', '--limit', '1');
-      expect(code).toBe(0);
-      expect(stdout.match(/key_/g)).toHaveLength(1);
-      expect(stderr).toBe('ops: note: there are more than 1: give more of the text, or --limit\n');
-    });
-
-    test('refuses a key as an argument, and what finds nothing', async () => {
+    test('refuse a key as an argument, and what finds nothing', async () => {
       const { key } = keys.mueller;
       const pasted = [key, key.slice('pets_'.length), key.slice(0, 30), `Bearer ${key}`];
       await forEachConcurrently(pasted, async (text) => {
-        const error = await refused('keys', 'find', text);
-        expect(error).toContain('gets into the history of the shell; run ops keys find without it');
+        const error = await refused('keys', 'list', '--search', text);
+        expect(error).toContain('ops keys show reads a key from standard input');
         expect(error).not.toContain(key.slice(10, 25));
       });
-      expect(await refused('keys', 'find', 'nobody')).toContain(
-        'no key has "nobody" as its id, hint or SHA-256',
-      );
-      expect(await refused('keys', 'find', 'f'.repeat(64))).toContain(
-        'no key with this SHA-256 has a record',
-      );
-      expect(await refused('keys', 'find', 'pets_a')).toContain('give at least two characters');
-      expect(await refused('keys', 'find', ' ')).toContain('the text is empty');
+      expect(await refused('keys', 'show', 'nobody')).toContain('there is no API key with the id "nobody"');
+      expect(await refused('keys', 'show', 'pets_zzzz')).toContain('no key has the hint pets_zzzz');
+      for (const command of [
+        ['keys', 'show'],
+        ['keys', 'list', '--search'],
+      ]) {
+        expect(await refused(...command, 'f'.repeat(64))).toContain('no key with this SHA-256 has a record');
+        expect(await refused(...command, 'pets_a')).toContain('give at least two characters');
+        expect(await refused(...command, ' ')).toContain('It is empty');
+      }
     });
 
     test('no command repeats a key that is given as an id or a name', async () => {
@@ -105,7 +96,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
         ['bans', 'add', bare, '--for', '1h', '--reason', 'x'],
         ['keys', 'list', '--after', bare],
         ['audit', '--target', key],
-        ['usage', `'${key}`],
+        ['usage', 'show', `'${key}`],
         ['keys', 'issue', '--plan', 'free', '--name', `key ${key}`],
       ];
       await forEachConcurrently(commands, async (args) => {

@@ -43,29 +43,32 @@ describe('ops usage', { timeout: 120_000 }, () => {
   const ofToday = { date: today, plan: 'pro', served: 1, refused: 0, bannedSeconds: 0 };
 
   test('--days shows the last days, --day one day, and neither the windows', async () => {
-    const { days } = await kit.json<{ days: object[] }>('usage', acme.id, '--days', '3');
+    const { days } = await kit.json<{ days: object[] }>('usage', 'show', acme.id, '--days', '3');
     expect(days).toHaveLength(3);
     expect(days.slice(1)).toEqual([ofYesterday, ofToday]);
-    expect(await kit.json('usage', acme.id, '--day', iso(yesterday))).toEqual({
+    expect(await kit.json('usage', 'show', acme.id, '--day', iso(yesterday))).toEqual({
       id: acme.id,
       ...ofYesterday,
     });
-    const table = await kit.run('usage', acme.id, '--days', '2');
+    const table = await kit.run('usage', 'show', acme.id, '--days', '2');
     expect(table.stdout).toMatch(
       new RegExp(`^DATE .+\n${iso(yesterday)} +free +120 +4 +60\n${today} +pro +1 +0 +0\n$`),
     );
-    expect(await kit.json('usage', acme.id, '--day', 'yesterday')).toEqual({ id: acme.id, ...ofYesterday });
-    expect(await kit.json('usage', acme.id, '--day', 'today')).toEqual({ id: acme.id, ...ofToday });
-    expect(await kit.run('usage', acme.id, '--days', '2', '--output', 'csv')).toEqual({
+    expect(await kit.json('usage', 'show', acme.id, '--day', 'yesterday')).toEqual({
+      id: acme.id,
+      ...ofYesterday,
+    });
+    expect(await kit.json('usage', 'show', acme.id, '--day', 'today')).toEqual({ id: acme.id, ...ofToday });
+    expect(await kit.run('usage', 'show', acme.id, '--days', '2', '--output', 'csv')).toEqual({
       code: 0,
       stderr: '',
       stdout: `date,plan,served,refused,bannedSeconds,units\n${iso(yesterday)},free,120,4,60,120\n${today},pro,1,0,0,1\n`,
     });
-    expect(await kit.json('usage', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro' });
+    expect(await kit.json('usage', 'show', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro' });
   });
 
   test('--day works for a key whose record is gone', async () => {
-    expect(await kit.json('usage', gone.id, '--day', iso(yesterday))).toMatchObject({ served: 3 });
+    expect(await kit.json('usage', 'show', gone.id, '--day', iso(yesterday))).toMatchObject({ served: 3 });
   });
 
   test('export prints a row for each key and day with use, also of a key that is in no index', async () => {
@@ -103,10 +106,53 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(JSON.parse(array.stdout)).toEqual(rows);
   });
 
+  test('reset-usage gives a customer its day back, and the record of use keeps what was served', async () => {
+    const { id, key, customerId } = await kit.issue({ day: 1 });
+    expect([(await kit.pets(key)).status, (await kit.pets(key)).status]).toEqual([200, 429]);
+    expect(await kit.json('customers', 'reset-usage', customerId, '--as', 'eve')).toEqual({
+      id: customerId,
+      setBack: 1,
+    });
+    expect([(await kit.pets(key)).status, (await kit.pets(key)).status]).toEqual([200, 429]);
+    expect(await kit.json('usage', 'show', id, '--day', 'today')).toMatchObject({ served: 2 });
+    expect(await kit.json('usage', 'show', id)).toMatchObject({ day: { used: 1, limit: 1 } });
+    expect(await kit.json<object[]>('audit', '--count', '1', '--target', customerId)).toMatchObject([
+      { who: 'eve', action: 'usage.reset-day' },
+    ]);
+    const unused = await kit.issue();
+    expect(await kit.run('customers', 'reset-usage', unused.customerId)).toMatchObject({
+      code: 2,
+      stderr: `ops: the customer ${unused.customerId} has used nothing today (UTC)\n`,
+    });
+  });
+
+  test('retention is shown, set, audited, and given to what is stored', async () => {
+    expect(await kit.json('policy', 'show')).toMatchObject({ retentionDays: 400 });
+    const month = redisKeys.usageMonth(acme.customerId, yesterday.slice(0, 6));
+    const set = await kit.json('policy', 'set', '--retention-days', '30', '--as', 'eve');
+    expect(set).toEqual({ retentionDays: 30, adjustedRedisKeys: expect.any(Number) as number });
+    expect(await kit.redis.ttl(month)).toBeLessThan((30 + 33) * 86_400);
+    expect(await kit.redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
+    expect(await kit.json<object[]>('audit', '--count', '1')).toMatchObject([
+      {
+        who: 'eve',
+        action: 'usage.retention',
+        target: 'gw:usage-policy',
+        before: { retentionDays: 400 },
+        after: { retentionDays: 30 },
+      },
+    ]);
+    await kit.json('policy', 'set', '--retention-days', '400');
+    expect(await kit.redis.ttl(month)).toBeGreaterThan(398 * 86_400);
+  });
+
   test.each([
-    [['usage', 'key_x', '--day', '2026-13-01'], /neither a date such as 2026-11-22 nor today or yesterday/],
+    [
+      ['usage', 'show', 'key_x', '--day', '2026-13-01'],
+      /neither a date such as 2026-11-22 nor today or yesterday/,
+    ],
     [['usage', 'export', '--from', '2026-11-02', '--to', '2026-11-01'], /--from is after --to/],
-    [['usage', 'key_x', '--output', 'csv'], /--output csv prints a list: give --days N as well/],
+    [['usage', 'show', 'key_x', '--output', 'csv'], /--output csv prints a list: give --days N as well/],
   ])('%j is refused and changes nothing', async (args, message) => {
     const before = await kit.redis.hgetall(redisKeys.usagePolicy);
     const { code, stdout, stderr } = await kit.run(...args);

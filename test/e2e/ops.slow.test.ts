@@ -112,7 +112,7 @@ describe('the ops command', () => {
         [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],
         [['keys', 'rotate', String(id), '--grace', '5'], /'5' is invalid.*duration/],
         [['keys', 'list', '--after', 'key_none'], /there is no API key/],
-        [['usage', 'exprot'], /there is no API key with the id "exprot" \(Did you mean export\?\)/],
+        [['usage', 'exprot'], /unknown command 'exprot' \(Did you mean export\?\)/],
         [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
         [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /A reason must not be a number/],
         [['bans', 'lift', String(id)], /is not banned/],

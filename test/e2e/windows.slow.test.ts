@@ -51,7 +51,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
     expect(refused.header('X-RateLimit-Window')).toBe(name);
     expect(await usage(key)).toMatchObject({ [name]: { limit: 4, remaining: 0 } });
-    expect(await json('usage', id)).toMatchObject({ [name]: { limit: 4 } });
+    expect(await json('usage', 'show', id)).toMatchObject({ [name]: { limit: 4 } });
 
     // The console.
     const { page } = await started.open(`/console/plans/${plan}`);

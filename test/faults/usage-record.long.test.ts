@@ -28,16 +28,16 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
         .toEqual({ served: 4, refused: 6 });
     }
     const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    const ops = (...args: string[]) => runOps(['usage', ...args], { REDIS_URL: cluster.url });
-    const { stdout, stderr } = await ops('export', '--from', from, '--json');
+    const ops = (...args: string[]) => runOps(args, { REDIS_URL: cluster.url });
+    const { stdout, stderr } = await ops('usage', 'export', '--from', from, '--json');
     expect(stderr).toBe('');
     const rows = JSON.parse(stdout) as { id: string; served: number; refused: number }[];
     const totals = Map.groupBy(rows, ({ id }) => id);
     expect([...totals.keys()].toSorted()).toEqual(keys.map(({ customerId }) => customerId).toSorted());
     expect(rows.reduce((sum, row) => sum + row.served, 0)).toBe(36);
     expect(rows.reduce((sum, row) => sum + row.refused, 0)).toBe(54);
-    const retention = await ops('retention', '--days', '30', '--json');
+    const retention = await ops('policy', 'set', '--retention-days', '30', '--json');
     expect(retention).toMatchObject({ code: 0, stderr: '' });
-    expect(JSON.parse(retention.stdout)).toMatchObject({ before: 400, days: 30, adjustedRedisKeys: 18 });
+    expect(JSON.parse(retention.stdout)).toEqual({ retentionDays: 30, adjustedRedisKeys: 18 });
   });
 });

@@ -14,7 +14,7 @@ describe('an API key is noticed', () => {
     expect(containsApiKey(text)).toBe(true);
     expect(() => assertNotApiKey(text)).toThrow(
       new InvalidOperation(
-        'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
+        'this is an API key itself and not the id of one, such as key_…; ops keys show reads a key from standard input',
       ),
     );
   });

@@ -3,11 +3,10 @@ import { createConsoleSessions, type ListedConsoleSession } from '../operations/
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { changing } from './changing.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
-import { addListOptions, fieldLayout, outputFormat, printList, type ListOptions } from './list-output.ts';
+import { fieldLayout, listing } from './list-output.ts';
 import { idArgument } from './options.ts';
 import { print, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { assertNoMistypedCommand } from './usage-error.ts';
 
 const layout = fieldLayout<ListedConsoleSession>({
   ID: 'id',
@@ -19,18 +18,14 @@ const layout = fieldLayout<ListedConsoleSession>({
   'GRANTED BY': 'grantedBy',
 });
 
-export function consoleSessionsCommand(): Command {
-  const command = new Command('sessions')
-    .enablePositionalOptions()
-    .description('people who are signed in to the console, oldest session first')
-    .allowExcessArguments();
-  return addListOptions(command)
-    .action(async (options: ListOptions, command: Command) => {
-      assertNoMistypedCommand(command);
-      const format = outputFormat(options);
-      const sessions = await withRedis((session) => createConsoleSessions(session).list());
-      await printList(format, layout, sessions);
-    })
+export function sessionsCommand(): Command {
+  return new Command('sessions')
+    .description('people who are signed in to the console')
+    .addCommand(
+      listing(new Command('list').description('sessions, oldest first'), layout, (session) =>
+        createConsoleSessions(session).list(),
+      ),
+    )
     .addCommand(endCommand());
 }
 
@@ -49,7 +44,7 @@ function endCommand(): Command {
     async (id) => {
       const { all = false, yes } = command.opts<EndOptions>();
       if ((id === '') !== all) {
-        throw new InvalidOperation('give either the id of a session, see: ops console sessions, or --all');
+        throw new InvalidOperation('give either the id of a session, see: ops sessions list, or --all');
       }
       await confirm(question(id, await withRedis((session) => createConsoleSessions(session).list())), yes);
       return async (session) => {
@@ -68,7 +63,6 @@ function endCommand(): Command {
 function question(id: string, sessions: readonly ListedConsoleSession[]): string {
   if (id === '') return `End all ${sessions.length} sessions of the console?`;
   const session = sessions.find((listed) => listed.id === id);
-  if (session === undefined)
-    throw new InvalidOperation(`there is no session ${id}; see: ops console sessions`);
+  if (session === undefined) throw new InvalidOperation(`there is no session ${id}; see: ops sessions list`);
   return `End the session of ${session.name} (${session.role})?`;
 }

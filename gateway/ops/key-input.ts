@@ -1,0 +1,27 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { readStandardInput } from './text-file.ts';
+
+const maxInputCharacters = 1_000_000;
+
+/** Reads a text with an API key from standard input, so that it gets into no shell history. */
+export function readKeyInput(): Promise<string> {
+  if (process.stdin.isTTY) return askHidden();
+  return readStandardInput(maxInputCharacters, 'the input is too long to be a key');
+}
+
+/** Asks for a line that the terminal does not show. */
+async function askHidden(): Promise<string> {
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  // Only now: what is pasted before the terminal is silent would be shown.
+  process.stderr.write('API key (not shown): ');
+  lines.once('SIGINT', () => lines.close());
+  try {
+    for await (const line of lines) return line;
+    return '';
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
+}
