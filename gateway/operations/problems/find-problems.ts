@@ -134,7 +134,7 @@ const rules = [
       redisP99Ms > redisSlowMs &&
       `One of a hundred Redis commands that requests wait for takes ${Math.round(redisP99Ms)} ms or more (p99 of the last minute). After 100 ms, a gateway goes on without Redis.`,
     advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
-    link: alerts('GatewayRedisSlow'),
+    link: alerts('GatewayLatencyBudgetBurn'),
   }),
   rule('notice', 'local-mode', 'Gateways were without Redis', {
     find: findStalls,
