@@ -1,4 +1,4 @@
-import { slotMs } from '../quota/busy-customers.ts';
+import { refusedMember, slotMs } from '../quota/busy-customers.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
@@ -47,14 +47,12 @@ export async function readBusiestCustomerUsage(
 export async function readBusiestCustomers(redis: RedisClient, nowMs: number): Promise<BusyCustomer[]> {
   const newest = Math.floor(nowMs / slotMs);
   const slots = Array.from({ length: slotCount }, (_, index) => newest - index);
-  const [requests, refused] = await Promise.all([
-    redis.zunion(slotCount, slots.map(redisKeys.busy), 'WITHSCORES'),
-    redis.zunion(slotCount, slots.map(redisKeys.busyRefused), 'WITHSCORES'),
-  ]);
-  const refusedById = new Map(scoredMembers(refused));
-  return scoredMembers(requests)
-    .toSorted(([, a], [, b]) => b - a)
-    .flatMap(([id, score]) =>
-      isCustomerId(id) ? [{ id, requests: score, refused: refusedById.get(id) ?? 0 }] : [],
-    );
+  const scores = new Map(
+    scoredMembers(await redis.zunion(slotCount, slots.map(redisKeys.busy), 'WITHSCORES')),
+  );
+  return Array.from(scores)
+    .flatMap(([id, requests]) =>
+      isCustomerId(id) ? [{ id, requests, refused: scores.get(refusedMember(id)) ?? 0 }] : [],
+    )
+    .toSorted((one, other) => other.requests - one.requests);
 }

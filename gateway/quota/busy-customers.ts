@@ -15,6 +15,9 @@ interface BusyCustomersDependencies {
   now: () => number;
 }
 
+/** Member for the refused requests of a customer, beside its id for all of them. */
+export const refusedMember = (customerId: CustomerId) => `${customerId}:refused`;
+
 /** Length of the slot that requests are counted in. */
 export const slotMs = 10_000;
 const keptSeconds = 120;
@@ -35,7 +38,7 @@ async function addToSlot(
 
 /** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
 export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): BusyCustomers {
-  let counts = new Map<string, { requests: number; refused: number }>();
+  let counts = new Map<CustomerId, { requests: number; refused: number }>();
 
   function takeCounts() {
     const taken = counts;
@@ -60,13 +63,16 @@ export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): 
         .toSorted(([, a], [, b]) => b.requests - a.requests)
         .slice(0, maxReported);
       const slot = Math.floor(now() / slotMs);
-      const countsOf = (kind: 'requests' | 'refused') =>
-        busiest.flatMap(([id, { [kind]: count }]): [string, number][] => (count === 0 ? [] : [[id, count]]));
+      const reported = busiest.flatMap(([id, { requests, refused }]): [string, number][] =>
+        refused === 0
+          ? [[id, requests]]
+          : [
+              [id, requests],
+              [refusedMember(id), refused],
+            ],
+      );
       try {
-        await Promise.all([
-          addToSlot(redis, redisKeys.busy(slot), countsOf('requests')),
-          addToSlot(redis, redisKeys.busyRefused(slot), countsOf('refused')),
-        ]);
+        await addToSlot(redis, redisKeys.busy(slot), reported);
       } catch {
         // Redis is unavailable: these counts are lost.
       }

@@ -74,10 +74,8 @@ export const redisKeys = {
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
-  /** Sorted set with expiry: requests of the busiest customers in ten seconds. All share a hash slot, for ZUNION. */
+  /** Sorted set with expiry: requests of the busiest customers in ten seconds, and those refused. All share a hash slot, for ZUNION. */
   busy: (slot: number) => `${busyPrefix}${slot}`,
-  /** The same for refused requests. */
-  busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
   /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */
