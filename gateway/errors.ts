@@ -1,4 +1,5 @@
 import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
+import { nameWrongType, UnexpectedValue } from './redis/redis-errors.ts';
 
 /**
  * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in
@@ -53,4 +54,13 @@ export class GatewayError extends HttpError<ErrorCode> {
   constructor(code: ErrorCode, options?: HttpErrorOptions) {
     super(catalogue, code, options);
   }
+}
+
+/** What is wrong in Redis is for operators, and anything but an expected refusal is a bug: its detail is logged and never sent. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const cause = nameWrongType(thrown);
+  return new GatewayError(cause instanceof UnexpectedValue ? 'service_unavailable' : 'internal_error', {
+    cause,
+  });
 }

@@ -1,13 +1,12 @@
+import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import { defaultKeyPrefix, keyPrefix } from './config/key-prefix.ts';
-import type { InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { Instances } from './quota/instances.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
-import { checkTypes } from './redis/key-types.ts';
 import { publishKeyPrefix } from './redis/published-key-prefix.ts';
 import type { RedisClient } from './redis/redis-client.ts';
-import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
+import { isCommandError, nameWrongType } from './redis/redis-errors.ts';
 import type { RedisGate } from './redis/redis-gate.ts';
 import { readRedisMemory } from './redis/redis-memory.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
@@ -20,8 +19,8 @@ const refreshMs = 500;
 const busyReportMs = 2000;
 /** Maximum delay of refused requests and of who uses which key, and what a killed process loses of them. */
 const usageReportMs = 5000;
-/** No request depends on the indexes, only operators do. */
-const checkMs = 5000;
+/** No request depends on it, only commands do. */
+const keyPrefixMs = 5000;
 /** Interval for the memory of Redis, which only alerts need. */
 const memoryMs = 5000;
 
@@ -35,7 +34,6 @@ interface RedisScheduleDependencies {
   instances: Instances;
   reports: Reports;
   setUpMarker: SetUpMarker;
-  invalidValues: InvalidValues;
   metrics: Metrics;
   log: Logger;
 }
@@ -43,14 +41,16 @@ interface RedisScheduleDependencies {
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
-  const { invalidValues, metrics, log } = dependencies;
+  const { metrics, log } = dependencies;
   const { events, usageReports, busyCustomers, keyUse, failures } = dependencies.reports;
+
+  const isLogDue = createLogThrottle();
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
     await Promise.all([refreshSettings(), setUpMarker.refresh()]);
     // After the settings were read, so that it publishes what is in force.
-    await ignoreWrongTypes([instances.announce()]);
+    await instances.announce();
   }
 
   function keepUp(): void {
@@ -58,7 +58,10 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     void gate.check();
     refresh().catch((error: unknown) => {
       // The gate notices an unavailable Redis, and logs it once.
-      if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');
+      if (!isCommandError(error)) return;
+      const err = nameWrongType(error);
+      if (isLogDue(String(err)))
+        log.error({ err }, 'this gateway cannot read settings from Redis, or announce itself there');
     });
     // Requests may have been decided locally at the very moment in which Redis came back.
     if (usageReports.pending() > 0) reportUsage();
@@ -69,19 +72,8 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     void usageReports.report().catch(() => {});
   }
 
-  async function checkIndexes(): Promise<void> {
-    try {
-      for (const { key, issue } of await checkTypes(redis)) {
-        invalidValues.report(key, issue === undefined ? [] : [issue]);
-      }
-    } catch {
-      // Redis is unavailable, which the gate reports.
-    }
-  }
-
-  function check(): void {
-    void checkIndexes();
-    // Redis may have lost it. The default one is not written.
+  /** Redis may have lost it. The default one is not written. */
+  function restoreKeyPrefix(): void {
     if (keyPrefix() !== defaultKeyPrefix) void publishKeyPrefix(redis).catch(() => {});
   }
 
@@ -105,7 +97,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
     // The announcement is a write, so that a Redis that refuses writes is not used.
     await refresh();
-    await ignoreWrongTypes([publishKeyPrefix(redis)]);
+    await publishKeyPrefix(redis);
     started = true;
     await usageReports.report();
     void measureMemory();
@@ -117,7 +109,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   };
   const timers = [
     setInterval(whileOpen(keepUp), refreshMs),
-    setInterval(whileOpen(check), checkMs),
+    setInterval(whileOpen(restoreKeyPrefix), keyPrefixMs),
     setInterval(
       whileOpen(() => void measureMemory()),
       memoryMs,

@@ -33,7 +33,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   const redis = createRedis(url, log);
   const clock = createRedisClock({ redis, now });
   const settings = createLiveSettings({ redis, log, metrics, now: clock.now });
-  const { enforced, usagePolicy, invalidValues } = settings;
+  const { enforced, usagePolicy } = settings;
   const reports = createReports({ ...dependencies, redis, usagePolicy, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
   const setUpMarker = createSetUpMarker({
@@ -74,7 +74,6 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     instances,
     reports,
     setUpMarker,
-    invalidValues,
     metrics,
     log,
   });

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { changeRedis, nameWrongType } from '../operations/change-redis.ts';
+import { changeRedis } from '../operations/change-redis.ts';
 import { readOnlyAudit, type ReadingSession } from '../operations/session.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { createRedisClock } from '../redis/redis-clock.ts';
@@ -48,9 +48,7 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
   return {
     redis,
     async read(use) {
-      return use({ ...(await open()), audit: readOnlyAudit }).catch((error: unknown) =>
-        nameWrongType(redis, error),
-      );
+      return use({ ...(await open()), audit: readOnlyAudit });
     },
     async change(by, use) {
       const warnings: string[] = [];
@@ -62,7 +60,7 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
           warn: (warning) => warnings.push(warning),
         },
         use,
-      ).catch((error: unknown) => nameWrongType(redis, error));
+      );
       const isConfirmed = unconfirmed === undefined;
       return { result, isConfirmed, warnings: isConfirmed ? warnings : [...warnings, unconfirmed] };
     },

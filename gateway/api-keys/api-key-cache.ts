@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { limitsIn } from '../limits/limits.ts';
-import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
+import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { HashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { UnexpectedValue } from '../redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { isCustomerId, quotaKeys, redisKeys, type KeyPlace, type QuotaKeys } from '../redis/redis-keys.ts';
 import type { SetUpMarker } from '../redis/set-up-marker.ts';
-import { apiKeyState, type ApiKeyRecord } from './api-key-record.ts';
+import { apiKeyState, readApiKey, type ApiKeyRecord } from './api-key-record.ts';
 import { createNewestRecords, describeLostChange } from './newest-records.ts';
-import { readApiKey, type ReadApiKey } from './read-api-key.ts';
 
 /** Matches every rev: consume.lua and read-usage-4.lua then do not compare it. */
 export const anyRev = -1;
@@ -33,21 +33,24 @@ export type ApiKeyLookup =
   | { outcome: 'valid'; caller: Caller }
   | { outcome: 'unknown' }
   | { outcome: 'expired' | 'revoked' | 'suspended'; key: EndedKey }
-  /** Redis is unavailable or holds an invalid record, and nothing recent is cached; or it came back empty. */
+  /** Redis is unavailable, and nothing recent is cached; or it came back empty. */
   | { outcome: 'unavailable' };
 
 export interface ApiKeyCache {
   /** The cached caller, if it is fresh enough that a comparison of its `rev` suffices. */
   getCached(keyHash: string): Caller | undefined;
-  /** The key's record as it is in Redis now, or the cached one while Redis is unavailable. */
+  /**
+   * The key's record as it is in Redis now, or the cached one while Redis is unavailable.
+   * @throws UnexpectedValue if it was edited by hand into something else
+   */
   find(keyHash: string): Promise<ApiKeyLookup>;
-  /** The key's record as it is in Redis now. */
+  /** The key's record as it is in Redis now. @throws UnexpectedValue as find does */
   reread(keyHash: string): Promise<ApiKeyLookup>;
 }
 
 interface ApiKeyCacheDependencies {
   redis: RedisClient;
-  hashes: Pick<HashReader, 'readTogether'>;
+  hashes: Pick<HashReader, 'readBoth'>;
   gate: RedisGate;
   invalidValues: InvalidValues;
   /** The plan of each record that is read is loaded before its limits are needed. */
@@ -69,7 +72,8 @@ interface CacheEntry {
 
 interface FoundKey {
   place: KeyPlace;
-  read: ReadApiKey;
+  /** Undefined if there is no record. */
+  record: ApiKeyRecord | undefined;
 }
 
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
@@ -83,7 +87,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     const known = cache.get(keyHash)?.caller.customerId;
     if (known !== undefined) {
       const found = await readAt({ customerId: known, keyHash });
-      if (found.read.outcome !== 'absent') return found;
+      if (found.record !== undefined) return found;
       // It may have been issued again for another customer. Without an answer, it is absent.
       const place = await findPlace(keyHash).catch(() => undefined);
       if (place === undefined || place.customerId === known) return found;
@@ -94,32 +98,17 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     return place && readAt(place);
   }
 
-  function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
+  async function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
     const pointer = redisKeys.keyCustomer(keyHash);
-    return reportingErrors(pointer, keyHash, async () => {
-      const customerId = await gate.send(() => redis.get(pointer));
-      if (customerId !== null && !isCustomerId(customerId)) throw new Error('is no id of a customer');
-      invalidValues.report(pointer, []);
-      return customerId === null ? undefined : { customerId, keyHash };
-    });
+    const customerId = await gate.send(() => redis.get(pointer));
+    if (customerId === null) return undefined;
+    if (isCustomerId(customerId)) return { customerId, keyHash };
+    throw new UnexpectedValue(pointer, 'is no id of a customer: restore or delete it');
   }
 
-  function readAt(place: KeyPlace): Promise<FoundKey> {
-    return reportingErrors(redisKeys.apiKey(place), place.keyHash, async () => ({
-      place,
-      read: await gate.send(() => readApiKey(hashes, place)),
-    }));
-  }
-
-  async function reportingErrors<T>(key: string, keyHash: string, read: () => Promise<T>): Promise<T> {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof RedisUnavailable)) {
-        invalidValues.report(key, [String(error)], { source: cache.has(keyHash) ? 'last_valid' : 'none' });
-      }
-      throw error;
-    }
+  async function readAt(place: KeyPlace): Promise<FoundKey> {
+    const stored = await gate.send(() => readApiKey(hashes, place));
+    return { place, record: stored?.record };
   }
 
   async function read(keyHash: string): Promise<ApiKeyLookup> {
@@ -128,44 +117,20 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     const wasEmptied = setUpMarker.isMissing();
     try {
       found = await findKey(keyHash);
-    } catch {
-      return findWithoutRedis(keyHash);
+    } catch (error) {
+      if (error instanceof RedisUnavailable) return findWithoutRedis(keyHash);
+      throw error;
     }
-    return found === undefined ? findAbsent(keyHash, wasEmptied) : take(found, wasEmptied);
+    return found?.record === undefined ? findAbsent(keyHash, wasEmptied) : take(found.place, found.record);
   }
 
-  function report(
-    { customerId, keyHash }: KeyPlace,
-    issues: readonly string[],
-    ofCustomer: readonly string[],
-    source: ValueSource = 'last_valid',
-  ) {
-    invalidValues.report(redisKeys.apiKey({ customerId, keyHash }), issues, { source });
-    invalidValues.report(redisKeys.customer(customerId), ofCustomer, { source });
-  }
-
-  function take({ place, read }: FoundKey, wasEmptied: boolean): Promise<ApiKeyLookup> | ApiKeyLookup {
-    const { keyHash } = place;
-    switch (read.outcome) {
-      case 'absent':
-        report(place, [], []);
-        return findAbsent(keyHash, wasEmptied);
-      case 'invalid': {
-        const lookup = read.revoked
-          ? revokeLast({ ...place, id: read.id }, read.revokedAt)
-          : keepLastValid(place, read);
-        const source = lookup.outcome === 'unavailable' ? 'none' : 'last_valid';
-        report(place, read.issues, read.customerIssues, source);
-        return lookup;
-      }
-      case 'record': {
-        const caller = createCaller(read.record, keyHash);
-        const newest = newestRecords.newest(keyHash, caller);
-        report(place, newest === caller ? [] : [describeLostChange(newest, caller)], []);
-        // The scripts compare the rev with the one in Redis.
-        return store(newest === caller ? caller : { ...newest, rev: caller.rev });
-      }
-    }
+  function take(place: KeyPlace, record: ApiKeyRecord): Promise<ApiKeyLookup> {
+    const caller = createCaller(record, place.keyHash);
+    const newest = newestRecords.newest(place.keyHash, caller);
+    const issues = newest === caller ? [] : [describeLostChange(newest, caller)];
+    invalidValues.report(redisKeys.apiKey(place), issues);
+    // The scripts compare the rev with the one in Redis.
+    return store(newest === caller ? caller : { ...newest, rev: caller.rev });
   }
 
   /** @param wasEmptied whether the marker was missing before the key was looked for */
@@ -206,30 +171,6 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     return state === 'valid'
       ? { outcome: 'valid', caller }
       : { outcome: state, key: { id, customerId, keyHash } };
-  }
-
-  /** The last valid record, which serves during an outage, is revoked by an invalid one. */
-  function revokeLast(key: EndedKey, revokedAt: string | undefined): ApiKeyLookup {
-    const last = cache.get(key.keyHash);
-    if (last !== undefined) last.caller = newestRecords.newest(key.keyHash, { ...last.caller, revokedAt });
-    return { outcome: 'revoked', key };
-  }
-
-  /** A record that was edited into an invalid one does not lock its owner out: the last valid one stays in use. */
-  function keepLastValid(place: KeyPlace, { rev, id, suspendedAt, hasCustomer }: ReadApiKey): ApiKeyLookup {
-    const last = cache.get(place.keyHash);
-    if (last === undefined) {
-      return suspendedAt === undefined
-        ? { outcome: 'unavailable' }
-        : { outcome: 'suspended', key: { ...place, id } };
-    }
-    const comparable = /^\d{1,15}$/.test(rev ?? '0');
-    // Whatever else is invalid, a suspension is believed, and its end, unless Redis has lost the customer.
-    const state = hasCustomer ? { suspendedAt } : {};
-    last.caller = { ...last.caller, ...state, rev: comparable ? Number(rev ?? '0') : anyRev };
-    // Without a comparable rev, a revocation would go unnoticed.
-    last.readAtMs = comparable ? now() : tooOld();
-    return lookupOf(last.caller);
   }
 
   function findWithoutRedis(keyHash: string): ApiKeyLookup {

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { describeIssues } from '../config/describe-issues.ts';
 import { scopePattern } from '../limits/access.ts';
-import type { CustomerId } from '../redis/redis-keys.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
+import { UnexpectedValue } from '../redis/redis-errors.ts';
+import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import {
   nonEmptyString,
   parseCustomerRecord,
+  parseRecord,
   type CustomerLimits,
   type CustomerRecord,
-  type ParsedCustomer,
 } from './customer-record.ts';
 
 /** Time at which a key expires, as text. */
@@ -51,46 +52,42 @@ export interface ApiKeyRecord extends CustomerLimits, OwnFields {
   rev: number;
 }
 
-export type ParsedRecord =
-  | {
-      outcome: 'record';
-      record: ApiKeyRecord;
-      customer: CustomerRecord;
-    }
-  | { outcome: 'absent' }
-  /** A hash was edited by hand into something that is not a record. */
-  | { outcome: 'invalid'; issues: string[]; customerIssues: string[]; revoked: boolean };
-
-/** Parses the fields of a key and of its customer as HGETALL returns them. Never throws: they may have been edited by hand. */
-export function parseApiKeyRecord(
-  customerId: CustomerId,
-  fields: { customer: Readonly<Record<string, string>>; key: Readonly<Record<string, string>> },
-): ParsedRecord {
-  if (Object.keys(fields.key).length === 0) return { outcome: 'absent' };
-  const key = recordSchema.safeParse(fields.key);
-  const customer = parseCustomerRecord(customerId, fields.customer);
-  if (key.success && customer.outcome === 'record') {
-    const { name: _name, contact: _contact, notes: _notes, reference: _ref, ...shared } = customer.record;
-    const record = { ...shared, ...key.data, customerId };
-    return { outcome: 'record', record, customer: customer.record };
-  }
-  return {
-    outcome: 'invalid',
-    revoked: (fields.key['revokedAt'] ?? '') !== '',
-    issues: key.success ? [] : describeIssues(key.error),
-    customerIssues: customerIssues(customer),
-  };
+/** An API key as it is in Redis. */
+export interface StoredApiKey {
+  record: ApiKeyRecord;
+  customer: CustomerRecord;
 }
 
-function customerIssues(customer: ParsedCustomer): string[] {
-  switch (customer.outcome) {
-    case 'record':
-      return [];
-    case 'absent':
-      return ['is missing'];
-    case 'invalid':
-      return customer.issues;
+/** Reads a key with its customer, both at the same moment. @returns and throws what parseApiKey does */
+export async function readApiKey(
+  hashes: Pick<HashReader, 'readBoth'>,
+  place: KeyPlace,
+): Promise<StoredApiKey | undefined> {
+  const [customer, key] = await hashes.readBoth(
+    redisKeys.customer(place.customerId),
+    redisKeys.apiKey(place),
+  );
+  return parseApiKey(place, { customer, key });
+}
+
+/**
+ * Parses the fields of a key and of its customer as HGETALL returns them.
+ * @returns undefined if there is no such key
+ * @throws UnexpectedValue if one of the two was edited by hand into something that is not a record
+ */
+export function parseApiKey(
+  place: KeyPlace,
+  fields: { customer: Readonly<Record<string, string>>; key: Readonly<Record<string, string>> },
+): StoredApiKey | undefined {
+  if (Object.keys(fields.key).length === 0) return undefined;
+  const { customerId } = place;
+  const own = parseRecord(redisKeys.apiKey(place), recordSchema, fields.key);
+  const customer = parseCustomerRecord(customerId, fields.customer);
+  if (customer === undefined) {
+    throw new UnexpectedValue(redisKeys.customer(customerId), 'is missing: import it, or delete its keys');
   }
+  const { name: _name, contact: _contact, notes: _notes, reference: _ref, ...shared } = customer;
+  return { record: { ...shared, ...own, customerId }, customer };
 }
 
 export type ApiKeyState = 'valid' | 'expired' | 'revoked' | 'suspended';

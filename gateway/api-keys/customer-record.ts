@@ -3,7 +3,8 @@ import { describeIssues } from '../config/describe-issues.ts';
 import { byText, type CustomerTexts } from '../limits/customer-texts.ts';
 import { limitIssue, parseLimit, type SomeLimits } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
-import type { CustomerId } from '../redis/redis-keys.ts';
+import { UnexpectedValue } from '../redis/redis-errors.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
 export interface CustomerLimits extends SomeLimits {
@@ -46,21 +47,29 @@ const recordSchema = z.object({
     .transform(Number),
 });
 
-export type ParsedCustomer =
-  | { outcome: 'record'; record: CustomerRecord }
-  | { outcome: 'absent' }
-  /** The hash was edited by hand into something that is not a record. */
-  | { outcome: 'invalid'; issues: string[] };
-
-/** Parses the fields of a record as HGETALL returns them. Never throws: the hash may have been edited by hand. */
+/**
+ * Parses the fields of a record as HGETALL returns them.
+ * @returns undefined if there is no record
+ * @throws UnexpectedValue if the hash was edited by hand into something that is not a record
+ */
 export function parseCustomerRecord(
   id: CustomerId,
   fields: Readonly<Record<string, string>>,
-): ParsedCustomer {
-  if (Object.keys(fields).length === 0) return { outcome: 'absent' };
-  const parsed = recordSchema.safeParse(fields);
-  if (!parsed.success) return { outcome: 'invalid', issues: describeIssues(parsed.error) };
-  return { outcome: 'record', record: { id, ...parsed.data } };
+): CustomerRecord | undefined {
+  if (Object.keys(fields).length === 0) return undefined;
+  return { id, ...parseRecord(redisKeys.customer(id), recordSchema, fields) };
+}
+
+/** @throws UnexpectedValue that names the Redis key of the record, if its fields are not those of the schema */
+export function parseRecord<Schema extends z.ZodType>(
+  key: string,
+  schema: Schema,
+  fields: Readonly<Record<string, string>>,
+): z.output<Schema> {
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  const issues = describeIssues(parsed.error).join('; ');
+  throw new UnexpectedValue(key, `is invalid (${issues}): restore or delete it`);
 }
 
 /** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */

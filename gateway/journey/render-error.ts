@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../http/request-body.ts';
@@ -69,11 +69,6 @@ export function renderFallback({ log }: { log: Logger }): ErrorRequestHandler {
     const { status, body } = new GatewayError('internal_error');
     sendJson(res, status, new ResponseHeaders(), JSON.stringify(body));
   };
-}
-
-/** Anything but an expected refusal is a bug: its detail is logged and never sent. */
-function toGatewayError(thrown: unknown): GatewayError {
-  return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
 }
 
 function sendError(req: Request, res: Response, error: GatewayError): void {

@@ -35,8 +35,7 @@ interface InvalidValue {
 interface InvalidValuesDependencies {
   log: Logger;
   /**
-   * Sets the metric gateway_bad_settings. All records of keys share the label gw:key, and those of customers gw:customer, so that
-   * it does not grow with them.
+   * Sets the metric gateway_bad_settings. All records of keys share the label gw:key, so that it does not grow with them.
    */
   setGauge: (label: string, issues: number) => void;
 }
@@ -82,11 +81,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   };
 }
 
-/**
- * The Redis key without what identifies one customer or API key: its hash tag and what follows, or its hash. Of keys that share
- * a hash tag, as gw:{events}:…, the tag.
- */
+/** The Redis key without what identifies one API key: its hash tag and what follows. */
 function labelOf(key: string): string {
-  if (key.startsWith('gw:key-customer:')) return 'gw:key';
-  return key.replace(/^(gw:\{\w+\}|[^{]*(?=:\{)).*$/, '$1');
+  return key.split(':{', 1)[0] ?? key;
 }

@@ -69,6 +69,29 @@ export async function addCustomerToIndex(
   await redis.zadd(redisKeys.customers, creationMs(createdAt, now), id);
 }
 
+/**
+ * Takes the ids of a customer's keys without a record off the indexes: they ended more than 90 days ago. To be called when a
+ * customer gets a further key, so that they do not pile up; lists skip what is left of them. A key that is being issued is not
+ * among them: its id gets into the set together with its record.
+ */
+export async function forgetEndedKeys(redis: RedisClient, customer: CustomerId): Promise<void> {
+  const ids = await redis.smembers(redisKeys.customerKeys(customer));
+  const places = await placesOf(redis, ids);
+  const found = await Promise.all(
+    places.map(async (place) => place && redis.exists(redisKeys.apiKey(place))),
+  );
+  const ended = ids.filter((_id, index) => found[index] === 0);
+  if (ended.length === 0) return;
+  await forgetKeys(redis, ended);
+  await redis.srem(redisKeys.customerKeys(customer), ...ended);
+}
+
+/** Takes ids off the indexes of all keys. */
+export async function forgetKeys(redis: RedisClient, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await Promise.all([redis.hdel(apiKeyIds, ...ids), redis.zrem(apiKeysByCreation, ...ids)]);
+}
+
 function creationMs(createdAt: string, now: () => number): number {
   const ms = Date.parse(createdAt);
   return Number.isNaN(ms) ? now() : ms;

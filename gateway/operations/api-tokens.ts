@@ -3,14 +3,13 @@ import { z } from 'zod';
 import { dayMs } from '../limits/utc-day.ts';
 import type { Fields } from '../redis/define-setting.ts';
 import { parseJson } from '../redis/parse-json.ts';
-import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiScope } from './api-scopes.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import { timeOf } from './console-sessions.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { changeSettings, readField, readSettings } from './settings-hash.ts';
+import { changeSettings } from './settings-hash.ts';
 
 export const apiTokenId = /^token_[\da-f]{12}$/;
 
@@ -88,12 +87,11 @@ export async function issueApiToken(
 /**
  * Finds what a token permits, and records that it is in use, at most once a minute.
  * @returns undefined if it was revoked, has expired or never existed
- * @throws InvalidOperation if the record of tokens was edited into another type of value
  */
 export async function findApiToken(session: Session, token: string): Promise<ApiToken | undefined> {
   if (!tokenPattern.test(token)) return undefined;
   const tokenHash = hashSecret(token);
-  const record = parseRecord(await readField(session.redis, tokensKey, tokenHash));
+  const record = parseRecord(await session.redis.hget(tokensKey, tokenHash));
   if (record === undefined || expiryOf(record) <= session.now()) return undefined;
   // Nothing depends on it, and it must not delay a request.
   void touch(session, tokenHash).catch(() => {});
@@ -108,7 +106,7 @@ async function touch({ redis, now }: Session, tokenHash: string): Promise<void> 
 
 /** Tokens that were not revoked, oldest first. */
 export async function listApiTokens({ redis, now }: Session): Promise<ListedApiToken[]> {
-  const [stored, seen] = [await readSettings(redis, tokensKey), await readSettings(redis, seenKey)];
+  const [stored, seen] = [await redis.hgetall(tokensKey), await redis.hgetall(seenKey)];
   const listed = parseRecords(stored).flatMap(({ tokenHash, record }): ListedApiToken[] => {
     if (record === undefined) return [];
     const state = expiryOf(record) > now() ? 'valid' : 'expired';
@@ -129,7 +127,7 @@ export async function revokeApiToken(session: Session, id: string): Promise<ApiT
       entry: { action: 'api-tokens.revoke' as const, target: id, before: audited(record), after: null },
     });
   });
-  await ignoreWrongTypes([session.redis.hdel(seenKey, tokenHash)]);
+  await session.redis.hdel(seenKey, tokenHash);
   return record;
 }
 

@@ -1,5 +1,4 @@
 import type { AuditEntry } from './audit-log.ts';
-import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { findStoredKey } from './stored-keys.ts';
 
@@ -16,12 +15,8 @@ export async function nameTargets(
   { redis }: Pick<Session, 'redis'>,
 ): Promise<NamedEntry[]> {
   const ids = [...new Set(entries.map(({ target }) => target).filter((target) => target.startsWith('key_')))];
-  const found = await Promise.all(ids.map((id) => ignoreInvalid(findStoredKey(redis, id))));
   const records = new Map(
-    ids.map((id, index) => {
-      const key = found[index]?.key;
-      return [id, key?.outcome === 'record' ? key.record : undefined];
-    }),
+    await Promise.all(ids.map(async (id) => [id, (await findStoredKey(redis, id))?.record] as const)),
   );
   return entries.map((entry) => {
     const known = records.get(entry.target);

@@ -2,10 +2,9 @@ import { errorMessage } from '#runtime/error-message.ts';
 import type { Redis } from 'ioredis';
 import { publishChanges } from '../events/change-events.ts';
 import { seedDefaults } from '../quota/seed-defaults.ts';
-import { findWrongTypes } from '../redis/key-types.ts';
 import { createAuditLog, type Change } from '../redis/record-change.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
-import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
+import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { infoNumber } from '../redis/redis-memory.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import { OperationFailure } from './invalid-operation.ts';
@@ -31,13 +30,11 @@ export interface ChangeResult<T> {
 /**
  * Runs an operation that changes something, in the name of a person, and waits until the change is on Redis' disk and on
  * its replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
- * @throws OperationFailure if a value in Redis has the wrong type: nothing is changed
  */
 export async function changeRedis<T>(
   { redis, now, who, reason, knownRisks = new Set(), warn }: ChangeRedisOptions,
   use: (session: ChangingSession) => Promise<T>,
 ): Promise<ChangeResult<T>> {
-  await assertTypes(redis);
   await seedDefaults(redis, who);
   const changed = new Set<string>();
   const made: Change[] = [];
@@ -78,25 +75,6 @@ function describeDoubt(error: unknown, changed: ReadonlySet<string>): string {
   if (error instanceof OperationFailure) return error.message;
   const cause = isRedisConnectionLost(error) ? 'it became unavailable' : errorMessage(error);
   return `the change${named(changed)} was made, but Redis did not confirm it: ${cause}`;
-}
-
-/**
- * @param keys all shared keys if none are given
- * @throws OperationFailure for a key that was edited into another type of value
- */
-export async function assertTypes(redis: RedisClient, keys?: readonly string[]): Promise<void> {
-  for (const { key, issue } of await findWrongTypes(redis, keys)) {
-    throw new OperationFailure(`${key} ${issue}: DEL it or restore it first`);
-  }
-}
-
-/**
- * Names the key of an error that says WRONGTYPE.
- * @throws OperationFailure for a key that was edited into another type of value; otherwise the error itself
- */
-export async function nameWrongType(redis: RedisClient, error: unknown): Promise<never> {
-  await assertTypes(redis, keysOfWrongType(error));
-  throw error;
 }
 
 const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../redis/parse-json.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { InvalidOperation } from './invalid-operation.ts';
 import type { ReadingSession } from './session.ts';
 
 /** Where the console of a running gateway is. */
@@ -39,14 +37,9 @@ export async function withdrawConsole(redis: RedisClient, address: ConsoleAddres
 /**
  * Origins of the running consoles, each once. Any of them serves the whole fleet.
  * @param machine its gateways come first: a console on loopback can be opened there only
- * @throws InvalidOperation if the list was edited into another type of value
  */
 export async function findConsoleOrigins({ redis, now }: ReadingSession, machine: string): Promise<string[]> {
-  const key = redisKeys.consoleAddresses;
-  const members = await redis.zrangebyscore(key, now() - keptMs, '+inf').catch((error: unknown) => {
-    if (!isWrongType(error)) throw error;
-    throw new InvalidOperation(`${key} is no longer a sorted set: delete it first`);
-  });
+  const members = await redis.zrangebyscore(redisKeys.consoleAddresses, now() - keptMs, '+inf');
   const addresses = members.flatMap((member) => addressSchema.safeParse(parseJson(member)).data ?? []);
   const own = addresses.filter((address) => address.machine === machine);
   return [...new Set([...own, ...addresses].map(({ origin }) => origin))];

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { parseJson } from '../redis/parse-json.ts';
-import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { readField, readSettings } from './settings-hash.ts';
 
 /** A viewer sees everything, an operator also changes it. */
 export const consoleRoles = ['viewer', 'operator'] as const;
@@ -54,14 +52,14 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
   }
 
   async function readAll(): Promise<{ tokenHash: string; session: ConsoleSession | undefined }[]> {
-    const records = await readSettings(redis, sessionsKey);
+    const records = await redis.hgetall(sessionsKey);
     return Object.entries(records).map(([tokenHash, text]) => ({ tokenHash, session: parseRecord(text) }));
   }
 
   async function remove(tokenHashes: readonly string[]): Promise<void> {
     if (tokenHashes.length === 0) return;
     await redis.hdel(sessionsKey, ...tokenHashes);
-    await ignoreWrongTypes([redis.hdel(seenKey, ...tokenHashes)]);
+    await redis.hdel(seenKey, ...tokenHashes);
   }
 
   const recordEnd = ({ id, name, role }: ConsoleSession) =>
@@ -82,26 +80,20 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
       await redis.pexpire(sessionsKey, sessionMs);
       return { token, session };
     },
-    /**
-     * Finds the session of a token.
-     * @returns undefined if it has ended or expired, or its record was edited into something else
-     * @throws InvalidOperation if the record of sessions was edited into another type of value
-     */
+    /** Finds the session of a token. @returns undefined if it has ended or expired */
     async find(token: string): Promise<ConsoleSession | undefined> {
       if (!tokenPattern.test(token)) return undefined;
-      return parseRecord(await readField(redis, sessionsKey, hashSecret(token)));
+      return parseRecord(await redis.hget(sessionsKey, hashSecret(token)));
     },
     /** Records that a session is in use. To be called at most once a minute. */
     async touch(token: string) {
-      await ignoreWrongTypes([
-        redis.hset(seenKey, hashSecret(token), now()),
-        redis.pexpire(seenKey, sessionMs),
-      ]);
+      await redis.hset(seenKey, hashSecret(token), now());
+      await redis.pexpire(seenKey, sessionMs);
     },
     /** Sessions that have not expired, oldest first. */
     async list(): Promise<ListedConsoleSession[]> {
       const all = await readAll();
-      const seen = await readSettings(redis, seenKey);
+      const seen = await redis.hgetall(seenKey);
       const listed: ListedConsoleSession[] = [];
       for (const { tokenHash, session } of all) {
         if (session !== undefined) listed.push({ ...session, lastSeenAt: timeOf(seen[tokenHash]) });

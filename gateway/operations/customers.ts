@@ -1,16 +1,17 @@
 import { z } from 'zod';
+import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { byText, customerTexts, type CustomerTexts } from '../limits/customer-texts.ts';
 import type { SomeLimits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
-import { addCustomerToIndex, placesOf } from './api-key-index.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { addCustomerToIndex, forgetKeys, placesOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyDetailSchema } from './key-detail.ts';
 import { assertPermitted, changed, changedLimited, listPlan, type LimitedChange } from './key-limits.ts';
 import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
-import { keyView, limitsView } from './key-view.ts';
+import { limitsView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
@@ -18,7 +19,6 @@ import { assertRev } from './overtaken-change.ts';
 import { assertSearchable } from './pasted-key.ts';
 import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
 import { recordChangeCall } from './record-change-call.ts';
-import { scanRedisKeys } from './scan-redis-keys.ts';
 import { parsePosition, readFoundPage, scoredPages } from './scored-pages.ts';
 import type { Session } from './session.ts';
 import {
@@ -140,13 +140,13 @@ export async function resumeCustomer(session: Session, id: string): Promise<Cust
 
 /**
  * Deletes a customer whose keys have all ended, with the records of these. Its record of use stays.
- * @throws InvalidOperation if there is no such customer, one of its keys is valid or suspended, or the index lacks one
+ * @throws InvalidOperation if there is no such customer, or one of its keys is valid or suspended
  */
 export async function removeCustomer(session: Session, id: string): Promise<CustomerView> {
   const { redis, audit } = session;
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const record = await showCustomer(redis, id);
-    const keys = await findEndedKeys(session, record.id);
+    const { ids, keys } = await findEndedKeys(session, record.id);
     const removed = await audit.make(
       [{ action: 'customers.remove', target: id, before: record, after: null }],
       {
@@ -161,52 +161,29 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
       },
     );
     if (removed) {
-      await removeFromIndexes(redis, record.id, keys);
+      await removeFromIndexes(redis, record.id, ids);
       return viewOf(record, keys.length);
     }
   }
   throw tooManyChanges(id);
 }
 
-/** @throws InvalidOperation if a key of the customer has not ended, or the index lacks one */
+/** @throws InvalidOperation if a key of the customer has not ended */
 async function findEndedKeys(session: Session, id: CustomerId) {
-  const { redis } = session;
-  const { keys, isComplete } = await readKeys(session, id);
-  if (!isComplete) await assertIndexed(redis, id, keys);
-  const ended = new Set(['revoked', 'expired']);
-  const working = keys.map(({ key }) => keyView(key, session.now())).find(({ state }) => !ended.has(state));
-  if (working !== undefined) {
-    throw new InvalidOperation(
-      `the customer ${id} has the key ${working.id}, which is ${working.state}: revoke it`,
-    );
+  const found = await readKeys(session, id);
+  for (const { record } of found.keys) {
+    const state = apiKeyState(record, session.now());
+    if (state === 'revoked' || state === 'expired') continue;
+    throw new InvalidOperation(`the customer ${id} has the key ${record.id}, which is ${state}: revoke it`);
   }
-  return keys;
+  return found;
 }
 
-/** Some ids have no record in the index: it was deleted, or the index has lost where it is. */
-async function assertIndexed(
-  redis: RedisClient,
-  id: CustomerId,
-  keys: readonly { place: KeyPlace }[],
-): Promise<void> {
-  const known = new Set(keys.map(({ place }) => redisKeys.apiKey(place)));
-  for await (const page of scanRedisKeys(redis, redisKeys.apiKey({ customerId: id, keyHash: '*' }))) {
-    if (page.some((key) => !known.has(key))) {
-      throw new InvalidOperation(`the customer ${id} has a key that is not in the index`);
-    }
-  }
-}
-
-async function removeFromIndexes(
-  redis: RedisClient,
-  id: CustomerId,
-  keys: readonly { id: string; place: KeyPlace }[],
-): Promise<void> {
-  for (const { id: keyId, place } of keys) {
-    await redis.del(redisKeys.keyCustomer(place.keyHash));
-    await redis.hdel(redisKeys.apiKeyIds, keyId);
-    await redis.zrem(redisKeys.apiKeysByCreation, keyId);
-  }
+/** @param ids of its keys, also of those that have no record any more */
+async function removeFromIndexes(redis: RedisClient, id: CustomerId, ids: readonly string[]): Promise<void> {
+  const places = (await placesOf(redis, ids)).filter((place) => place !== undefined);
+  for (const { keyHash } of places) await redis.del(redisKeys.keyCustomer(keyHash));
+  await forgetKeys(redis, ids);
   await redis.zrem(redisKeys.customers, id);
 }
 
@@ -267,7 +244,7 @@ function customerMatcher({ search = '', plan }: Pick<CustomerPageOptions, 'searc
 }
 
 /**
- * All customers by time of creation, in pages. One without a valid record is left out.
+ * All customers by time of creation, in pages.
  * @throws InvalidOperation for a plan that does not exist, and that no customer is on, after the last page
  */
 export async function* listCustomers(
@@ -278,8 +255,7 @@ export async function* listCustomers(
   const { plan } = options;
   const names = plan === undefined ? [] : await readPlanNames(session.redis);
   let isPlan = plan === undefined || names.includes(plan);
-  for await (const page of storedCustomerPages(session.redis)) {
-    const records = page.flatMap(({ customer }) => (customer.outcome === 'record' ? [customer.record] : []));
+  for await (const records of storedCustomerPages(session.redis)) {
     isPlan ||= records.some((record) => record.plan === plan);
     const wanted = records.filter(matches);
     yield Promise.all(wanted.map((record) => view(session, record)));
@@ -287,20 +263,17 @@ export async function* listCustomers(
   if (!isPlan) throw unknownPlan(plan ?? '', names, `the plans are ${listPlans(names)}`);
 }
 
-/** @returns undefined for one without a valid record */
 async function readCustomer(redis: RedisClient, id: string): Promise<CustomerRecord | undefined> {
-  if (!isCustomerId(id)) return undefined;
-  const parsed = await readStoredCustomer(redis, id);
-  return parsed.outcome === 'record' ? parsed.record : undefined;
+  return isCustomerId(id) ? readStoredCustomer(redis, id) : undefined;
 }
 
-/** @throws InvalidOperation if there is no such customer, or its record is invalid */
+/** @throws InvalidOperation if there is no such customer */
 export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
   const record = await showCustomer(session.redis, id);
   const { keys } = await readKeys(session, record.id);
   const rowOf = createKeyRows(session);
   const [items, limits] = await Promise.all([
-    Promise.all(keys.map(({ key, place }) => rowOf(key, place))),
+    Promise.all(keys.map(rowOf)),
     createLimitsReader(session)(record),
   ]);
   const place = { customerId: record.id, keyHash: '' };
@@ -313,7 +286,7 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
     next:
       record.suspendedAt === undefined
         ? nextRequest({ ban: null, windows })
-        : refusedForGood('suspended', { since: record.suspendedAt }),
+        : refusedForGood('suspended', record.suspendedAt),
     items: items.toSorted(newestFirst),
     now: new Date(nowMs).toISOString(),
   };
@@ -321,11 +294,10 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
 
 const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompare(one.createdAt);
 
-/** The keys of a customer that have a record, and whether all of its ids lead to one. */
+/** The ids of a customer's keys, and those keys that have a record. */
 async function readKeys({ redis }: Session, id: CustomerId) {
   const ids = await redis.smembers(redisKeys.customerKeys(id));
-  const keys = await readKeysOf(redis, id, ids);
-  return { keys, isComplete: keys.length === ids.length };
+  return { ids, keys: await readKeysOf(redis, id, ids) };
 }
 
 async function view(session: Session, record: CustomerRecord): Promise<CustomerView> {

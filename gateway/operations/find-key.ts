@@ -4,7 +4,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { readKeyOfHash, type StoredApiKey } from './stored-keys.ts';
+import { readKeyOfHash, type PlacedKey } from './stored-keys.ts';
 
 /** Characters that may be part of a key. */
 const candidates = keyPattern(/[0-9A-Za-z]+/g);
@@ -14,14 +14,12 @@ const keyHashes = /(?<![\da-f])[\da-f]{64}(?![\da-f])/gi;
 const noRecord =
   'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago';
 
-type FoundKey = Extract<StoredApiKey, { outcome: 'record' }>;
-
 /**
  * Finds the record of an API key by the key itself, which never leaves this process: only its hash does.
  * @param text the key, or a text that contains it, such as a line of a log
  * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
  */
-export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): Promise<FoundKey> {
+export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): Promise<PlacedKey> {
   const keys = apiKeysIn(text);
   const [key] = keys;
   if (key === undefined) {
@@ -32,15 +30,11 @@ export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): 
   if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
   const found = await readKeyOfHash(redis, hashApiKey(key));
   if (found === undefined) throw new InvalidOperation(noRecord);
-  if (found.outcome === 'record') return found;
-  throw new InvalidOperation(
-    `the record ${found.where} is invalid: ${found.issues.join('; ')}; its id is its field id`,
-  );
+  return found;
 }
 
 /**
- * Finds the id of an API key by the key itself, or by its SHA-256, also in the middle of a text. A record that was edited into an
- * invalid one is found as well.
+ * Finds the id of an API key by the key itself, or by its SHA-256, also in the middle of a text.
  * @throws InvalidOperation as findKey does
  */
 export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>): Promise<string> {
@@ -54,7 +48,7 @@ export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>)
   }
   if (found.size > 1) throw new InvalidOperation(`the text contains ${found.size} API keys: give one`);
   const place = await placeOfHash(redis, keyHash);
-  const id = place && (await redis.hget(redisKeys.apiKey(place), 'id').catch(() => null));
+  const id = place && (await redis.hget(redisKeys.apiKey(place), 'id'));
   if (id) return id;
   throw new InvalidOperation(noRecord);
 }

@@ -1,6 +1,5 @@
 import { readProcessStatuses, type PublishedStatus } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { countBans } from './bans.ts';
@@ -51,14 +50,9 @@ export interface FleetStatus {
 
 /** Reads what all gateways and workers say of themselves. */
 export async function readFleetStatus({ redis, now }: ReadingSession): Promise<FleetStatus> {
-  let isWhole = true;
   const [statuses, announced, activeBans] = await Promise.all([
-    readProcessStatuses(redis).catch((error: unknown) => {
-      if (!isWrongType(error)) throw error;
-      isWhole = false;
-      return [];
-    }),
-    redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES').catch(() => []),
+    readProcessStatuses(redis),
+    redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES'),
     countBans({ redis, now }),
   ]);
   const atMs = now();
@@ -72,17 +66,9 @@ export async function readFleetStatus({ redis, now }: ReadingSession): Promise<F
     withoutStatus: scoredMembers(announced)
       .filter(([id]) => !known.has(id))
       .map(([id, seenAtMs]) => ({ id, seenAtMs })),
-    invalidSettings: [...(isWhole ? [] : [wrongType]), ...(await readInvalidSettings(redis, live))],
+    invalidSettings: await readInvalidSettings(redis, live),
   };
 }
-
-const wrongType = {
-  key: redisKeys.processStatuses,
-  issues: ['It is not a hash, so no gateway can say how it is: DEL it'],
-  stored: {},
-  processes: 0,
-  withoutValues: 0,
-};
 
 /**
  * Gateways by name, the ones that were not seen last. One that was started again takes the place of the one before, and of

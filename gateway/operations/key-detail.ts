@@ -5,31 +5,29 @@ import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse } from '../quota/key-use.ts';
 import type { KeyPlace } from '../redis/redis-keys.ts';
-import { placeOf } from './api-key-index.ts';
 import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { findBan } from './bans.ts';
-import { ignoreInvalid, UnknownKey } from './invalid-operation.ts';
-import { keyStates, keyView, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
+import { ignoreInvalid } from './invalid-operation.ts';
+import { keyStates, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
 import { showSetting } from './settings.ts';
-import { readStoredKey } from './stored-keys.ts';
+import { showStoredKey } from './stored-keys.ts';
 
 /** All that operators see of one key. */
 export const keyDetailSchema = keyViewSchema
   .omit(forAll((): true => true))
   .extend({
     state: z.enum([...keyStates, 'banned']),
-    issues: z.array(z.string()).describe('What is wrong with its record'),
     own: z
       .object(windowFields(() => z.int().nullable()))
       .describe('Limits of its own; null for those of its plan'),
-    limits: limitsInForceSchema.nullable(),
-    windows: windowViewsSchema.nullable(),
-    strikes: z.int().nullable().describe('Refused requests that count towards a ban now'),
-    strikesToBan: z.int().nullable().describe('Null also if the ban policy is invalid'),
+    limits: limitsInForceSchema,
+    windows: windowViewsSchema,
+    strikes: z.int().describe('Refused requests that count towards a ban now'),
+    strikesToBan: z.int().nullable().describe('Null if the ban policy is invalid'),
     ban: z
       .object({
         reason: z.string(),
@@ -41,58 +39,18 @@ export const keyDetailSchema = keyViewSchema
     next: nextRequestSchema,
     now: z.iso.datetime().describe('When this was read'),
   })
-  .meta({
-    id: 'Key',
-    description: 'One API key. Without a valid record, most fields are null or empty, and `issues` says why.',
-  });
+  .meta({ id: 'Key', description: 'One API key' });
 
 export type KeyDetail = z.infer<typeof keyDetailSchema>;
 export type BanView = NonNullable<KeyDetail['ban']>;
 
 /**
  * Reads a key with its use now.
- * @throws InvalidOperation if no index has the id, and for an API key
+ * @throws UnknownKey if there is no such key; InvalidOperation for an API key
  */
 export async function readKeyDetail(session: Session, id: string): Promise<KeyDetail> {
-  const { redis, now } = session;
-  const place = await placeOf(redis, id);
-  const key = place && (await readStoredKey(redis, id, place))?.key;
-  if (key === undefined || place === undefined) throw new UnknownKey(id);
-  if (key.outcome === 'invalid') {
-    const state = key.revoked ? 'revoked' : 'unusable';
-    return withoutRecord(id, { state, issues: key.issues, nowMs: now() });
-  }
-  return describeRecord(session, { place, record: key.record });
-}
-
-function withoutRecord(
-  id: string,
-  options: { state: 'unusable' | 'revoked'; issues: string[]; nowMs: number },
-): KeyDetail {
-  const { state, issues, nowMs } = options;
-  const view = keyView({ outcome: 'invalid', id, issues, revoked: state === 'revoked', where: '' }, nowMs);
-  return {
-    ...withoutWindows(view),
-    name: '',
-    state,
-    issues,
-    own: limitsView({}),
-    limits: null,
-    windows: null,
-    strikes: null,
-    strikesToBan: null,
-    ban: null,
-    use: null,
-    next: refusedForGood(state, { issues }),
-    now: new Date(nowMs).toISOString(),
-  };
-}
-
-async function describeRecord(
-  session: Session,
-  { place, record }: { place: KeyPlace; record: ApiKeyRecord },
-): Promise<KeyDetail> {
   const { redis } = session;
+  const { place, record } = await showStoredKey(redis, id);
   const [limits, policy] = await Promise.all([
     createLimitsReader(session)(record),
     ignoreInvalid(showSetting(session, banPolicySetting)),
@@ -103,7 +61,6 @@ async function describeRecord(
   return {
     ...withoutWindows(view),
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
-    issues: [],
     own: limitsView(record),
     limits,
     windows: use.windows,
@@ -120,9 +77,9 @@ function nextOf(
   state: KeyView['state'],
   { record, use, ban }: { record: ApiKeyRecord; use: KeyWindows; ban: BanView | null },
 ): NextRequest {
-  if (state === 'revoked') return refusedForGood(state, { since: record.revokedAt ?? null });
-  if (state === 'expired') return refusedForGood(state, { since: record.expiresAt ?? null });
-  if (state === 'suspended') return refusedForGood(state, { since: record.suspendedAt ?? null });
+  if (state === 'revoked') return refusedForGood(state, record.revokedAt);
+  if (state === 'expired') return refusedForGood(state, record.expiresAt);
+  if (state === 'suspended') return refusedForGood(state, record.suspendedAt);
   return nextRequest({ ban, windows: use.windows });
 }
 

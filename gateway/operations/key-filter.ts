@@ -1,11 +1,12 @@
+import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { windowNames } from '../limits/windows.ts';
 import { readKeyUse } from '../quota/key-use.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { keyStates, keyView, type KeyView } from './key-view.ts';
+import { keyStates, recordView, type KeyView } from './key-view.ts';
 import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
-import { keyTextMatcher, textOfKey } from './search-keys.ts';
+import { keyTextMatcher } from './search-keys.ts';
 import type { Session } from './session.ts';
-import type { StoredApiKey } from './stored-keys.ts';
+import type { PlacedKey } from './stored-keys.ts';
 
 /** `banned` is for valid keys. It is not in the record. */
 export const listedStates = [...keyStates, 'banned'] as const;
@@ -43,25 +44,23 @@ export async function createKeySelection(
   const names = plan === undefined ? [] : await readPlanNames(redis);
   let isOnPlan = plan === undefined || names.includes(plan);
 
-  async function isBanned(place: KeyPlace | undefined): Promise<boolean> {
-    return place !== undefined && (await redis.exists(redisKeys.ban(place))) === 1;
+  async function isBanned(place: KeyPlace): Promise<boolean> {
+    return (await redis.exists(redisKeys.ban(place))) === 1;
   }
 
   return {
-    async select(page: readonly (StoredApiKey & { place?: KeyPlace | undefined })[]): Promise<KeyInList[]> {
-      isOnPlan ||= page.some((key) => key.outcome === 'record' && key.record.plan === plan);
+    async select(page: readonly PlacedKey[]): Promise<KeyInList[]> {
+      isOnPlan ||= page.some(({ record }) => record.plan === plan);
       const matching = page.filter(matches);
       const banned =
         filter.state === 'banned' && (await Promise.all(matching.map(({ place }) => isBanned(place))));
       const selected = banned ? matching.filter((_key, index) => banned[index]) : matching;
-      const views = selected.map((key): KeyInList => {
-        const view = keyView(key, now());
+      const views = selected.map(({ record }): KeyInList => {
+        const view = recordView(record, now());
         return banned ? { ...view, state: 'banned' } : view;
       });
       if (!withLastUse && unusedSince === undefined) return views;
-      const uses = await Promise.all(
-        selected.map(async ({ place }) => place && (await readKeyUse(session, place))),
-      );
+      const uses = await Promise.all(selected.map(({ place }) => readKeyUse(session, place)));
       const used = views.map((view, index) =>
         Object.assign(view, { lastUsedAt: uses[index]?.lastUsedAt ?? null }),
       );
@@ -77,17 +76,17 @@ export async function createKeySelection(
   };
 }
 
-/** @returns a function that tells whether a key matches, but for a ban; an invalid record matches by its state only */
-export function keyMatcher(filter: KeyFilter, now: () => number): (key: StoredApiKey) => boolean {
+/** @returns a function that tells whether a key matches, but for a ban */
+export function keyMatcher(
+  filter: KeyFilter,
+  now: () => number,
+): (key: Pick<PlacedKey, 'record'>) => boolean {
   const { plan, state, search, expiresBefore, withOwnLimits } = filter;
   const matchesText = search === undefined ? () => true : keyTextMatcher(search);
-  const needsRecord = [plan, expiresBefore, withOwnLimits].some((part) => part !== undefined);
-  return (key) => {
+  return ({ record }) => {
     const wanted = state === 'banned' ? 'valid' : state;
-    if (wanted !== undefined && keyView(key, now()).state !== wanted) return false;
-    if (!matchesText(textOfKey(key))) return false;
-    if (key.outcome !== 'record') return !needsRecord;
-    const { record } = key;
+    if (wanted !== undefined && apiKeyState(record, now()) !== wanted) return false;
+    if (!matchesText(record)) return false;
     if (plan !== undefined && record.plan !== plan) return false;
     if (withOwnLimits && windowNames.every((window) => record[window] === undefined)) return false;
     return expiresBefore === undefined || expiresBeforeTime(record.expiresAt, expiresBefore);

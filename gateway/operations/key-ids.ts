@@ -1,6 +1,5 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys } from '../redis/redis-keys.ts';
-import { ignoreInvalid } from './invalid-operation.ts';
 import { keyIdPattern } from './key-input.ts';
 import type { Session } from './session.ts';
 import { findStoredKey } from './stored-keys.ts';
@@ -69,11 +68,10 @@ export async function nameKeys<Key extends { id: string }>(
   return Promise.all(
     keys.map(async (key) => {
       if (isCustomerId(key.id)) {
-        const name = await redis.hget(redisKeys.customer(key.id), 'name').catch(() => null);
+        const name = await redis.hget(redisKeys.customer(key.id), 'name');
         return { ...key, name: name ?? '' };
       }
-      const found = await ignoreInvalid(findStoredKey(redis, key.id));
-      return { ...key, name: found?.key.outcome === 'record' ? found.key.record.name : '' };
+      return { ...key, name: (await findStoredKey(redis, key.id))?.record.name ?? '' };
     }),
   );
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { placeOf, placesOf } from './api-key-index.ts';
+import { placesOf } from './api-key-index.ts';
 import { keyMatcher, type KeyFilter } from './key-filter.ts';
 import { createKeyRows, keyRowSchema } from './key-rows.ts';
 import { assertSearchable } from './pasted-key.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
-import { findExactly, keyTextMatcher, searchText, textOfKey } from './search-keys.ts';
+import { findExactly, keyTextMatcher, searchText } from './search-keys.ts';
 import type { Session } from './session.ts';
-import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { readStoredKey, type PlacedKey } from './stored-keys.ts';
 
 export interface KeyPageOptions {
   filter: KeyFilter;
@@ -50,8 +50,7 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
 
   const exact = search === '' ? undefined : await findExactly(search, session);
   if (exact !== undefined) {
-    const id = exact.outcome === 'record' ? exact.record.id : exact.id;
-    const row = await rowOf(exact, await placeOf(redis, id));
+    const row = await rowOf(exact);
     const isWanted = matchesFilter(exact) && (!banned || row.bannedUntil !== null);
     return { items: isWanted ? [row] : [], next: null, read: 1, total };
   }
@@ -67,21 +66,18 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
   });
   const { found, ...page } = await readFoundPage(pages, { size, maxRead }, async (places, lacking) => {
     const keys = await lookUpPlaces(session, places, { plan: filter.plan, text: search });
-    const matching = keys.filter(({ key }) => matchesFilter(key) && matchesText(textOfKey(key)));
+    const matching = keys.filter(({ key }) => matchesFilter(key) && matchesText(key.record));
     // A ban in the index may have been lifted by hand, which its row shows.
     const wanted = banned ? matching : matching.slice(0, lacking);
-    const rows = await Promise.all(
-      wanted.map(async ({ key, keyPlace, place }) => ({ row: await rowOf(key, keyPlace), place })),
-    );
+    const rows = await Promise.all(wanted.map(async ({ key, place }) => ({ row: await rowOf(key), place })));
     return rows.filter(({ row }) => !banned || row.bannedUntil !== null);
   });
   return { items: found.map(({ row }) => row), ...page, total };
 }
 
 /** A key with its place in a sorted set of ids. */
-interface PlacedKey {
-  key: StoredApiKey;
-  keyPlace: KeyPlace | undefined;
+interface ScoredKey {
+  key: PlacedKey;
   place: ScoredMember;
 }
 
@@ -100,15 +96,14 @@ async function lookUpPlaces(
   { redis }: Pick<Session, 'redis'>,
   places: readonly ScoredMember[],
   { plan, text }: Wanted,
-): Promise<PlacedKey[]> {
+): Promise<ScoredKey[]> {
   const matchesText = text === '' ? undefined : keyTextMatcher(text);
 
   async function mayMatch(id: string, place: KeyPlace): Promise<boolean> {
     if (plan === undefined && matchesText === undefined) return true;
-    // A value of another type may match by its id.
     const [onPlan, texts] = await Promise.all([
-      plan && redis.hget(redisKeys.customer(place.customerId), 'plan').catch(() => ''),
-      redis.hmget(redisKeys.apiKey(place), 'name', 'hint').catch(() => []),
+      plan && redis.hget(redisKeys.customer(place.customerId), 'plan'),
+      redis.hmget(redisKeys.apiKey(place), 'name', 'hint'),
     ]);
     if (plan !== undefined && onPlan !== plan) return false;
     const [name, hint] = texts;
@@ -120,11 +115,11 @@ async function lookUpPlaces(
     places.map(({ member }) => member),
   );
   const found = await Promise.all(
-    places.map(async (place, position): Promise<PlacedKey | undefined> => {
+    places.map(async (place, position): Promise<ScoredKey | undefined> => {
       const keyPlace = keyPlaces[position];
       if (keyPlace === undefined || !(await mayMatch(place.member, keyPlace))) return undefined;
-      const key = (await readStoredKey(redis, place.member, keyPlace))?.key;
-      return key && { key, keyPlace, place };
+      const key = await readStoredKey(redis, keyPlace);
+      return key && { key, place };
     }),
   );
   return found.filter((key) => key !== undefined);

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import type { SomeLimits } from '../limits/limits.ts';
 import { readKeyUse } from '../quota/key-use.ts';
 import type { KeyPlace } from '../redis/redis-keys.ts';
-import { keyStates, keyView, keyViewSchema, type KeyView } from './key-view.ts';
+import { keyStates, keyViewSchema, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
 import type { ReadingSession, Session } from './session.ts';
-import type { StoredApiKey } from './stored-keys.ts';
+import type { PlacedKey } from './stored-keys.ts';
 
 /** A key in a list, with its use now. */
 export const keyRowSchema = keyViewSchema
   .extend({
-    state: z.enum([...keyStates, 'banned']).describe('`unusable`: the record was edited into an invalid one'),
+    state: z.enum([...keyStates, 'banned']),
     usedToday: z.int().describe('Requests served today'),
     dayLimit: z.int().nullable().describe('Limit of the day in force; null if it is not known'),
     bannedUntil: z.iso.datetime().nullable(),
@@ -42,16 +42,11 @@ export async function readKeyNow(
 }
 
 /** Creates a reader of rows that reads each plan once. */
-export function createKeyRows(
-  session: Session,
-): (key: StoredApiKey, place: KeyPlace | undefined) => Promise<KeyRow> {
+export function createKeyRows(session: Session): (key: PlacedKey) => Promise<KeyRow> {
   const limitsOf = createLimitsReader(session);
-  return async function keyRow(key, place) {
-    const view = keyView(key, session.now());
-    if (key.outcome === 'invalid' || place === undefined) {
-      return { ...view, usedToday: 0, dayLimit: null, bannedUntil: null, lastUsedAt: null };
-    }
-    const limits = knownLimitsIn(await limitsOf(key.record));
+  return async function keyRow({ record, place }) {
+    const view = recordView(record, session.now());
+    const limits = knownLimitsIn(await limitsOf(record));
     const { windows, shown } = await readKeyNow(session, place, view, limits);
     return { ...view, ...shown, usedToday: windows.day.used, dayLimit: windows.day.limit };
   };

@@ -1,11 +1,11 @@
 import {
   apiKeyState,
   formatApiKeyRecord,
+  readApiKey,
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
-import { readApiKey } from '../api-keys/read-api-key.ts';
 import { scheduleExpiry } from '../events/event-queue.ts';
 import { limitsIn } from '../limits/limits.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
@@ -14,7 +14,6 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { markSetUp } from '../redis/set-up-marker.ts';
 import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
-import { assertTypes } from './change-redis.ts';
 import { InvalidOperation, ofLine } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { recordChangeCall } from './record-change-call.ts';
@@ -105,15 +104,17 @@ export async function importKeys(
       throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
     }
     const at = place ?? { customerId: record.customerId, keyHash: sha256 };
-    const found = await readApiKey(createHashReader(redis), at);
-    if (found.outcome === 'invalid') {
-      await assertTypes(redis, [redisKeys.customer(at.customerId), redisKeys.apiKey(at)]);
-      if (found.hasCustomer) return 'differing';
+    const [hasKey, hasCustomer] = await Promise.all([
+      redis.exists(redisKeys.apiKey(at)),
+      redis.exists(redisKeys.customer(at.customerId)),
+    ]);
+    if (hasKey > hasCustomer) {
       // Redis has lost the customer alone.
       absentCustomers.push(customerOf({ ...key, customerId: at.customerId }));
       return 'absent';
     }
-    if (found.outcome === 'record') {
+    const found = await readApiKey(createHashReader(redis), at);
+    if (found !== undefined) {
       if (found.record.id !== record.id) {
         throw new InvalidOperation(
           `line ${line}: the key of ${record.id} has the id ${found.record.id} in this Redis`,
@@ -133,14 +134,10 @@ export async function importKeys(
 
   async function checkCustomer(customer: CustomerRecord, line: number): Promise<Outcome> {
     const found = await readStoredCustomer(redis, customer.id);
-    if (found.outcome === 'invalid') {
-      await assertTypes(redis, [redisKeys.customer(customer.id)]);
-      return 'differing';
-    }
-    if (found.outcome === 'record') {
+    if (found !== undefined) {
       const score = await redis.zscore(redisKeys.customers, customer.id);
-      if (score === null) unindexedCustomers.push(found.record);
-      return isSameCustomer(found.record, customer) ? 'unchanged' : 'differing';
+      if (score === null) unindexedCustomers.push(found);
+      return isSameCustomer(found, customer) ? 'unchanged' : 'differing';
     }
     if (customer.suspendedAt === undefined) await ofLine(line, assertLimits(redis, customer));
     absentCustomers.push(customer);

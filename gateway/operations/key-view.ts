@@ -3,9 +3,8 @@ import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../api-keys/api-
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
-import type { StoredApiKey } from './stored-keys.ts';
 
-export const keyStates = ['valid', 'suspended', 'expired', 'revoked', 'unusable'] as const;
+export const keyStates = ['valid', 'suspended', 'expired', 'revoked'] as const;
 
 /** Limits as JSON shows them: null for a required window without one, and nothing for another. */
 export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
@@ -22,7 +21,7 @@ export const keyViewSchema = z.object({
   name: z.string(),
   hint: z.string().describe('First characters of the key'),
   ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
-  state: z.enum(keyStates).describe('`unusable`: the record was edited into an invalid one'),
+  state: z.enum(keyStates),
   createdAt: z.string(),
   expiresAt: textOrNull,
   scopes: z.array(z.string()).nullable().describe('Scopes of the operations that it may call; null for all'),
@@ -51,23 +50,5 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     replaces: record.replaces ?? null,
     replacedBy: record.replacedBy ?? null,
     rev,
-  };
-}
-
-/** What of a stored key its view needs. */
-export type ViewedKey =
-  { outcome: 'record'; record: ApiKeyRecord } | Extract<StoredApiKey, { outcome: 'invalid' }>;
-
-/** The same for any stored key. One with an invalid record has the same shape, since it can still be revoked. */
-export function keyView(key: ViewedKey, nowMs: number): KeyView {
-  if (key.outcome === 'record') return recordView(key.record, nowMs);
-  return {
-    ...recordView(
-      { id: key.id, customerId: 'cus_', plan: '', name: '', hint: '', createdAt: '', rev: 0 },
-      nowMs,
-    ),
-    customerId: '',
-    name: `unusable: ${key.issues.join('; ')}`,
-    state: key.revoked ? 'revoked' : 'unusable',
   };
 }

@@ -3,8 +3,8 @@ import { apiKeyHint, generateApiKey, hashApiKey } from '../api-keys/api-key-form
 import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
-import { redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
-import { addCustomerToIndex, addToIndex, indexPages, placeOfHash, type IndexedKey } from './api-key-index.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { addCustomerToIndex, addToIndex, forgetEndedKeys, indexPages, placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { KeyFields, WithoutNulls } from './key-input.ts';
 import {
@@ -22,12 +22,12 @@ import { recordChangeCall } from './record-change-call.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { newCustomer, showCustomer } from './stored-customers.ts';
 import {
-  findStoredKey,
   maxAttempts,
   readStoredKey,
+  showStoredKey,
   tooManyChanges,
   updateStoredKey,
-  type StoredApiKey,
+  type PlacedKey,
 } from './stored-keys.ts';
 
 /** A key of a customer that exists. */
@@ -44,11 +44,6 @@ export interface NewApiKey extends FurtherApiKey, SomeLimits {
 
 /** Undefined leaves a field unchanged; null removes it. */
 export interface ApiKeyChange extends LimitedChange, KeyFields {}
-
-/** A key as the list shows it. */
-export type ListedApiKey =
-  | (Extract<StoredApiKey, { outcome: 'record' }> & { place: KeyPlace })
-  | Extract<StoredApiKey, { outcome: 'invalid' }>;
 
 export interface IssuedApiKey {
   /** Not stored anywhere: only the caller has it. */
@@ -100,7 +95,9 @@ export async function issueFurtherKey(
     if (wanted.replaces === undefined) await assertLimits(redis, customer);
     await assertAccess(redis, { ...customer, scopes: wanted.scopes });
     const issued = await write(session, newRecord(customer, wanted, made, now()), made.key);
-    if (issued !== undefined) return issued;
+    if (issued === undefined) continue;
+    await forgetEndedKeys(redis, customerId);
+    return issued;
   }
   throw tooManyChanges(customerId);
 }
@@ -188,24 +185,21 @@ function isoTime(time: Date | null | undefined): string | null | undefined {
 }
 
 /**
- * Refuses the key from its next request on, even if its record is invalid. Revoking it again changes nothing.
+ * Refuses the key from its next request on. Revoking it again changes nothing.
  * @throws InvalidOperation if there is no such key
  */
-export async function revokeKey({ redis, audit, now }: Session, id: string): Promise<StoredApiKey> {
+export async function revokeKey({ redis, audit, now }: Session, id: string): Promise<ApiKeyRecord> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const { place, rev, key } = await findStoredKey(redis, id);
-    if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
-    if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
+    const { place, record: before } = await showStoredKey(redis, id);
+    if (before.revokedAt !== undefined) return before;
     const revokedAt = new Date(now()).toISOString();
-    const before = key.outcome === 'record' ? key.record : key;
-    const expiry = recordExpiry(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
-    // Writes this one field only, so that a key with an invalid record can be revoked, too.
-    await audit.make([{ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } }], {
+    const after = { ...before, revokedAt };
+    await audit.make([{ action: 'keys.revoke', target: id, before, after }], {
       script: 'changeRecordAudited',
       ...recordChangeCall({
         customerId: place.customerId,
-        rev,
-        key: { keyHash: place.keyHash, fields: { revokedAt }, expiry },
+        rev: before.rev,
+        key: { keyHash: place.keyHash, fields: { revokedAt }, expiry: recordExpiry(after) },
       }),
     });
   }
@@ -215,26 +209,19 @@ export async function revokeKey({ redis, audit, now }: Session, id: string): Pro
 const defaultPageSize = 500;
 
 /**
- * All keys by time of creation, in pages, without those that are being issued.
+ * All keys by time of creation, in pages. An id without a place or a record is left out: the key is being issued, or has ended more
+ * than 90 days ago.
  * @throws InvalidOperation if there is no key with the id `after`
  */
 export async function* listKeys(
   session: ReadingSession,
   after?: string,
   pageSize = defaultPageSize,
-): AsyncGenerator<ListedApiKey[]> {
+): AsyncGenerator<PlacedKey[]> {
   for await (const page of indexPages(session, after, pageSize)) {
-    const found = await Promise.all(page.map((entry) => lookUp(session, entry)));
+    const found = await Promise.all(
+      page.map(async ({ place }) => place && readStoredKey(session.redis, place)),
+    );
     yield found.filter((key) => key !== undefined);
   }
-}
-
-async function lookUp(
-  { redis }: Pick<Session, 'redis'>,
-  { id, place }: IndexedKey,
-): Promise<ListedApiKey | undefined> {
-  // Without a place or a record, it is being issued, or expired 90 days ago.
-  const key = place && (await readStoredKey(redis, id, place))?.key;
-  if (key === undefined || place === undefined) return undefined;
-  return key.outcome === 'record' ? { ...key, place } : key;
 }

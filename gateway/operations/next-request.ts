@@ -4,7 +4,7 @@ import { byWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
 import type { WindowView, WindowViews } from './key-windows.ts';
 
 /** Why the next request of a key that is not valid is refused. */
-const reasonsForGood = ['unusable', 'revoked', 'expired', 'suspended'] as const;
+const reasonsForGood = ['revoked', 'expired', 'suspended'] as const;
 const reasons = z.enum([...reasonsForGood, 'ban', 'no_limits', ...windowNames]);
 
 type RefusalForGood = (typeof reasonsForGood)[number];
@@ -67,24 +67,14 @@ export function nextRequest({ ban, windows: views }: ServingState): NextRequest 
 }
 
 /** What the next request of a key that is not valid gets. */
-export function refusedForGood(
-  state: RefusalForGood,
-  { since, issues = [] }: { since?: string | null; issues?: readonly string[] } = {},
-): NextRequest {
+export function refusedForGood(state: RefusalForGood, since = 'an unknown time'): NextRequest {
   switch (state) {
     case 'revoked':
-      return refusal(state, `revoked at ${since ?? 'an unknown time'}`, null);
+      return refusal(state, `revoked at ${since}`, null);
     case 'expired':
-      return refusal(state, `expired at ${since ?? 'an unknown time'}`, null);
+      return refusal(state, `expired at ${since}`, null);
     case 'suspended':
-      return refusal(state, `its customer is suspended since ${since ?? 'an unknown time'}`, null);
-    case 'unusable':
-      return refusal(
-        state,
-        `its record is invalid (${issues.join('; ')}), so that gateways that have not used the key before answer 503; the ` +
-          'others go on with its last valid record',
-        null,
-      );
+      return refusal(state, `its customer is suspended since ${since}`, null);
   }
 }
 

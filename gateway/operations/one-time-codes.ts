@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { parseJson } from '../redis/parse-json.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import type { ReadingSession, Session } from './session.ts';
 
@@ -42,7 +41,7 @@ export async function findCode<T extends { expiresAtMs: number }>(
   key: string,
   schema: z.ZodType<T>,
 ): Promise<T | undefined> {
-  const text = await unlessWrongType(redis.get(key), null);
+  const text = await redis.get(key);
   const record = schema.safeParse(parseJson(text ?? '')).data;
   return record !== undefined && record.expiresAtMs > now() ? record : undefined;
 }

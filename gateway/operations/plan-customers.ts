@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Limits } from '../limits/limits.ts';
 import { windowNames } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages } from './api-key-index.ts';
 import { readBusiestCustomers, type BusyCustomer } from './busiest-customers.ts';
@@ -71,5 +70,4 @@ async function readAbove(
   return above.toSorted((one, other) => other.used / other.limit - one.used / one.limit).slice(0, 1);
 }
 
-const readPlan = (redis: RedisClient, id: CustomerId) =>
-  unlessWrongType(redis.hget(redisKeys.customer(id), 'plan'), null);
+const readPlan = (redis: RedisClient, id: CustomerId) => redis.hget(redisKeys.customer(id), 'plan');

@@ -2,10 +2,8 @@ import { limitIssue, parseLimit } from '../limits/limits.ts';
 import { windowOf, type WindowName } from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan, shadowIssues, windowsOf } from '../plans/plan-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { InvalidOperation } from './invalid-operation.ts';
 import { readPlans, type ListedPlan } from './plans.ts';
 import type { Session } from './session.ts';
-import { readSettings } from './settings-hash.ts';
 
 /**
  * Whose limits they are: those of each customer on the plan; none, since each customer has its own; or those of an address
@@ -33,20 +31,15 @@ export async function readPlanOverviews(
 async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOverview> {
   const kind = kindOf(plan.name);
   if (kind === 'own_limits') return { ...plan, kind, issues: [] };
-  try {
-    const fields = await readSettings(redis, redisKeys.plan(plan.name));
-    return {
-      ...plan,
-      kind,
-      issues: [
-        ...windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])),
-        ...(kind === 'plan' ? shadowIssues(fields).filter((issue) => issue !== undefined) : []),
-      ],
-    };
-  } catch (error) {
-    if (!(error instanceof InvalidOperation)) throw error;
-    return { ...plan, kind, issues: [error.message] };
-  }
+  const fields = await redis.hgetall(redisKeys.plan(plan.name));
+  return {
+    ...plan,
+    kind,
+    issues: [
+      ...windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])),
+      ...(kind === 'plan' ? shadowIssues(fields).filter((issue) => issue !== undefined) : []),
+    ],
+  };
 }
 
 function kindOf(name: string): PlanKind {

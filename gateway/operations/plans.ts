@@ -13,7 +13,6 @@ import { forRequired, requiredWindows, windowNames, type WindowName } from '../l
 import { anonymousPlan, enterprisePlan, planNamePattern, windowsOf } from '../plans/plan-settings.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -209,8 +208,8 @@ function isEmpty(row: PlanRow): boolean {
   return windowNames.every((name) => (row[name] ?? null) === null);
 }
 
-/** Reads the limits of a plan as text. A value of another type has no limits. */
+/** Reads the limits of a plan as text. */
 export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByPlanField<string>> {
-  const texts = await unlessWrongType(redis.hmget(redisKeys.plan(name), ...planFields), []);
+  const texts = await redis.hmget(redisKeys.plan(name), ...planFields);
   return byPlanField((field) => texts[planFields.indexOf(field)] ?? undefined);
 }

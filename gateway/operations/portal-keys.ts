@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import type { OwnFields } from '../api-keys/api-key-record.ts';
+import { apiKeyState, type OwnFields } from '../api-keys/api-key-record.ts';
 import { keyUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { placeOf } from './api-key-index.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
 import { keyRowSchema, readKeyNow, type KeyRow } from './key-rows.ts';
-import { keyView } from './key-view.ts';
+import { recordView } from './key-view.ts';
 import type { ReadingSession, Session } from './session.ts';
-import { readKeysOf, readStoredKey, type KeyOfCustomer } from './stored-keys.ts';
+import { findStoredKey, readKeysOf, type PlacedKey } from './stored-keys.ts';
 
 /** A key as its customer sees it. */
 export const portalKeySchema = keyRowSchema
@@ -26,7 +25,6 @@ export const portalKeySchema = keyRowSchema
     lastUsedAt: true,
   } satisfies Record<keyof OwnFields, true> & Partial<Record<keyof KeyRow, true>>)
   .extend({
-    state: keyRowSchema.shape.state.describe('`unusable`: its record is invalid, so it does not work'),
     ...keyUseSchema.pick({ servedToday: true, refusedToday: true }).shape,
   })
   .meta({ id: 'Key' });
@@ -52,23 +50,20 @@ export async function findOwnKey(
   { redis }: Pick<Session, 'redis'>,
   customer: CustomerId,
   id: string,
-): Promise<KeyOfCustomer> {
-  const place = await placeOf(redis, id);
-  const key = place?.customerId === customer ? (await readStoredKey(redis, id, place))?.key : undefined;
-  if (place === undefined || key === undefined) throw new UnknownKey(id);
-  return { id, place, key };
+): Promise<PlacedKey> {
+  const key = await findStoredKey(redis, id);
+  if (key?.place.customerId !== customer) throw new UnknownKey(id);
+  return key;
 }
 
 export async function readPortalKey(
   session: ReadingSession,
-  { id, place, key }: KeyOfCustomer,
+  { place, record }: PlacedKey,
 ): Promise<PortalKey> {
-  const view = keyView(key, session.now());
+  const view = recordView(record, session.now());
   const { use, shown } = await readKeyNow(session, place, view);
-  // The name says what is wrong in a record, which is for operators.
-  const name = key.outcome === 'invalid' ? '' : view.name;
   const today = use ?? { servedToday: 0, refusedToday: 0 };
-  return portalKeySchema.parse({ ...view, ...shown, ...today, id, name });
+  return portalKeySchema.parse({ ...view, ...shown, ...today });
 }
 
 /** One page of the keys of a customer, also those that have ended. */
@@ -98,8 +93,8 @@ export async function assertRoomForKey(
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
   const keys = await readKeysOf(session.redis, customer, ids);
   if (keys.length >= maxKept) throw new InvalidOperation(tooManyKept);
-  const working = keys.filter(({ key }) =>
-    ['valid', 'suspended'].includes(keyView(key, session.now()).state),
+  const working = keys.filter(({ record }) =>
+    ['valid', 'suspended'].includes(apiKeyState(record, session.now())),
   );
   if (working.length < (change === 'create' ? maxWorking : 2 * maxWorking)) return;
   throw new InvalidOperation(

@@ -5,7 +5,6 @@ import { countPlanCustomers } from './plan-customers.ts';
 import { comparePlanNames, unknownPlan } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { removalOf, type SettingChange } from './settings-diff.ts';
-import { readSettings } from './settings-hash.ts';
 import { writeSettings } from './write-settings.ts';
 
 /**
@@ -22,7 +21,7 @@ export async function removePlan(
   const { redis } = session;
   assertRemovable(name);
   const setting = planSetting(name);
-  const stored = await readSettings(redis, setting.key);
+  const stored = await redis.hgetall(setting.key);
   const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues(session));
   if (Object.keys(stored).length === 0 && !listed.includes(name)) {
     if (!enforcedOnly.includes(name)) throw unknownPlan(name, listed, 'ops plans list shows all plans');

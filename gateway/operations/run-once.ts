@@ -2,7 +2,6 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import { z } from 'zod';
 import { dayMs } from '../limits/utc-day.ts';
 import { parseJson } from '../redis/parse-json.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { Session } from './session.ts';
 
@@ -44,7 +43,7 @@ export async function runOnce(
   const fingerprint = createHmac('sha256', derive('request')).update(content).digest('base64url');
   const begun = await redis.set(place, JSON.stringify({ fingerprint }), 'PX', keptMs, 'NX');
   if (begun === null) {
-    const text = await unlessWrongType(redis.get(place), null);
+    const text = await redis.get(place);
     const stored = storedSchema.safeParse(parseJson(text ?? '')).data;
     if (stored !== undefined && stored.fingerprint !== fingerprint) return { outcome: 'reused' };
     const json = stored?.response === undefined ? undefined : decrypt(stored.response, cipherKey);

@@ -1,9 +1,7 @@
 import { keyPrefix } from '../config/key-prefix.ts';
-import { placeOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import type { ListedApiKey } from './keys.ts';
 import type { Session } from './session.ts';
-import { readKeyOfHash, readStoredKey, type StoredApiKey } from './stored-keys.ts';
+import { findStoredKey, readKeyOfHash, type PlacedKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
 /** A SHA-256, also in the name of a Redis key. */
@@ -25,19 +23,17 @@ export function searchText(text: string): string {
 export async function findExactly(
   text: string,
   { redis }: Pick<Session, 'redis'>,
-): Promise<StoredApiKey | undefined> {
+): Promise<PlacedKey | undefined> {
   const [, hash] = keyHashPattern.exec(text) ?? [];
   if (hash !== undefined) {
     const found = await readKeyOfHash(redis, hash.toLowerCase());
     if (found !== undefined) return found;
     throw new InvalidOperation('no key with this SHA-256 has a record');
   }
-  if (text.startsWith(keyPrefix())) return undefined;
-  const place = await placeOf(redis, text);
-  return place === undefined ? undefined : (await readStoredKey(redis, text, place))?.key;
+  return text.startsWith(keyPrefix()) ? undefined : findStoredKey(redis, text);
 }
 
-/** What of a key a text can match. Without a valid record, a key has only its id. */
+/** What of a key a text can match. */
 interface TextOfKey {
   id: string;
   name: string;
@@ -62,9 +58,4 @@ export function keyTextMatcher(text: string): (key: TextOfKey) => boolean {
   const findsIds = idPart.startsWith('key_') || idPart.length >= minIdPart;
   return ({ id, name }) =>
     (name !== '' && nameMatches(name)) || (findsIds && id.toLowerCase().includes(idPart));
-}
-
-/** Name and hint are empty without a valid record. */
-export function textOfKey(key: StoredApiKey | ListedApiKey): TextOfKey {
-  return key.outcome === 'record' ? key.record : { id: key.id, name: '', hint: '' };
 }

@@ -4,7 +4,6 @@ import type { Fields, Setting } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { sectionsOf, type PlansFile } from './plans-file-schema.ts';
-import { readSettings } from './settings-hash.ts';
 
 /** Values of a setting, for people and programs. */
 export type Values = Record<string, string | number | boolean>;
@@ -36,12 +35,12 @@ export function settingsOf(file: PlansFile): WantedSetting[] {
   );
 }
 
-/** Reads the hashes of settings. @throws InvalidOperation if one of them is no hash */
+/** Reads the hashes of settings. */
 export async function readStored(
   redis: RedisClient,
   settings: readonly Setting[],
 ): Promise<Map<string, Fields>> {
-  const hashes = await Promise.all(settings.map(({ key }) => readSettings(redis, key)));
+  const hashes = await Promise.all(settings.map(({ key }) => redis.hgetall(key)));
   return new Map(settings.map(({ key }, index) => [key, hashes[index] ?? {}]));
 }
 

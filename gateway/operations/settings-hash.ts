@@ -1,8 +1,6 @@
 import { describeIssues } from '../config/describe-issues.ts';
 import type { Fields, Setting } from '../redis/define-setting.ts';
 import type { Change } from '../redis/record-change.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
 import { IssueForOperators } from './invalid-operation.ts';
 import { OvertakenChange } from './overtaken-change.ts';
 import type { Session } from './session.ts';
@@ -20,7 +18,7 @@ interface DecidedChange {
  * first.
  * @param decide returns the fields to set, given the present ones, and the entry of the audit log
  * @returns what was decided in the end
- * @throws InvalidOperation if it is no hash, OvertakenChange if others keep changing it, and what `decide` throws
+ * @throws OvertakenChange if others keep changing it, and what `decide` throws
  */
 export async function changeSettings<Decided extends DecidedChange>(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
@@ -28,7 +26,7 @@ export async function changeSettings<Decided extends DecidedChange>(
   decide: (fields: Fields) => Promise<Decided>,
 ): Promise<Decided> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const before = await readSettings(redis, key);
+    const before = await redis.hgetall(key);
     const decided = await decide(before);
     const { fields, entry } = decided;
     const expected = Object.entries(before);
@@ -37,11 +35,6 @@ export async function changeSettings<Decided extends DecidedChange>(
     if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return decided;
   }
   throw new OvertakenChange(`${key} keeps being changed by others; try again`);
-}
-
-/** @throws InvalidOperation if it is no hash */
-export function readSettings(redis: RedisClient, key: string): Promise<Fields> {
-  return explainWrongType(key, redis.hgetall(key));
 }
 
 /** @throws InvalidOperation that begins with the problem, if the fields are invalid */
@@ -53,18 +46,4 @@ export function parseSetting<Value extends object>(
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
   throw new IssueForOperators(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
-}
-
-/** @throws InvalidOperation if it is no hash */
-export function readField(redis: RedisClient, key: string, field: string): Promise<string | null> {
-  return explainWrongType(key, redis.hget(key, field));
-}
-
-async function explainWrongType<T>(key: string, reply: Promise<T>): Promise<T> {
-  try {
-    return await reply;
-  } catch (error) {
-    if (!isWrongType(error)) throw error;
-    throw new IssueForOperators(`${key} is no longer a hash: delete it first`);
-  }
 }

@@ -5,18 +5,17 @@ import type { AuditAction } from '../redis/audit-actions.ts';
 import type { Fields, Setting, WholeSetting } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { ReadingSession, Session } from './session.ts';
-import { changeSettings, parseSetting, readSettings } from './settings-hash.ts';
+import { changeSettings, parseSetting } from './settings-hash.ts';
 
 /** @throws InvalidOperation if the setting is not set, or invalid */
 export async function showSetting<Value extends object>(
   { redis }: Pick<Session, 'redis'>,
   setting: WholeSetting<Value>,
 ): Promise<Value> {
-  const fields = await readSettings(redis, setting.key);
+  const fields = await redis.hgetall(setting.key);
   if (Object.keys(fields).length === 0) {
     throw new InvalidOperation(
       `no ${setting.title} is set: running gateways keep the one that they enforce; ${setting.advice}`,
@@ -82,7 +81,7 @@ function beforeChange<Value extends object>(
 
 /** @returns the retention, or the default if none is set or it is invalid */
 export async function readRetentionDays(redis: RedisClient): Promise<number> {
-  const fields = await unlessWrongType(redis.hgetall(usageSetting.key), {});
+  const fields = await redis.hgetall(usageSetting.key);
   return (usageSetting.fields.safeParse(fields).data ?? usageSetting.defaults).retentionDays;
 }
 
@@ -129,16 +128,11 @@ async function readStored<Value extends object>(
   redis: RedisClient,
   { key, fields: schema }: Setting<Value>,
 ): Promise<{ stored: Value | null; issues: string[] }> {
-  try {
-    const fields = await readSettings(redis, key);
-    if (Object.keys(fields).length === 0) return { stored: null, issues: [`${key} is missing`] };
-    const parsed = schema.safeParse(fields);
-    if (parsed.success) return { stored: parsed.data, issues: [] };
-    return { stored: null, issues: parsed.error.issues.map((issue) => describeIssue(issue, fields)) };
-  } catch (error) {
-    if (error instanceof InvalidOperation) return { stored: null, issues: [error.message] };
-    throw error;
-  }
+  const fields = await redis.hgetall(key);
+  if (Object.keys(fields).length === 0) return { stored: null, issues: [`${key} is missing`] };
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return { stored: parsed.data, issues: [] };
+  return { stored: null, issues: parsed.error.issues.map((issue) => describeIssue(issue, fields)) };
 }
 
 /** Which field is wrong, how, and what it is. */

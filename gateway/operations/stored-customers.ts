@@ -3,17 +3,14 @@ import {
   formatCustomerRecord,
   parseCustomerRecord,
   type CustomerRecord,
-  type ParsedCustomer,
 } from '../api-keys/customer-record.ts';
-import { notHash } from '../api-keys/read-api-key.ts';
 import { textsIn, type CustomerTexts } from '../limits/customer-texts.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { customerPages, placeOf } from './api-key-index.ts';
-import { IssueForOperators, UnknownId } from './invalid-operation.ts';
+import { UnknownId } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
@@ -36,37 +33,31 @@ export function newCustomer(
   return { id, name, plan, createdAt, ...limitsIn(wanted), ...textsIn(wanted), rev: 0 };
 }
 
-/** Reads a customer, also one that was edited by hand. */
-export async function readStoredCustomer(redis: RedisClient, id: CustomerId): Promise<ParsedCustomer> {
-  const key = redisKeys.customer(id);
-  const fields = await unlessWrongType(redis.hgetall(key), undefined);
-  return fields === undefined ? { outcome: 'invalid', issues: [notHash] } : parseCustomerRecord(id, fields);
+/** Reads a customer. @returns undefined if there is none @throws UnexpectedValue if its record was edited into something else */
+export async function readStoredCustomer(
+  redis: RedisClient,
+  id: CustomerId,
+): Promise<CustomerRecord | undefined> {
+  return parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id)));
 }
 
 const pageSize = 500;
 
 /** All customers by time of creation, in pages. */
-export async function* storedCustomerPages(
-  redis: RedisClient,
-): AsyncGenerator<{ id: CustomerId; customer: ParsedCustomer }[]> {
+export async function* storedCustomerPages(redis: RedisClient): AsyncGenerator<CustomerRecord[]> {
   for await (const ids of customerPages(redis, pageSize)) {
-    const read = async (id: CustomerId) => ({ id, customer: await readStoredCustomer(redis, id) });
-    yield Promise.all(ids.map(read));
+    const found = await Promise.all(ids.map((id) => readStoredCustomer(redis, id)));
+    yield found.filter((customer) => customer !== undefined);
   }
 }
 
-/** @throws InvalidOperation if there is no such customer, or its record is invalid */
+/** @throws UnknownCustomer if there is no such customer; UnexpectedValue as readStoredCustomer does */
 export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {
   assertNotApiKey(id);
   if (!isCustomerId(id)) throw new UnknownCustomer(id);
-  const key = redisKeys.customer(id);
-  const parsed = await readStoredCustomer(redis, id);
-  if (parsed.outcome === 'record') return parsed.record;
-  if (parsed.outcome === 'absent') throw new UnknownCustomer(id);
-  const isLost = parsed.issues.includes(notHash);
-  throw new IssueForOperators(
-    isLost ? `${key} ${notHash}` : `the record ${key} is invalid: ${parsed.issues.join('; ')}`,
-  );
+  const record = await readStoredCustomer(redis, id);
+  if (record === undefined) throw new UnknownCustomer(id);
+  return record;
 }
 
 /**

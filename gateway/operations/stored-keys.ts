@@ -1,31 +1,25 @@
-import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { formatCustomerLimits, type CustomerRecord } from '../api-keys/customer-record.ts';
-import { notHash, readApiKey } from '../api-keys/read-api-key.ts';
+import {
+  formatApiKeyRecord,
+  readApiKey,
+  recordExpiry,
+  type ApiKeyRecord,
+  type StoredApiKey,
+} from '../api-keys/api-key-record.ts';
+import { formatCustomerLimits } from '../api-keys/customer-record.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, redisKeys, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
+import { isCustomerId, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
 import { placeOf, placeOfHash, placesOf } from './api-key-index.ts';
-import { IssueForOperators, UnknownKey } from './invalid-operation.ts';
+import { UnknownKey } from './invalid-operation.ts';
 import { OvertakenChange } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
 
-/** A key as it is in Redis: its record, or the issues of a record that was edited by hand. */
-export type StoredApiKey =
-  | {
-      outcome: 'record';
-      record: ApiKeyRecord;
-      customer: CustomerRecord;
-    }
-  | {
-      outcome: 'invalid';
-      id: string;
-      issues: string[];
-      revoked: boolean;
-      /** Redis key of the record that is invalid: the key's, or its customer's. */
-      where: string;
-    };
+/** A key as it is in Redis, and where. */
+export interface PlacedKey extends StoredApiKey {
+  place: KeyPlace;
+}
 
 /** Maximum number of attempts at a change while others change the same key. */
 export const maxAttempts = 5;
@@ -36,35 +30,10 @@ export function tooManyChanges(id: string): OvertakenChange {
   return new OvertakenChange(`the ${what} ${id} keeps being changed by others; try again`);
 }
 
-/**
- * Reads a record, also if it was edited by hand.
- * @returns undefined if there is no record; an empty rev if it, or that of the customer, is not a hash any more
- */
-export async function readStoredKey(
-  redis: RedisClient,
-  id: string,
-  place: KeyPlace,
-): Promise<{ rev: string; key: StoredApiKey } | undefined> {
-  const read = await readApiKey(createHashReader(redis), place);
-  const { rev = '' } = read;
-  if (read.outcome === 'absent') return undefined;
-  if (read.outcome === 'record') {
-    const { record, customer } = read;
-    return { rev, key: { outcome: 'record', record, customer } };
-  }
-  const { issues: ofKey, customerIssues: ofCustomer, revoked } = read;
-  const [keyAt, customerAt] = [redisKeys.apiKey(place), redisKeys.customer(place.customerId)];
-  const issues = [...nameLost(keyAt, ofKey), ...nameLost(customerAt, ofCustomer)];
-  const where = ofKey.length > 0 ? keyAt : customerAt;
-  const key: StoredApiKey = { outcome: 'invalid', id, issues, revoked, where };
-  return { rev: ofKey.includes(notHash) ? '' : rev, key };
-}
-
-/** A key of a customer, with its record. */
-export interface KeyOfCustomer {
-  id: string;
-  place: KeyPlace;
-  key: StoredApiKey;
+/** Reads a key. @returns undefined if there is no record @throws UnexpectedValue as readApiKey does */
+export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promise<PlacedKey | undefined> {
+  const key = await readApiKey(createHashReader(redis), place);
+  return key && { ...key, place };
 }
 
 /** The keys of a customer that have a record. @param ids of the set of its keys, which has those of deleted ones, too */
@@ -72,51 +41,31 @@ export async function readKeysOf(
   redis: RedisClient,
   customer: CustomerId,
   ids: readonly string[],
-): Promise<KeyOfCustomer[]> {
+): Promise<PlacedKey[]> {
   const places = await placesOf(redis, ids);
   const found = await Promise.all(
-    ids.map(async (id, index) => {
-      const place = places[index];
-      if (place?.customerId !== customer) return [];
-      const key = (await readStoredKey(redis, id, place))?.key;
-      return key === undefined ? [] : [{ id, place, key }];
-    }),
+    places.map(async (place) => (place?.customerId === customer ? readStoredKey(redis, place) : undefined)),
   );
-  return found.flat();
+  return found.filter((key) => key !== undefined);
 }
 
-/** Reads the record of an API key by its hash. */
-export async function readKeyOfHash(redis: RedisClient, keyHash: string): Promise<StoredApiKey | undefined> {
+/** Reads an API key by its hash. */
+export async function readKeyOfHash(redis: RedisClient, keyHash: string): Promise<PlacedKey | undefined> {
   const place = await placeOfHash(redis, keyHash);
-  return place && (await readStoredKey(redis, '', place))?.key;
+  return place && readStoredKey(redis, place);
 }
 
-/** Issues that tell what to delete. */
-function nameLost(where: string, issues: readonly string[]): string[] {
-  return issues.map((issue) => (issue === notHash ? `${where} ${issue}` : issue));
-}
-
-/** Finds a record by the id of its key. @throws InvalidOperation if there is no such key */
-export async function findStoredKey(
-  redis: RedisClient,
-  id: string,
-): Promise<{ place: KeyPlace; rev: string; key: StoredApiKey }> {
+/** Reads a key by its id. */
+export async function findStoredKey(redis: RedisClient, id: string): Promise<PlacedKey | undefined> {
   const place = await placeOf(redis, id);
-  const found = place === undefined ? undefined : await readStoredKey(redis, id, place);
-  if (place === undefined || found === undefined) {
-    throw new UnknownKey(id);
-  }
-  return { place, ...found };
+  return place && readStoredKey(redis, place);
 }
 
-/** @throws InvalidOperation if there is no such key, or its record is invalid */
-export async function showStoredKey(
-  redis: RedisClient,
-  id: string,
-): Promise<{ place: KeyPlace; record: ApiKeyRecord }> {
-  const { place, key } = await findStoredKey(redis, id);
-  if (key.outcome === 'record') return { place, record: key.record };
-  throw new IssueForOperators(`the record ${key.where} is invalid: ${key.issues.join('; ')}`);
+/** The same. @throws UnknownKey if there is no such key */
+export async function showStoredKey(redis: RedisClient, id: string): Promise<PlacedKey> {
+  const key = await findStoredKey(redis, id);
+  if (key === undefined) throw new UnknownKey(id);
+  return key;
 }
 
 /**

@@ -8,7 +8,7 @@ import { forAll } from '../limits/windows.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
-import type { ListedApiKey } from './keys.ts';
+import type { PlacedKey } from './stored-keys.ts';
 
 /** A customer in an export: a line of its own if it has no key there, otherwise a part of the line of each key. */
 export interface TransferredCustomer
@@ -23,11 +23,7 @@ export interface TransferredKey extends ApiKeyRecord, TransferredCustomer {
 }
 
 /** Formats a line of a file that importKeys reads. */
-export function exportLine({
-  place,
-  record,
-  customer,
-}: Extract<ListedApiKey, { outcome: 'record' }>): string {
+export function exportLine({ place, record, customer }: PlacedKey): string {
   const { keyHash } = place;
   return JSON.stringify({
     sha256: keyHash,

@@ -9,7 +9,7 @@ import type { AuditAction } from '../redis/audit-actions.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation, UnknownId } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { changeSettings, readSettings } from './settings-hash.ts';
+import { changeSettings } from './settings-hash.ts';
 import { showCustomer } from './stored-customers.ts';
 
 const maxWebhooks = 20;
@@ -62,7 +62,7 @@ export type WebhookWithSecret = WebhookView & { secret: string };
 
 /** Oldest first. */
 export async function listWebhooks(session: Session): Promise<WebhookView[]> {
-  const webhooks = parseWebhooks(await readSettings(session.redis, redisKeys.webhooks));
+  const webhooks = parseWebhooks(await session.redis.hgetall(redisKeys.webhooks));
   return Promise.all(webhooks.map((webhook) => viewOf(session, webhook)));
 }
 
@@ -156,7 +156,7 @@ export async function readWebhookDeliveries(session: Session, id: string): Promi
 }
 
 async function findWebhook({ redis }: Pick<Session, 'redis'>, id: string): Promise<Webhook> {
-  const webhooks = parseWebhooks(await readSettings(redis, redisKeys.webhooks));
+  const webhooks = parseWebhooks(await redis.hgetall(redisKeys.webhooks));
   return found(
     webhooks.find((webhook) => webhook.id === id),
     id,

@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { placeOf } from '../operations/api-key-index.ts';
 import {
   createKeySelection,
   listedStates,
@@ -10,7 +9,6 @@ import { listKeys } from '../operations/keys.ts';
 import { assertSearchable } from '../operations/pasted-key.ts';
 import { findExactly } from '../operations/search-keys.ts';
 import type { Session } from '../operations/session.ts';
-import type { StoredApiKey } from '../operations/stored-keys.ts';
 import { keyTextArgument, timeAgoArgument, timeAheadArgument } from './options.ts';
 
 /** Options that select keys. */
@@ -65,7 +63,7 @@ export async function* matchingKeys(
   const selection = await createKeySelection(session, wanted, { withLastUse });
   let left = limit;
   const pageSize = filter === undefined ? Math.min(left, maxPage) : maxPage;
-  const pages = exact === undefined ? listKeys(session, after, pageSize) : [[await placed(exact, session)]];
+  const pages = exact === undefined ? listKeys(session, after, pageSize) : [[exact]];
   for await (const page of pages) {
     const matching = (await selection.select(page)).slice(0, left);
     yield matching;
@@ -73,9 +71,4 @@ export async function* matchingKeys(
     if (left <= 0) return;
   }
   selection.end();
-}
-
-async function placed(key: StoredApiKey, { redis }: Session) {
-  const id = key.outcome === 'record' ? key.record.id : key.id;
-  return Object.assign({}, key, { place: await placeOf(redis, id) });
 }

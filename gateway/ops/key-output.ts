@@ -1,5 +1,6 @@
-import { keyView, recordView, type ViewedKey } from '../operations/key-view.ts';
+import { recordView } from '../operations/key-view.ts';
 import type { IssuedApiKey } from '../operations/keys.ts';
+import type { PlacedKey } from '../operations/stored-keys.ts';
 import { printFields, printJson } from './output.ts';
 import { redisNow } from './redis-session.ts';
 
@@ -15,8 +16,8 @@ export function printIssued(issued: IssuedApiKey, json: true | undefined): void 
   else printFields(view);
 }
 
-export function printKey(key: ViewedKey, json: true | undefined): void {
-  const view = keyView(key, redisNow());
+export function printKey(record: PlacedKey['record'], json: true | undefined): void {
+  const view = recordView(record, redisNow());
   if (json) printJson(view);
   else printFields(view);
 }

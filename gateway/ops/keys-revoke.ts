@@ -1,12 +1,11 @@
 import { Command } from 'commander';
-import { keyView } from '../operations/key-view.ts';
 import { revokeKey } from '../operations/keys.ts';
-import { findStoredKey } from '../operations/stored-keys.ts';
+import { showStoredKey } from '../operations/stored-keys.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { printKey } from './key-output.ts';
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printable } from './output.ts';
-import { redisNow, withChanges, withRedis } from './redis-session.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 
 interface RevokeOptions extends ChangeOptions {
   yes?: true;
@@ -27,12 +26,9 @@ export function keysRevokeCommand(): Command {
 
 /** @throws InvalidOperation as confirm does, and if there is no such key */
 async function confirmRevoke(id: string): Promise<void> {
-  const { key } = await withRedis(({ redis }) => findStoredKey(redis, id));
-  const { name, plan, state } = keyView(key, redisNow());
-  if (state === 'revoked') return;
+  const { record } = await withRedis(({ redis }) => showStoredKey(redis, id));
+  const { name, plan, revokedAt } = record;
+  if (revokedAt !== undefined) return;
   const described = printable(JSON.stringify(name));
-  await confirm(
-    `Revoke ${id} (${described}, plan ${plan || 'unknown'}) for good, from its next request on?`,
-    undefined,
-  );
+  await confirm(`Revoke ${id} (${described}, plan ${plan}) for good, from its next request on?`, undefined);
 }

@@ -44,7 +44,7 @@ async function idOf(text: string, session: Session): Promise<string> {
   assertSearchable(text);
   if (!text.startsWith(keyPrefix())) {
     const found = await findExactly(text, session);
-    return found?.outcome === 'record' ? found.record.id : text;
+    return found?.record.id ?? text;
   }
   const [only, another] = (
     await Array.fromAsync(matchingKeys(session, { search: text }, { limit: 2 }))

@@ -67,7 +67,7 @@ function setCommand(): Command {
       };
       return (session) => changeKey(session, id, change);
     },
-    (record, json) => printKey({ outcome: 'record', record }, json),
+    (record, json) => printKey(record, json),
   );
 }
 

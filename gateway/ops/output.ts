@@ -154,7 +154,6 @@ const colours = new Map<string, 'green' | 'yellow' | 'red'>([
   ['revoked', 'red'],
   ['banned', 'red'],
   ['suspended', 'red'],
-  ['unusable', 'red'],
 ]);
 
 /** Colours a state, on a terminal and without NO_COLOR. */

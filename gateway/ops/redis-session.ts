@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
 import { defaultKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
-import { changeRedis, nameWrongType } from '../operations/change-redis.ts';
+import { changeRedis } from '../operations/change-redis.ts';
 import { InvalidOperation, OperationFailure } from '../operations/invalid-operation.ts';
 import { containsApiKey } from '../operations/pasted-key.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
@@ -41,7 +41,7 @@ export const redisNow = () => Date.now() + aheadMs;
  * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
  * is missing may have been lost.
  * @param use gets the session, and whether the Redis is the private one of a gateway
- * @throws OperationFailure if Redis is unavailable, or a value in it has the wrong type
+ * @throws OperationFailure if Redis is unavailable
  */
 export async function withRedis<T>(use: (session: Session, isPrivate: boolean) => Promise<T>): Promise<T> {
   const { redisUrl, dataDirectory } = loadConfig(process.env);
@@ -58,8 +58,6 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
     aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
     const session = { redis, audit: readOnlyAudit, now: redisNow };
     return await use(session, redisUrl === undefined);
-  } catch (error) {
-    return await nameWrongType(redis, error);
   } finally {
     redis.disconnect();
   }
@@ -84,7 +82,7 @@ async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
 /**
  * Runs a command that changes something, in the name of a person, as changeRedis does. If Redis does not confirm the
  * change, the command prints its result, and its exit code tells a script what is left to do.
- * @throws OperationFailure as changeRedis does
+ * @throws OperationFailure as withRedis does
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
   return withRedis(async ({ redis, now }, isPrivate) => {

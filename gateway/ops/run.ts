@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { OvertakenChange } from '../operations/overtaken-change.ts';
 import { MalformedReply } from '../redis/malformed-replies.ts';
-import { isRedisConnectionLost } from '../redis/redis-errors.ts';
+import { isRedisConnectionLost, nameWrongType } from '../redis/redis-errors.ts';
 import { printError, resetOutput } from './output.ts';
 import { program } from './program.ts';
 import { describeUsageError } from './usage-error.ts';
@@ -44,5 +44,5 @@ function describeError(error: unknown): string {
   const unknownOutcome = 'a change under way may be made or not, see: ops audit';
   if (isRedisConnectionLost(error)) return `Redis became unavailable; ${unknownOutcome}`;
   if (error instanceof MalformedReply) return `${error.message}; ${unknownOutcome}`;
-  return errorMessage(error);
+  return errorMessage(nameWrongType(error));
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { unlessWrongType } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 
@@ -81,10 +80,10 @@ function formatLine({ atMs, failure }: { atMs: number; failure: Omit<Failure, 'a
 
 const line = /^([1-9]\d{0,14}) (\S+) ([45]\d\d) (\S+) (\S+) (.+)$/;
 
-/** Reads the last failed requests of a customer, newest first, at most 5 of each code. What was edited by hand is left out. */
+/** Reads the last failed requests of a customer, newest first, at most 5 of each code. */
 export async function readFailures({ redis, now }: FailureDependencies, id: CustomerId): Promise<Failure[]> {
   const oldestMs = now() - keptMs;
-  const fields = await unlessWrongType(redis.hgetall(redisKeys.failures(id)), {});
+  const fields = await redis.hgetall(redisKeys.failures(id));
   return Object.entries(fields)
     .flatMap(([code, text]) => text.split('\n').flatMap((stored) => parseLine(code, stored, oldestMs)))
     .toSorted((one, other) => other.at.localeCompare(one.at));

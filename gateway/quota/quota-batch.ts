@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { replyError } from '../redis/redis-errors.ts';
+import { wrongTypeOf } from '../redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
 
@@ -12,7 +12,7 @@ export interface QuotaBatch {
    * Runs consume.lua for one request.
    * @param args those of one request, as text
    * @param parse converts the reply for that request
-   * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
+   * @throws RedisUnavailable if Redis does not reply; UnexpectedValue if a value of the customer has the wrong type
    */
   run<Result>(
     keys: QuotaKeys,
@@ -86,9 +86,9 @@ export function createQuotaBatch({
       for (const { args } of batch) keysAndArgs.push(...args);
       const replies = await gate.send(() => redis.consumeQuota(numberOfKeys, ...keysAndArgs));
       endSpan?.();
-      for (const [index, { resolve, reject }] of batch.entries()) {
+      for (const [index, { keys, resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];
-        if (reply[0] === scriptOutcome.invalidRecord) reject(replyError(String(reply[1])));
+        if (reply[0] === scriptOutcome.wrongType) reject(wrongTypeOf(keys));
         else resolve(reply);
       }
     } catch (error) {

@@ -1,7 +1,5 @@
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
-import { GatewayError } from '../errors.ts';
-import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -21,7 +19,7 @@ import type { UsageReports } from './usage-reports.ts';
 export interface Quota {
   /**
    * Decides on one request of a caller, and counts what it costs if it is allowed.
-   * @throws GatewayError service_unavailable if no limit is known for the caller's plan
+   * @throws GatewayError service_unavailable if no limit is known for the caller's plan; UnexpectedValue as QuotaBatch does
    */
   decide(caller: Caller, cost: number): Promise<QuotaDecision>;
   /**
@@ -39,7 +37,6 @@ interface QuotaDependencies {
   usagePolicy: LiveUsagePolicy;
   local: LocalQuota;
   usageReports: UsageReports;
-  invalidValues: InvalidValues;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
   log: Logger;
@@ -55,7 +52,7 @@ interface QuotaDependencies {
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, local, usageReports, invalidValues } = dependencies;
+  const { redis, gate, plans, local, usageReports } = dependencies;
   const { useObserver, spans, log } = dependencies;
   const batch = createQuotaBatch({
     redis,
@@ -65,8 +62,6 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   });
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
-  /** Customers whose record the script could not read, such as one of the wrong type. */
-  const unreadableRecords = new Set<string>();
 
   const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
@@ -79,21 +74,13 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   }
 
   async function decideInRedis(caller: Caller, cost: number): Promise<QuotaDecision> {
-    // The script repairs its counters, so an error is about the record.
-    const [key] = caller.quotaKeys;
     try {
       const decision = await consumeQuota(batch, { caller, limits: limitsOf(caller), cost });
       if (decision.outcome === 'allowed') useObserver.allowed(caller, decision, cost);
-      // Other issues of the record are withdrawn when it is read.
-      if (unreadableRecords.delete(caller.customerId)) invalidValues.report(key, []);
       return decision;
     } catch (error) {
-      if (error instanceof GatewayError) throw error;
-      if (!(error instanceof RedisUnavailable)) {
-        unreadableRecords.add(caller.customerId);
-        invalidValues.report(key, [String(error)]);
-      }
-      return decideLocally(caller, cost);
+      if (error instanceof RedisUnavailable) return decideLocally(caller, cost);
+      throw error;
     }
   }
 
@@ -121,7 +108,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
         () => decideInRedis(caller, cost),
         (ban) => onBanObserved(caller, ban),
       ),
-    // Redis is unavailable, which the gate reports, or keys were edited into other types.
+    // Redis is unavailable, which the gate reports.
     giveBack: (...args) => giveBack(...args).catch(() => undefined),
   };
 }

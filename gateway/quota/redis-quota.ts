@@ -22,7 +22,7 @@ interface QuotaRequest {
 
 /**
  * Decides in one Redis round trip, and counts what an allowed request costs in each window with a limit.
- * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
+ * @throws RedisUnavailable if Redis does not reply; UnexpectedValue as QuotaBatch does
  */
 export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<QuotaDecision> {
   const { caller, limits, cost = 1 } = request;

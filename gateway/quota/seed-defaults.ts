@@ -1,6 +1,5 @@
 import { builtInPlans, defaultPlans } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings } from '../redis/seed-settings.ts';
 import { markSetUp } from '../redis/set-up-marker.ts';
@@ -23,10 +22,7 @@ export async function seedDefaults(
   who: string,
   heartbeatMs = otherHeartbeatMs,
 ): Promise<void> {
-  await ignoreWrongTypes([
-    seedSettings({ redis, settings, who, heartbeatMs }).then(async (written) => {
-      if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
-    }),
-  ]);
+  const written = await seedSettings({ redis, settings, who, heartbeatMs });
+  if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
   if ((await redis.zcard(redisKeys.instances)) === 0) await markSetUp(redis);
 }

@@ -45,6 +45,6 @@ export const scriptOutcome = {
   banned: 2,
   /** The record's rev is not the one that the caller knows; nothing was counted. */
   stale: 3,
-  /** The record can't be read; an error message follows, and nothing was counted. */
-  invalidRecord: 4,
+  /** A value has another type than the gateway writes. */
+  wrongType: 4,
 } as const;

@@ -1,24 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
-import { replyError } from './redis-errors.ts';
+import { wrongTypeOf } from './redis-errors.ts';
+
+type Hash = Record<string, string>;
 
 export interface HashReader {
-  /** @throws ReplyError WRONGTYPE if the key holds something else */
-  read(key: string): Promise<Record<string, string>>;
-  /** Reads hashes of one slot at the same moment. @returns undefined for what is no hash */
-  readTogether(...keys: string[]): Promise<(Record<string, string> | undefined)[]>;
+  /** @throws UnexpectedValue if the key holds something else */
+  read(key: string): Promise<Hash>;
+  /** Reads two hashes of one slot at the same moment. @throws UnexpectedValue as read does */
+  readBoth(one: string, other: string): Promise<[Hash, Hash]>;
 }
 
 /** Reads the hashes that are asked for in one turn of the event loop by one command. */
 export function createHashReader(redis: RedisClient): HashReader {
-  // There, the keys of a script have to be in one slot.
-  if (redis instanceof Cluster) {
-    return {
-      read: (key) => redis.hgetall(key),
-      readTogether: async (...keys) => (await redis.readHashes(keys.length, ...keys)).map(hashOf),
-    };
-  }
   let batch: { keys: string[]; replies: Promise<(string | string[])[]> } | undefined;
 
   function createBatch() {
@@ -32,6 +27,8 @@ export function createHashReader(redis: RedisClient): HashReader {
   }
 
   async function readInBatch(wanted: readonly string[]): Promise<(string | string[])[]> {
+    // There, the keys of a script have to be in one slot.
+    if (redis instanceof Cluster) return redis.readHashes(wanted.length, ...wanted);
     batch ??= createBatch();
     const { keys, replies } = batch;
     const end = keys.push(...wanted);
@@ -40,18 +37,24 @@ export function createHashReader(redis: RedisClient): HashReader {
 
   return {
     async read(key) {
-      const [reply = []] = await readInBatch([key]);
-      if (typeof reply === 'string') throw replyError(reply);
-      return fieldsOf(reply);
+      const [reply] = await readInBatch([key]);
+      return hashOf(key, reply);
     },
-    readTogether: async (...keys) => (await readInBatch(keys)).map(hashOf),
+    async readBoth(one, other) {
+      const [first, second] = await readInBatch([one, other]);
+      return [hashOf(one, first), hashOf(other, second)];
+    },
   };
 }
 
-const hashOf = (reply: string | string[]) => (typeof reply === 'string' ? undefined : fieldsOf(reply));
+/** @param reply of read-hashes.lua for one key: a text is the error of reading it */
+function hashOf(key: string, reply: string | string[] = []): Hash {
+  if (typeof reply === 'string') throw wrongTypeOf([key]);
+  return fieldsOf(reply);
+}
 
 /** @param reply fields and values in turn, as a script returns what HGETALL gives it */
-export function fieldsOf(reply: readonly string[]): Record<string, string> {
+export function fieldsOf(reply: readonly string[]): Hash {
   const fields: [string, string][] = [];
   for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
   return Object.fromEntries(fields);

@@ -2,7 +2,7 @@ import type { InvalidValues, ValueSource } from '../observability/invalid-values
 import type { Fields, Setting } from './define-setting.ts';
 import { textFields, type EnforcedSettings, type InstanceSettings } from './enforced-settings.ts';
 import type { HashReader } from './hash-reader.ts';
-import { isWrongType } from './redis-errors.ts';
+import { UnexpectedValue } from './redis-errors.ts';
 
 /** A hash of settings in Redis as this process enforces it. */
 export interface LiveSetting<Value> {
@@ -74,7 +74,7 @@ export function createLiveSetting<Value extends object>(
     try {
       fields = await hashes.read(key);
     } catch (error) {
-      if (isWrongType(error)) report(['is not a hash']);
+      if (error instanceof UnexpectedValue) report(['is not a hash']);
       return;
     }
     const { found, issues } = setting.read(fields);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { processStatus, statusKeptMs, type ProcessStatus } from '../observability/process-status.ts';
 import { parseJson } from './parse-json.ts';
 import type { RedisClient } from './redis-client.ts';
-import { isCommandError } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** The same in Redis, with the time that it was written at, in Unix milliseconds by Redis' clock. */
@@ -14,7 +13,6 @@ export type PublishedStatus = z.infer<typeof publishedStatus>;
 const expiryIntervalMs = 60_000;
 
 export interface StatusPublisher {
-  /** Never rejects because of what the key holds: no request depends on it. */
   publish(status: ProcessStatus): Promise<void>;
   /** Ends the publishing. @param keep leaves the last status, as after a crash */
   withdraw(keep: boolean): Promise<void>;
@@ -64,11 +62,7 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
   }
 
   return {
-    publish: (status) =>
-      write(status).catch((error: unknown) => {
-        // A value of another type is reported with those of all shared keys.
-        if (!isCommandError(error)) throw error;
-      }),
+    publish: write,
     async withdraw(keep) {
       withdrawn = true;
       if (keep) return;
@@ -77,10 +71,7 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
   };
 }
 
-/**
- * @returns what every process has published, except what another release or a person has written in another form
- * @throws ReplyError WRONGTYPE if the key holds something else
- */
+/** @returns what every process has published, except what another release has written in another form */
 export async function readProcessStatuses(redis: RedisClient): Promise<PublishedStatus[]> {
   const published = await redis.hgetall(redisKeys.processStatuses);
   return Object.values(published).flatMap((text) => publishedStatus.safeParse(parseJson(text)).data ?? []);

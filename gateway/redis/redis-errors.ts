@@ -1,34 +1,39 @@
-/** The same kind of error as ioredis makes of a command that fails as a whole, for a part of one that does not. */
-export function replyError(message: string): Error {
-  const error = new Error(message);
-  error.name = 'ReplyError';
-  return error;
-}
+/**
+ * A Redis key that only the gateway writes holds what the gateway does not write: somebody edited it by hand. Nothing repairs it;
+ * whoever needs it is told which key it is.
+ */
+export class UnexpectedValue extends Error {
+  override name = 'UnexpectedValue';
 
-/** The key holds another type of value, because somebody edited it by hand. */
-export function isWrongType(error: unknown): error is Error {
-  return error instanceof Error && error.message.startsWith('WRONGTYPE');
-}
-
-/** Awaits a reply. @returns something else if the key holds another type of value */
-export async function unlessWrongType<T, Other>(reply: Promise<T>, other: Other): Promise<T | Other> {
-  try {
-    return await reply;
-  } catch (error) {
-    if (isWrongType(error)) return other;
-    throw error;
+  /** @param issue what is wrong and what to do, as the rest of a sentence that begins with the key */
+  constructor(key: string, issue: string) {
+    super(`${key} ${issue}`);
   }
 }
 
-/** Keys of the refused command; Redis does not say which of them has the wrong type. Empty for other errors. */
-export function keysOfWrongType(error: unknown): string[] {
-  // ioredis adds the command to each error that Redis replies with.
-  if (!isWrongType(error) || !('command' in error)) return [];
+const wrongType = 'holds a value of another type than the gateway writes: restore or delete it';
+const maxNamed = 10;
+
+/**
+ * Names the keys that a command or a script was about: Redis does not say which of them has the wrong type, nor those that a script
+ * derives from the hash tag of a customer.
+ */
+export function wrongTypeOf(keys: readonly string[]): UnexpectedValue {
+  const named = keys.map((key) => {
+    const [hashTag] = /\{[^{}]+\}/.exec(key) ?? [];
+    return hashTag === undefined || keys.length === 1 ? key : `gw:*${hashTag}*`;
+  });
+  return new UnexpectedValue([...new Set(named)].slice(0, maxNamed).join(' or '), wrongType);
+}
+
+/** @returns an error that names the key if Redis has replied WRONGTYPE; otherwise the error itself */
+export function nameWrongType(error: unknown): unknown {
+  // In a script, Redis before version 7 has other words before it. ioredis adds the command to each error that Redis replies with.
+  if (!isReplyError(error) || !error.message.includes('WRONGTYPE') || !('command' in error)) return error;
   const { command } = error;
-  if (typeof command !== 'object' || command === null || !('args' in command)) return [];
+  if (typeof command !== 'object' || command === null || !('args' in command)) return error;
   const args: unknown[] = Array.isArray(command.args) ? command.args : [];
-  // A Redis user may not ask about any other argument.
-  return args.filter((arg) => typeof arg === 'string').filter((arg) => arg.startsWith('gw:'));
+  return wrongTypeOf(args.filter((arg) => typeof arg === 'string').filter((arg) => arg.startsWith('gw:')));
 }
 
 /** Replies that mean "this server can't serve now". The last one is NOPERM for a command inside a script. */
@@ -58,17 +63,10 @@ export function isServerRefusal(error: unknown): error is Error {
   return isReplyError(error) && cannotServe.test(error.message);
 }
 
-/** Whether the server can serve, but refused this command. */
+/** Whether the server can serve, but refused this command, or holds what the gateway has not written. */
 export function isCommandError(error: unknown): error is Error {
+  if (error instanceof UnexpectedValue) return true;
   return isReplyError(error) && !isServerRefusal(error) && !isSlotMove(error);
-}
-
-/** Awaits commands that may meet a value of the wrong type. The reader of that value reports it. */
-export async function ignoreWrongTypes(commands: readonly Promise<unknown>[]): Promise<void> {
-  const results = await Promise.allSettled(commands);
-  for (const result of results) {
-    if (result.status === 'rejected' && !isWrongType(result.reason)) throw result.reason;
-  }
 }
 
 /** Whether ioredis lost the connection while the command was under way, or had none. */

@@ -37,16 +37,13 @@ export function parsePlace(text: string): KeyPlace | undefined {
 export const eventQueue = { prefix: 'gw:{events}', name: 'webhooks' } as const;
 
 /** Prefix of the counters of the busiest customers, which share a hash tag of their own. */
-export const busyPrefix = 'gw:{busy}:';
-
-/** Prefix of the sets of the keys of customers. */
-export const customerKeysPrefix = 'gw:customer-keys:';
+const busyPrefix = 'gw:{busy}:';
 
 export const redisKeys = {
   /** Hash: the record of a customer (customer-record.ts). */
   customer: (customerId: CustomerId) => `gw:customer:{${customerId}}`,
   /** Set: ids of the API keys of a customer. */
-  customerKeys: (customerId: CustomerId) => `${customerKeysPrefix}{${customerId}}`,
+  customerKeys: (customerId: CustomerId) => `gw:customer-keys:{${customerId}}`,
   /** Sorted set: ids of all customers by time of creation. */
   customers: 'gw:customers',
   /** String: id of the customer of an API key, which never changes. */

@@ -87,21 +87,29 @@ describe('the API of bans', () => {
   });
 
   test('a value of the wrong type is named to who reads it and who changes something', async () => {
-    const { customerId } = await started.kit.issue({ name: 'mistyped' });
+    const { id, customerId } = await started.kit.issue({ name: 'mistyped' });
     const { redis } = started.kit;
     const ownKeys = redisKeys.customerKeys(customerId);
-    for (const { key, read, type } of [
-      { key: redisKeys.bans, read: '/api/bans', type: 'zset' },
-      { key: ownKeys, read: `/api/customers/${customerId}`, type: 'set' },
+    const customer = `/api/customers/${customerId}`;
+    for (const { key, read, change } of [
+      {
+        key: redisKeys.bans,
+        read: '/api/bans',
+        change: () => ada.send('PUT', `/api/keys/${id}/ban`, { seconds: 60, reason: 'x' }),
+      },
+      { key: ownKeys, read: customer, change: () => ada.send('DELETE', customer) },
     ]) {
       const refusal = {
         status: 503,
-        body: { message: `${key} is a string and not a ${type}: DEL it or restore it first` },
+        body: {
+          code: 'service_unavailable',
+          message: `${key} holds a value of another type than the gateway writes: restore or delete it`,
+        },
       };
       await redis.rename(key, `${key}:kept`).catch(() => {});
       await redis.set(key, 'oops');
       expect(await ada.send('GET', read)).toMatchObject(refusal);
-      expect(await ada.send('POST', `/api/customers/${customerId}/suspend`)).toMatchObject(refusal);
+      expect(await change()).toMatchObject(refusal);
       await redis.del(key);
       await redis.rename(`${key}:kept`, key).catch(() => {});
     }

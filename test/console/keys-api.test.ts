@@ -245,19 +245,16 @@ describe('the API of keys', () => {
     expect([late.status, late.body.message]).toEqual([409, expect.stringContaining('revoked')]);
   });
 
-  test('a key with an invalid record is shown and can be revoked', async () => {
+  test('a key with an invalid record is an error that names the record', async () => {
     const key = await kit.issue();
-    await kit.redis.hset(redisKeys.customer(key.customerId), 'minute', 'many');
-    const { body } = await api('GET', `/keys/${key.id}`);
-    expect(body).toMatchObject({
-      state: 'unusable',
-      windows: null,
-      next: { served: false, reason: 'unusable' },
-    });
-    expect(body.issues).toEqual(['minute is not a whole number from 1 to 1000000000']);
-    const revoked = await api('POST', `/keys/${key.id}/revoke`);
-    expect(revoked).toMatchObject({ status: 200, body: { state: 'revoked' } });
-    expect((await pets(key.key)).status).toBe(401);
+    const customer = redisKeys.customer(key.customerId);
+    await kit.redis.hset(customer, 'minute', 'many');
+    const message = `${customer} is invalid (minute is not a whole number from 1 to 1000000000): restore or delete it`;
+    const failure = { status: 503, body: { code: 'service_unavailable', message } };
+    expect(await api('GET', `/keys/${key.id}`)).toMatchObject(failure);
+    expect(await api('POST', `/keys/${key.id}/revoke`)).toMatchObject(failure);
+    await kit.redis.hdel(customer, 'minute');
+    expect(await api('GET', `/keys/${key.id}`)).toMatchObject({ status: 200, body: { state: 'valid' } });
   });
 
   test('a key whose record is gone is unknown', async () => {

@@ -113,10 +113,13 @@ describe('ops console', () => {
 
   test('names a value in Redis of the wrong type', async () => {
     await kit.redis.set(redisKeys.consoleSessions, 'x');
-    for (const args of [['console'], ['sessions', 'list'], ['sessions', 'end', '--all', '--yes']]) {
+    for (const args of [
+      ['sessions', 'list'],
+      ['sessions', 'end', '--all', '--yes'],
+    ]) {
       const { code, stdout, stderr } = await kit.run(...args);
-      expect({ code: code !== 0, stdout }).toEqual({ code: true, stdout: '' });
-      expect(stderr).toContain('gw:console:sessions');
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain('gw:console:sessions holds a value of another type');
     }
     expect(await kit.redis.get(redisKeys.consoleSessions)).toBe('x');
     await kit.redis.del(redisKeys.consoleSessions);

@@ -137,22 +137,29 @@ describe('the ops command', () => {
     },
   );
 
-  test('every command reports a record that is no longer a hash', async () => {
-    const { id, ...place } = await kit.issue({ name: 'Overwritten' });
-    await redis.set(redisKeys.apiKey(place), 'oops');
-    for (const args of [
+  test('every command names a record that was edited into something else', async () => {
+    const { id, customerId, ...place } = await kit.issue({ name: 'Edited' });
+    const [customer, key] = [redisKeys.customer(customerId), redisKeys.apiKey({ customerId, ...place })];
+    const commands = [
+      ['list'],
       ['show', id],
       ['revoke', id, '--yes'],
       ['rotate', id],
       ['set', id, '--plan', 'pro'],
-    ]) {
-      const { code, stderr } = await run('keys', ...args);
-      expect(code).toBe(2);
-      expect(stderr).toContain(`${redisKeys.apiKey(place)} is no longer a hash: delete it`);
-    }
-    const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
-    expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
-    await redis.del(redisKeys.apiKey(place));
+    ];
+    const expectAll = async (message: string) => {
+      for (const args of commands) {
+        const { code, stderr } = await run('keys', ...args);
+        expect(code).toBe(1);
+        expect(stderr).toContain(message);
+      }
+    };
+    await redis.hset(customer, { minute: 'lots', rev: 2 });
+    await expectAll(`${customer} is invalid (minute is not a whole number`);
+    await redis.hdel(customer, 'minute');
+    await redis.set(key, 'oops');
+    await expectAll(`${key} holds a value of another type`);
+    await redis.del(key);
   });
 
   test('an unreachable Redis is reported in one line without its password, with exit code 1', async () => {

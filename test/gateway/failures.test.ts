@@ -67,15 +67,4 @@ describe('the last failed requests of a customer', () => {
     nowMs += 7 * 86_400_000 + 1;
     expect(await read('cus_old')).toEqual([]);
   });
-
-  test('are none in a value that was edited by hand, and the next report replaces it', async () => {
-    const key = redisKeys.failures('cus_edited');
-    await redis.set(key, 'x');
-    expect(await read('cus_edited')).toEqual([]);
-    const reports = create();
-    reports.add('cus_edited', failed('r1'));
-    await reports.report();
-    await redis.hset(key, 'not_found', `nonsense\n${await redis.hget(key, 'not_found')}12 x\n`);
-    expect(await read('cus_edited')).toMatchObject([{ requestId: 'r1' }]);
-  });
 });

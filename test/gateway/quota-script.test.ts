@@ -86,8 +86,19 @@ describe('a batch of requests', () => {
       allowed,
     ]);
     expect(changed).toMatchObject({ value: [stale] });
-    expect(broken).toMatchObject({ reason: { name: 'ReplyError' } });
-    expect(String(broken.status === 'rejected' && broken.reason)).toContain('WRONGTYPE');
+    expect(broken).toMatchObject({ reason: { name: 'UnexpectedValue' } });
+    expect(String(broken.status === 'rejected' && broken.reason)).toContain('gw:*{cus_202}* holds');
+  });
+
+  test('fails as a whole with an error about the server', { tags: ['redis-server'] }, async () => {
+    const script = startScript();
+    const [, limit] = (await redis.config('GET', 'maxmemory')) as [string, string];
+    await redis.config('SET', 'maxmemory', 1);
+    try {
+      await expect(script.run(quotaKeys(placeOf(204)), args(5), identity)).rejects.toThrow(/^OOM/);
+    } finally {
+      await redis.config('SET', 'maxmemory', limit);
+    }
   });
 
   test('is rejected and not counted later if an outage begins before it is sent', async () => {

@@ -103,7 +103,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     expect((await add(key)).status).toBe(403);
     const { place } = await keys.store.show(record.id);
     const customer = await showCustomer(redis, place.customerId);
-    const line = exportLine({ outcome: 'record', place, record, customer });
+    const line = exportLine({ place, record, customer });
     await redis.del(redisKeys.apiKey(place));
     const imported = await importKeys({ lines: [line], sha256: () => 'x' }, session());
     expect(imported).toMatchObject({ added: 1 });

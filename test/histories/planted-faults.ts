@@ -50,7 +50,7 @@ export const planted: readonly Planted[] = [
   {
     name: 'a cached key is believed for 2 s, whatever its rev',
     edits: [
-      edit(`${scripts}/consume.lua`, "if rev ~= '-1' then", "if rev == '' then"),
+      edit(`${scripts}/consume.lua`, "if rev ~= '-1' and", "if rev == '' and"),
       edit('gateway/api-keys/api-key-cache.ts', 'const freshMs = 10_000;', 'const freshMs = 2000;'),
     ],
   },

@@ -63,7 +63,6 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'api-keys/api-key-record.ts': [],
   'api-keys/customer-record.ts': [],
   'api-keys/newest-records.ts': [],
-  'api-keys/read-api-key.ts': [],
 };
 
 export const targets: readonly Target[] = [

@@ -278,7 +278,9 @@ describe('the portal', () => {
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'enterprise');
     expect(await add()).toMatchObject(impossible);
     await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free', 'day', 'many');
-    expect(await add()).toMatchObject(impossible);
+    const unavailable = await add();
+    expect(unavailable).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
+    expect(unavailable.text).not.toContain('gw:');
     await started.kit.redis.hdel(redisKeys.customer(customerId), 'day');
     const created = await add();
     recordSecrets(created.text);

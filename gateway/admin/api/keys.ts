@@ -39,10 +39,7 @@ export const keysRoutes = [
           'An id, a SHA-256, a hint such as pets_ab12, or part of a name or of an id. An API key is refused.',
         ),
       plan: z.string().optional(),
-      state: z
-        .enum(keyStates, `has to be one of ${keyStates.join(', ')}`)
-        .optional()
-        .describe('`unusable`: the record was edited into an invalid one'),
+      state: z.enum(keyStates, `has to be one of ${keyStates.join(', ')}`).optional(),
       banned: flagInput
         .optional()
         .describe('Banned keys only, soonest to be free first. Without bans that were made with redis-cli.'),

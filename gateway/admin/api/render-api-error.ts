@@ -2,7 +2,12 @@ import type { ErrorRequestHandler, Request } from 'express';
 import { z } from 'zod';
 import { InvalidOperation, OperationFailure, UnknownId } from '../../operations/invalid-operation.ts';
 import { OvertakenChange } from '../../operations/overtaken-change.ts';
-import { isRedisConnectionLost, isServerRefusal } from '../../redis/redis-errors.ts';
+import {
+  isRedisConnectionLost,
+  isServerRefusal,
+  nameWrongType,
+  UnexpectedValue,
+} from '../../redis/redis-errors.ts';
 import { ApiError } from './api-error.ts';
 
 interface RenderApiErrorDependencies {
@@ -54,6 +59,9 @@ export function toApiError(thrown: unknown): ApiError {
     });
   }
   if (isRedisConnectionLost(thrown)) return new ApiError('service_unavailable');
+  const named = nameWrongType(thrown);
+  if (named instanceof UnexpectedValue)
+    return new ApiError('service_unavailable', { message: named.message });
   if (isServerRefusal(thrown)) {
     const advice = /NOPERM|can't run this command/.test(thrown.message)
       ? '; gateway/redis/users.acl has the rules that it needs'

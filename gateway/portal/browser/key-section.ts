@@ -17,7 +17,6 @@ const states: Record<Key['state'], [label: string, tone: string]> = {
   banned: ['Banned', 'bad'],
   expired: ['Expired', 'caution'],
   revoked: ['Revoked', 'bad'],
-  unusable: ['Does not work', 'bad'],
 };
 
 type Form = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: Key };
@@ -160,8 +159,7 @@ class KeySection extends ActingElement {
         ${text}…
       </button>`;
     return html`<div class="actions">
-      ${key.replacedBy !== null || key.state === 'unusable' ? nothing : open('rotate', 'Rotate')}
-      ${open('revoke', 'Revoke')}
+      ${key.replacedBy !== null ? nothing : open('rotate', 'Rotate')} ${open('revoke', 'Revoke')}
     </div>`;
   }
 

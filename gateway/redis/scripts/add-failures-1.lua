@@ -8,11 +8,6 @@ ARGV[2]  milliseconds to keep all of them after the last one
 ARGV[3…] for each code: the code, and its lines
 ]]
 
--- It was edited into another type of value.
-if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then
-  redis.call('DEL', KEYS[1])
-end
-
 for index = 3, #ARGV, 2 do
   local lines = {}
   local text = ARGV[index + 1] .. (redis.call('HGET', KEYS[1], ARGV[index]) or '')

@@ -10,11 +10,7 @@ Returns 1 if the process was not in the set, or 0.
 ]]
 
 local now, keptMs = tonumber(ARGV[1]), ARGV[3] * 1000
-local added = redis.pcall('ZADD', KEYS[1], now, ARGV[2])
-if type(added) == 'table' then
-  -- Edited into another type of value. Older servers would report an error of the script.
-  return added
-end
+local added = redis.call('ZADD', KEYS[1], now, ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - keptMs)
 -- From before the clock of Redis was set back.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], now + keptMs, '+inf')

@@ -10,7 +10,7 @@ ARGV[#ARGV]      entries as JSON, each a list of arguments of XADD; '' for none,
 local entries = table.remove(ARGV)
 local log = table.remove(ARGV)
 if entries ~= '' then
-  -- Fails before anything is changed if the log was edited into another type of value.
+  -- Fails before anything is changed if the log is no stream: a change without its entry would be worse.
   redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)
 end
 local result = change()

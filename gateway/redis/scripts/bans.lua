@@ -15,9 +15,9 @@ end
 -- Takes what is left of a ban from the record of use. One that was set by hand is not in it.
 local function unrecordBan(banKey, strikesKey, retentionDays)
   local leftMs = redis.call('PTTL', banKey)
-  local value = redis.pcall('GET', banKey)
-  local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs')
-  if leftMs > 0 and not last.err and last[1] == value then
+  local value = redis.call('GET', banKey)
+  local last = redis.call('HMGET', strikesKey, 'ban', 'banMs')
+  if leftMs > 0 and last[1] == value then
     local now = nowMs()
     addBanSeconds(customerTagOf(banKey), now, now + math.min(leftMs, wholeNumber(last[2])), -1, retentionDays)
   end
@@ -39,11 +39,8 @@ end
 -- last ban by a gateway as it was set: this one, unless an operator has set it. An
 -- expiry beyond the length of the ban means that Redis' clock was set back; none means that the ban was set by hand.
 local function readBan(banKey, strikesKey, expiresInMs, maxBanMs)
-  local value = redis.pcall('GET', banKey)
-  local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs', 'bannedUntil')
-  if type(value) ~= 'string' then
-    value = ''
-  end
+  local value = redis.call('GET', banKey) or ''
+  local last = redis.call('HMGET', strikesKey, 'ban', 'banMs', 'bannedUntil')
   local leftMs = expiresInMs == -1 and maxBanMs or expiresInMs
   local banMs = wholeNumber(last[2])
   if last[1] ~= value or banMs == 0 then

@@ -23,10 +23,6 @@ local rev = redis.call('HGET', customer, 'rev') or '0'
 if ARGV[1] ~= '' and rev ~= ARGV[1] or ARGV[4] == '1' and redis.call('EXISTS', key) == 1 then
   return 0
 end
-if key then
-  -- Fails before anything is changed if the set was edited into another type of value.
-  redis.call('SISMEMBER', KEYS[3], '')
-end
 local firstOfKey = 6 + 2 * tonumber(ARGV[5])
 writeFields(customer, ARGV, 6, firstOfKey - 1)
 local now = nowMs()

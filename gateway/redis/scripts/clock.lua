@@ -29,8 +29,7 @@ local function utcDate(dayNumber)
   return string.format('%04d%02d%02d', year, month, dayOfMonth)
 end
 
--- A value that was edited into anything but a whole number counts as 0 and is overwritten. Lua's tonumber would also
--- accept 'inf', 'nan' and '-3'.
+-- Anything but a whole number counts as 0, and is overwritten. Lua's tonumber would also accept 'inf', 'nan' and '-3'.
 local function wholeNumber(value)
   if value and #value <= 15 and string.find(value, '^[1-9]%d*$') then
     return tonumber(value)

@@ -32,7 +32,7 @@ Returns an array for each request, in their order. Outcomes are those of define-
   {allowed or limited, now in Unix ms, further refused requests that lead to a ban or 0 while they are not counted, and for each
   window with a limit: units used, ms to its end}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban, end of the last ban by a gateway}
-  {stale}, or {invalidRecord, message}
+  {stale}, or {wrongType} if one of the customer's values has another type than the gateway writes
 ]]
 
 local now = nowMs()
@@ -53,7 +53,7 @@ local function lastAllowedOf(customerTag, dayUsed)
     return string.format('%s:%.0f', today, dayUsed)
   end
   local yesterday = utcDate(dayNumber - 1)
-  local used = wholeNumber(redis.call('MGET', dayCounter(customerTag, yesterday))[1])
+  local used = wholeNumber(redis.call('GET', dayCounter(customerTag, yesterday)))
   return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(customerTag, yesterday))
 end
 
@@ -71,15 +71,10 @@ end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
 local function recordRefusal(strikesKey, banKey, lastAllowed, shortestLimit, refusedForMs, policy)
-  local history = redis.pcall(
+  local history = redis.call(
     'HMGET', strikesKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
   )
-  if history.err then
-    -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
-    redis.call('DEL', strikesKey)
-    history = {}
-  end
   local bannedUntil = wholeNumber(history[6])
   -- After this time nothing in it has an effect any more.
   local keepMs = math.max(refusedForMs, policy.windowMs, bannedUntil + policy.resetMs - now)
@@ -131,14 +126,8 @@ local function add(counter, cost)
 end
 
 local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limits, policies)
-  if rev ~= '-1' then
-    local current = redis.pcall('HGET', recordKey, 'rev')
-    if type(current) == 'table' then
-      return { outcome.invalidRecord, current.err }
-    end
-    if (current or '0') ~= rev then
-      return { outcome.stale }
-    end
+  if rev ~= '-1' and (redis.call('HGET', recordKey, 'rev') or '0') ~= rev then
+    return { outcome.stale }
   end
 
   local expiresInMs = redis.call('PTTL', banKey)
@@ -190,9 +179,21 @@ local keysOfRequest, argumentsOfRequest = 4, 2 + #windows
 local replies = {}
 for request = 1, #KEYS / keysOfRequest do
   local key, arg = keysOfRequest * (request - 1), 1 + argumentsOfRequest * (request - 1)
-  replies[request] = consume(
+  -- A value of the wrong type fails the request of its customer, and not those of others in the batch.
+  local isDone, reply = pcall(
+    consume,
     KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
     ARGV[arg + 1], tonumber(ARGV[arg + 2]) or 1, limitsFrom(ARGV, arg + 3), ARGV[1]
   )
+  if not isDone then
+    -- A text in Redis, a table in some that speak its protocol.
+    local message = type(reply) == 'table' and reply.err or reply
+    if not string.find(message, 'WRONGTYPE', 1, true) then
+      -- It is about the server, such as one that is out of memory. Thrown again, it would lose its code.
+      return redis.error_reply(message)
+    end
+    reply = { outcome.wrongType }
+  end
+  replies[request] = reply
 end
 return replies

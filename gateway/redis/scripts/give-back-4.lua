@@ -22,7 +22,7 @@ local limits = limitsFrom(ARGV, 4)
 local function giveBack()
   local dayNumber = dayNumberOf(now)
   local day = dayCounter(customerTag, utcDate(dayNumber))
-  local dayUsed = wholeNumber(redis.call('MGET', day)[1])
+  local dayUsed = wholeNumber(redis.call('GET', day))
   if dayNumberOf(decidedAt) ~= dayNumber or dayUsed < cost then
     return 0
   end
@@ -33,7 +33,7 @@ local function giveBack()
   for index, window in ipairs(windows) do
     if limits[index] and window.lengthMs then
       local counter = counterOf(window, customerTag)
-      local used, leftMs = wholeNumber(redis.call('MGET', counter)[1]), redis.call('PTTL', counter)
+      local used, leftMs = wholeNumber(redis.call('GET', counter)), redis.call('PTTL', counter)
       local isSame = leftMs > 0 and now + leftMs - window.lengthMs <= decidedAt + sameMs
       -- A window of which nothing is used goes on to its end, as responses have announced it.
       if used >= cost and isSame then
@@ -42,7 +42,7 @@ local function giveBack()
     end
   end
   -- It was an allowed request, but its number on that day is that of another one from now on (consume.lua).
-  redis.pcall('HDEL', KEYS[4], 'lastAllowed')
+  redis.call('HDEL', KEYS[4], 'lastAllowed')
   return 1
 end
 

@@ -22,7 +22,7 @@ local limits = limitsFrom(ARGV, 4)
 -- The next request restores an expiry that was removed.
 local used, leftMs = readWindows(customerTagOf(KEYS[2]), limits, now, false)
 
-local history = redis.pcall('HMGET', KEYS[4], 'strikes', 'strikesSince')
+local history = redis.call('HMGET', KEYS[4], 'strikes', 'strikesSince')
 local strikes, strikesSince = wholeNumber(history[1]), wholeNumber(history[2])
 if strikesSince > now or now - strikesSince >= tonumber(ARGV[2]) then
   strikes = 0

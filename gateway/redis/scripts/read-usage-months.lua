@@ -4,7 +4,7 @@ Reads the records of a customer's use in some months, with the days that were no
 
 KEYS  records of the months (hashes, described in usage.lua), all of the same customer
 
-Returns pairs of field and value for each month. A value of the wrong type counts as none. A month that was recorded while Redis
+Returns pairs of field and value for each month. A month that was recorded while Redis
 had lost the record of the customer has its present id, name and plan.
 ]]
 
@@ -12,10 +12,7 @@ local today = dayNumberOf(nowMs())
 
 local function readMonth(key)
   local customerTag, month = customerTagOf(key), string.sub(key, -6)
-  local pairsOfMonth = redis.pcall('HGETALL', key)
-  if pairsOfMonth.err then
-    pairsOfMonth = {}
-  end
+  local pairsOfMonth = redis.call('HGETALL', key)
   -- Today and yesterday may have been counted by a version that kept no record.
   local unrolled = { [utcDate(today)] = true, [utcDate(today - 1)] = true }
   local fields = {}
@@ -28,7 +25,7 @@ local function readMonth(key)
   for date in pairs(unrolled) do
     local day = string.sub(date, 7)
     if string.sub(date, 1, 6) == month and not fields[day] then
-      local served = wholeNumber(redis.call('MGET', dayCounter(customerTag, date))[1]) + wholeNumber(fields['g' .. day])
+      local served = wholeNumber(redis.call('GET', dayCounter(customerTag, date))) + wholeNumber(fields['g' .. day])
       if served > 0 then
         table.insert(pairsOfMonth, day)
         table.insert(pairsOfMonth, string.format('%.0f', served))
@@ -36,7 +33,7 @@ local function readMonth(key)
     end
   end
   if #pairsOfMonth > 0 and not fields.plan then
-    local record = redis.pcall('HMGET', 'gw:customer:' .. customerTag, 'id', 'name', 'plan')
+    local record = redis.call('HMGET', 'gw:customer:' .. customerTag, 'id', 'name', 'plan')
     for index, field in ipairs({ 'id', 'name', 'p01' }) do
       if record[index] then
         table.insert(pairsOfMonth, field)

@@ -11,8 +11,7 @@ Returns the units that were set back; 0 if there were none, and nothing was chan
 
 local customerTag, dayNumber = customerTagOf(KEYS[1]), dayNumberOf(nowMs())
 local counter = dayCounter(customerTag, utcDate(dayNumber))
--- Not GET: a value of another type counts as none.
-local used = wholeNumber(redis.call('MGET', counter)[1])
+local used = wholeNumber(redis.call('GET', counter))
 if used > 0 then
   addToDay(customerTag, dayNumber, 'g', used, tonumber(ARGV[1]))
   redis.call('DEL', counter, monthCounter(customerTag, dayNumber))

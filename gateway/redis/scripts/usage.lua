@@ -44,16 +44,6 @@ local function usageExpiry(customerTag, dayNumber, retentionDays)
   return (dayNumber + 1 + retentionDays) * 86400 + spread
 end
 
--- Reads fields of a month. A key that was edited into another type of value is deleted: only the gateways use it.
-local function readMonth(month, ...)
-  local values = redis.pcall('HMGET', month, ...)
-  if values.err then
-    redis.call('DEL', month)
-    return {}
-  end
-  return values
-end
-
 -- Cuts a text between two UTF-8 characters.
 local function shortText(text)
   if #text <= maxValueBytes then
@@ -70,8 +60,8 @@ end
 -- another one than before.
 local function describeDay(customerTag, dayNumber, date, retentionDays, plan, open)
   local month, day = usageMonth(customerTag, date), string.sub(date, 7)
-  local record = redis.pcall('HMGET', 'gw:customer:' .. customerTag, 'plan', 'id', 'name')
-  if not record.err and record[1] then
+  local record = redis.call('HMGET', 'gw:customer:' .. customerTag, 'plan', 'id', 'name')
+  if record[1] then
     local current = shortText(record[1])
     if not plan then
       redis.call('HSET', month, 'id', shortText(record[2] or ''), 'name', shortText(record[3] or ''))
@@ -84,11 +74,11 @@ local function describeDay(customerTag, dayNumber, date, retentionDays, plan, op
   redis.call('EXPIREAT', month, usageExpiry(customerTag, dayNumber - tonumber(day) + 31, retentionDays))
 end
 
--- Adds to a field of a day. A value that was edited into anything but a whole number counts as 0; none falls below 0.
+-- Adds to a field of a day. None falls below 0.
 local function addToDay(customerTag, dayNumber, prefix, amount, retentionDays)
   local date = utcDate(dayNumber)
   local month, field = usageMonth(customerTag, date), prefix .. string.sub(date, 7)
-  local before = readMonth(month, field, 'plan')
+  local before = redis.call('HMGET', month, field, 'plan')
   local sum = math.max(0, wholeNumber(before[1]) + amount)
   redis.call('HSET', month, field, string.format('%.0f', sum))
   if not before[2] then
@@ -98,16 +88,14 @@ end
 
 -- Units of a day that was rolled up. Writes nothing.
 local function rolledUp(customerTag, date)
-  local served = redis.pcall('HGET', usageMonth(customerTag, date), string.sub(date, 7))
-  return type(served) == 'string' and wholeNumber(served) or 0
+  return wholeNumber(redis.call('HGET', usageMonth(customerTag, date), string.sub(date, 7)))
 end
 
 -- Moves the counter of a day into the record, with what was set back.
 local function rollUp(customerTag, dayNumber, retentionDays)
   local date = utcDate(dayNumber)
   local counter, month, setBack = dayCounter(customerTag, date), usageMonth(customerTag, date), 'g' .. string.sub(date, 7)
-  -- Not GET: a value of another type counts as none.
-  local served = wholeNumber(redis.call('MGET', counter)[1]) + wholeNumber(readMonth(month, setBack)[1])
+  local served = wholeNumber(redis.call('GET', counter)) + wholeNumber(redis.call('HGET', month, setBack))
   if served > 0 then
     redis.call('HDEL', month, setBack)
     addToDay(customerTag, dayNumber, '', served, retentionDays)
@@ -128,13 +116,13 @@ end
 local function openDay(customerTag, dayNumber, served, retentionDays)
   local date = utcDate(dayNumber)
   local month, day = usageMonth(customerTag, date), string.sub(date, 7)
-  local before = readMonth(month, 'open', 'plan')
+  local before = redis.call('HMGET', month, 'open', 'plan')
   local last = openDayOf(before[1], dayNumber, date)
   if not last then
     local endOfLastMonth = dayNumber - tonumber(day)
     local endDate = utcDate(endOfLastMonth)
     local lastMonth = usageMonth(customerTag, endDate)
-    local open = readMonth(lastMonth, 'open')[1]
+    local open = redis.call('HGET', lastMonth, 'open')
     last = openDayOf(open, endOfLastMonth, endDate)
     if open then
       redis.call('HDEL', lastMonth, 'open')

@@ -27,7 +27,7 @@ end
 -- Units of the month that the counter of a day lacks: those before it, from the record of use and the day counter that was not
 -- rolled up yet, and those of the day that were set back.
 local function servedEarlier(customerTag, date)
-  local fields = redis.pcall('HGETALL', usageMonth(customerTag, date))
+  local fields = redis.call('HGETALL', usageMonth(customerTag, date))
   local today, sum = string.sub(date, 7), 0
   for index = 1, #fields, 2 do
     local field, value = fields[index], fields[index + 1]
@@ -35,7 +35,7 @@ local function servedEarlier(customerTag, date)
     if day and (day < today or field == 'g' .. today) then
       sum = sum + wholeNumber(value)
     elseif field == 'open' and string.find(value, '^%d%d$') and value < today then
-      sum = sum + wholeNumber(redis.call('MGET', dayCounter(customerTag, string.sub(date, 1, 6) .. value))[1])
+      sum = sum + wholeNumber(redis.call('GET', dayCounter(customerTag, string.sub(date, 1, 6) .. value)))
     end
   end
   return sum
@@ -48,8 +48,7 @@ end
 -- The same, summed up once a day if it may be stored.
 local function usedEarlierInMonth(customerTag, dayNumber, mayStore)
   local counter = monthCounter(customerTag, dayNumber)
-  -- Not GET: a value of another type counts as none.
-  local stored = redis.call('MGET', counter)[1]
+  local stored = redis.call('GET', counter)
   if stored == '0' or wholeNumber(stored) > 0 then
     return wholeNumber(stored)
   end

@@ -19,9 +19,6 @@ export interface ExpectedUsage {
   strikes: number;
 }
 
-/** Stands for the content of a counter that was edited into a list. */
-export const listContent = '(a list)';
-
 interface Expiring {
   /** Undefined without an expiry, which only a manual edit can cause. */
   endsAtMs: number | undefined;

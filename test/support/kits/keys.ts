@@ -13,7 +13,7 @@ import {
   type NewApiKey,
 } from '../../../gateway/operations/keys.ts';
 import { rotateKey } from '../../../gateway/operations/rotate-key.ts';
-import { findStoredKey, readKeyOfHash, showStoredKey } from '../../../gateway/operations/stored-keys.ts';
+import { readKeyOfHash, showStoredKey } from '../../../gateway/operations/stored-keys.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
 import type { CustomerId, KeyPlace } from '../../../gateway/redis/redis-keys.ts';
@@ -66,11 +66,10 @@ export function keyIssuer(redis: RedisClient) {
       change: (id: string, change: ApiKeyChange) => changeKey(session, id, change),
       revoke: (id: string) => revokeKey(session, id),
       show: (id: string) => showStoredKey(redis, id),
-      find: async (id: string) => (await findStoredKey(redis, id)).key,
       list: () => listKeys(session),
       async findByKey(key: string) {
         const found = await readKeyOfHash(redis, hashApiKey(key));
-        return found?.outcome === 'record' ? found.record : undefined;
+        return found?.record;
       },
     },
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {

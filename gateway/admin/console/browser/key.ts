@@ -14,9 +14,6 @@ const states: Record<string, [label: string, tone: string]> = {
   banned: ['Banned', 'bad'],
   expired: ['Expired', 'caution'],
   revoked: ['Revoked', 'bad'],
-  unusable: ['Invalid record', 'bad'],
-  gone: ['No record', 'bad'],
-  lost: ['Not in the index', 'bad'],
 };
 
 export function stateTag(state: string) {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApiKeyCache, type ApiKeyLookup } from '../../../../gateway/api-keys/api-key-cache.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
+import { UnexpectedValue } from '../../../../gateway/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
 
 const step = fc.oneof(
@@ -43,7 +44,7 @@ const cache = createApiKeyCache({
     get: (key: string) => Promise.resolve(`cus_${key.slice(-18)}`),
   } as unknown as RedisClient,
   hashes: {
-    readTogether() {
+    readBoth() {
       scenario.reads += 1;
       return Promise.resolve([scenario.record, scenario.record]);
     },
@@ -90,15 +91,17 @@ test('whatever the order of reads and changes, a revocation that was seen is fin
       const lookups: ApiKeyLookup[] = [];
       const keep = (lookup: ApiKeyLookup) => lookups.push(lookup);
       const pending: Promise<unknown>[] = [];
+      /** A record that was made invalid. */
+      const isInvalid = (error: unknown) => expect(error).toBeInstanceOf(UnexpectedValue);
       const isRevoked = () => lookups.some(({ outcome }) => outcome === 'revoked');
       let servedRevoked = false;
       for (const step of steps) {
         switch (step.does) {
           case 'find':
-            pending.push(cache.find(keyHash).then(keep));
+            pending.push(cache.find(keyHash).then(keep, isInvalid));
             break;
           case 'read again':
-            pending.push(cache.reread(keyHash).then(keep));
+            pending.push(cache.reread(keyHash).then(keep, isInvalid));
             break;
           case 'receive a reply':
             if (scheduler.count() > 0) await scheduler.waitNext(1);

@@ -1,34 +1,30 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createApiKeyCache } from '../../../../gateway/api-keys/api-key-cache.ts';
-import type { ValueSource } from '../../../../gateway/observability/invalid-values.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
 
 const keyHash = 'a'.repeat(64);
 const key = `gw:key:{cus_1}:${keyHash}`;
-const customerKey = 'gw:customer:{cus_1}';
 const pointer = `gw:key-customer:${keyHash}`;
 const valid = { id: 'key_1', plan: 'free', rev: '1' };
 
 let record: Record<string, string>;
-/** Records of single Redis keys, in place of `record`; undefined if another type has overwritten it. */
-let others: Map<string, Record<string, string> | undefined>;
+/** Records of single Redis keys, in place of `record`. */
+let others: Map<string, Record<string, string>>;
 let owner: string;
 let open: boolean;
 let nowMs: number;
 let limitsAreKnown: boolean;
 let isEmptied: boolean;
 let reports: [key: string, issues: readonly string[]][];
-/** What is in force in place of what is invalid. */
-const insteadOf = new Map<string, ValueSource | undefined>();
 
-const recordOf = (name: string) => (others.has(name) ? others.get(name) : record);
+const recordOf = (name: string) => others.get(name) ?? record;
 
 const cache = () =>
   createApiKeyCache({
     // Each of the two records has all fields, of which it takes its own.
     redis: { get: () => Promise.resolve(owner) } as unknown as RedisClient,
-    hashes: { readTogether: (one, other) => Promise.resolve([recordOf(one), recordOf(other)]) },
+    hashes: { readBoth: (one, other) => Promise.resolve([recordOf(one), recordOf(other)]) },
     gate: {
       get open() {
         return open;
@@ -39,10 +35,7 @@ const cache = () =>
       },
     } as unknown as RedisGate,
     invalidValues: {
-      report(name, issues, inForce) {
-        reports.push([name, issues]);
-        if (issues.length > 0) insteadOf.set(name, inForce?.source);
-      },
+      report: (name, issues) => void reports.push([name, issues]),
       forget: () => {},
       list: () => [],
     },
@@ -63,7 +56,6 @@ beforeEach(() => {
   limitsAreKnown = true;
   isEmptied = false;
   reports = [];
-  insteadOf.clear();
 });
 
 test('a record serves for fifteen minutes without Redis, and no longer', async () => {
@@ -117,37 +109,15 @@ test('a key that is absent is unknown, and unavailable while Redis is not set up
   expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
 });
 
-test('an absent record withdraws what was reported of it', async () => {
-  record = {};
-  expect(await cache().find(keyHash)).toEqual({ outcome: 'unknown' });
-  expect(reports).toEqual([
-    [pointer, []],
-    [key, []],
-    [customerKey, []],
-  ]);
-});
-
-test('an invalid record of a revoked key names the key', async () => {
-  record = { id: 'key_1', plan: '', revokedAt: 'yesterday' };
-  expect(await cache().find(keyHash)).toEqual({
-    outcome: 'revoked',
-    key: { id: 'key_1', customerId: 'cus_1', keyHash },
-  });
-});
-
-test('an invalid record is reported with what is in force instead', async () => {
-  record = { ...valid, plan: '' };
+test('a record that was edited into something else is an error, and serves again once it is restored', async () => {
   const keys = cache();
-  expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
-  expect(insteadOf).toEqual(new Map([[customerKey, 'none']]));
-  record = valid;
   await keys.find(keyHash);
   record = { ...valid, plan: '' };
+  await expect(keys.find(keyHash)).rejects.toThrow('gw:customer:{cus_1} is invalid (plan is missing)');
+  record = valid;
   expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid' });
-  expect(insteadOf).toEqual(new Map([[customerKey, 'last_valid']]));
   owner = 'nobody';
-  expect(await cache().find(keyHash)).toEqual({ outcome: 'unavailable' });
-  expect(insteadOf.get(pointer)).toBe('none');
+  await expect(cache().find(keyHash)).rejects.toThrow(`${pointer} is no id of a customer`);
 });
 
 test('a key of a suspended customer is refused, also without Redis', async () => {
@@ -164,18 +134,11 @@ test('a lost change is reported of the key', async () => {
   const keys = cache();
   record = { ...valid, rev: '2' };
   await keys.find(keyHash);
-  expect(reports).toEqual([
-    [pointer, []],
-    [key, []],
-    [customerKey, []],
-  ]);
+  expect(reports).toEqual([[key, []]]);
   reports = [];
   record = valid;
   await keys.reread(keyHash);
-  expect(reports).toEqual([
-    [key, [expect.stringContaining('Redis has lost a change of key_1')]],
-    [customerKey, []],
-  ]);
+  expect(reports).toEqual([[key, [expect.stringContaining('Redis has lost a change of key_1')]]]);
 });
 
 describe('a key that was issued again for another customer', () => {
@@ -196,17 +159,8 @@ describe('a key that was issued again for another customer', () => {
     const keys = cache();
     await keys.find(keyHash);
     issuedAgain({ ...valid, plan: '' });
-    expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
+    await expect(keys.find(keyHash)).rejects.toThrow('gw:customer:{cus_2} is invalid (plan is missing)');
     open = false;
     expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
   });
-});
-
-test('a key whose customer was overwritten by another type stays in use until it is revoked', async () => {
-  const keys = cache();
-  await keys.find(keyHash);
-  others.set(customerKey, undefined);
-  expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid' });
-  record = { ...valid, revokedAt: '2026-10-01T00:00:00.000Z' };
-  expect(await keys.find(keyHash)).toMatchObject({ outcome: 'revoked' });
 });

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import {
   apiKeyState,
   keptSeconds,
-  parseApiKeyRecord,
+  parseApiKey,
   recordExpiry,
   type ApiKeyRecord,
 } from '../../../../gateway/api-keys/api-key-record.ts';
+import { UnexpectedValue } from '../../../../gateway/redis/redis-errors.ts';
 
 const fields = {
   id: 'key_1',
@@ -25,32 +26,17 @@ const ofKey = new Set(['id', 'name', 'hint', 'createdAt', 'expiresAt', 'scopes',
 function parse(given: Record<string, string>) {
   const key = Object.fromEntries(Object.entries(given).filter(([name]) => ofKey.has(name)));
   const customer = Object.fromEntries(Object.entries(given).filter(([name]) => !ofKey.has(name)));
-  const parsed = parseApiKeyRecord('cus_1', { customer, key });
-  switch (parsed.outcome) {
-    case 'absent':
-      return parsed;
-    case 'record': {
-      const { customer: _whole, ...rest } = parsed;
-      return rest;
-    }
-    case 'invalid': {
-      const { customerIssues, issues, ...rest } = parsed;
-      return { ...rest, issues: [...issues, ...customerIssues] };
-    }
-  }
+  return parseApiKey({ customerId: 'cus_1', keyHash: 'f00' }, { customer, key })?.record;
 }
 
 describe('a record read from Redis', () => {
   test('keeps the times of expiry and revocation as written', () => {
     const times = { expiresAt: '2026-12-01T00:00:00+02:00', revokedAt: '2026-11-21T00:00:00.5Z' };
-    expect(parse({ ...fields, ...times })).toEqual({
-      outcome: 'record',
-      record: { ...record, ...times },
-    });
+    expect(parse({ ...fields, ...times })).toEqual({ ...record, ...times });
   });
 
   test('is absent if Redis has no hash', () => {
-    expect(parse({})).toEqual({ outcome: 'absent' });
+    expect(parse({})).toBeUndefined();
   });
 
   test.each([
@@ -69,29 +55,26 @@ describe('a record read from Redis', () => {
     ],
     ['a day that does not exist', { expiresAt: '2026-02-30T00:00:00Z' }, 'expiresAt is not an ISO 8601 time'],
   ])('is invalid with %s', (_name, edited, issue) => {
-    expect(parse({ ...fields, ...edited })).toEqual({
-      outcome: 'invalid',
-      revoked: false,
-      issues: [issue],
-    });
+    const key = Object.keys(edited).some((name) => ofKey.has(name))
+      ? 'gw:key:{cus_1}:f00'
+      : 'gw:customer:{cus_1}';
+    expect(() => parse({ ...fields, ...edited })).toThrow(
+      new UnexpectedValue(key, `is invalid (${issue}): restore or delete it`),
+    );
   });
 
-  test('is revoked by any value of revokedAt, even if another field is invalid', () => {
-    expect(parse({ ...fields, revokedAt: 'yes' })).toEqual({
-      outcome: 'record',
-      record: { ...record, revokedAt: 'yes' },
-    });
-    expect(parse({ ...fields, revokedAt: 'yes', minute: '0' })).toMatchObject({
-      outcome: 'invalid',
-      revoked: true,
-    });
+  test('is revoked by any value of revokedAt', () => {
+    expect(parse({ ...fields, revokedAt: 'yes' })).toEqual({ ...record, revokedAt: 'yes' });
+  });
+
+  test('is invalid without its customer', () => {
+    expect(() => parse({ id: 'key_1' })).toThrow(
+      new UnexpectedValue('gw:customer:{cus_1}', 'is missing: import it, or delete its keys'),
+    );
   });
 
   test('may have a date without a time as its expiry', () => {
-    expect(parse({ ...fields, expiresAt: '2026-12-01' })).toEqual({
-      outcome: 'record',
-      record: { ...record, expiresAt: '2026-12-01' },
-    });
+    expect(parse({ ...fields, expiresAt: '2026-12-01' })).toEqual({ ...record, expiresAt: '2026-12-01' });
   });
 });
 

@@ -8,14 +8,16 @@ import {
 } from '../../../../gateway/api-keys/api-key-format.ts';
 import {
   formatApiKeyRecord,
-  parseApiKeyRecord,
+  parseApiKey,
   type ApiKeyRecord,
+  type StoredApiKey,
 } from '../../../../gateway/api-keys/api-key-record.ts';
 import { formatCustomerLimits } from '../../../../gateway/api-keys/customer-record.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
 import { forAll } from '../../../../gateway/limits/windows.ts';
 import { keyIdPattern } from '../../../../gateway/operations/key-input.ts';
 import { exportLine, parseLines } from '../../../../gateway/operations/transfer-lines.ts';
+import { UnexpectedValue } from '../../../../gateway/redis/redis-errors.ts';
 import { isCustomerId } from '../../../../gateway/redis/redis-keys.ts';
 
 /** A key from the system's random source; fast-check prints the one that fails. */
@@ -131,6 +133,7 @@ describe('the record of a key', () => {
     rev: fc.nat(),
   };
   const record = fc.record(fields);
+  const place = { customerId: 'cus_1', keyHash: '0'.repeat(64) } as const;
 
   test('survives writing and reading', () => {
     fc.assert(
@@ -139,12 +142,11 @@ describe('the record of a key', () => {
         const stored = (fields: Record<string, string>) =>
           Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
         const { suspendedAt = '' } = written;
-        const parsed = parseApiKeyRecord('cus_1', {
+        const parsed = parseApiKey(place, {
           customer: stored({ ...formatCustomerLimits(written), suspendedAt, rev: String(written.rev) }),
           key: stored(formatApiKeyRecord(written)),
         });
-        expect(parsed).toMatchObject({ outcome: 'record' });
-        expect(parsed.outcome === 'record' && parsed.record).toEqual(written);
+        expect(parsed?.record).toEqual(written);
       }),
     );
   });
@@ -165,8 +167,7 @@ describe('the record of a key', () => {
           plan: record.plan,
           rev: record.rev,
         } as const;
-        const place = { customerId: 'cus_1', keyHash: '0'.repeat(64) } as const;
-        const line = exportLine({ outcome: 'record', place, record, customer });
+        const line = exportLine({ place, record, customer });
         const [parsed] = await Array.fromAsync(parseLines([line]));
         const { sha256: _, customer: __, ...imported } = parsed?.key ?? {};
         expect(imported).toEqual(JSON.parse(JSON.stringify(record)));
@@ -184,20 +185,19 @@ describe('the record of a key', () => {
   test('is never parsed from invalid fields, and a revoked key stays revoked', () => {
     fc.assert(
       fc.property(someFields, someFields, (fields, customer) => {
-        const parsed = parseApiKeyRecord('cus_1', { customer, key: fields });
-        const revoked = (fields['revokedAt'] ?? '') !== '';
-        switch (parsed.outcome) {
-          case 'absent':
-            expect(Object.keys(fields)).toEqual([]);
-            break;
-          case 'invalid':
-            expect([...parsed.issues, ...parsed.customerIssues]).not.toEqual([]);
-            expect(parsed.revoked).toBe(revoked);
-            break;
-          case 'record':
-            expect(parsed.record.revokedAt !== undefined).toBe(revoked);
-            expect(parsed.record.id).not.toBe('');
+        let parsed: StoredApiKey | undefined;
+        try {
+          parsed = parseApiKey(place, { customer, key: fields });
+        } catch (error) {
+          expect(error).toBeInstanceOf(UnexpectedValue);
+          return;
         }
+        if (parsed === undefined) {
+          expect(Object.keys(fields)).toEqual([]);
+          return;
+        }
+        expect(parsed.record.revokedAt !== undefined).toBe((fields['revokedAt'] ?? '') !== '');
+        expect(parsed.record.id).not.toBe('');
       }),
       { numRuns: 1000 },
     );

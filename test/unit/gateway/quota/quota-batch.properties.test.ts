@@ -51,9 +51,7 @@ test('whatever the order of requests, replies and outages, each request gets its
           const argument = keysAndArgs[numberOfKeys + 1 + index] ?? '';
           executed.push(argument);
           expect(keysAndArgs[4 * index]).toBe(keysOf(argument)[0]);
-          return argument === invalid
-            ? [scriptOutcome.invalidRecord, 'WRONGTYPE']
-            : [scriptOutcome.allowed, Number(argument)];
+          return argument === invalid ? [scriptOutcome.wrongType] : [scriptOutcome.allowed, Number(argument)];
         });
         commands.now += 1;
         commands.largest = Math.max(commands.largest, requests);

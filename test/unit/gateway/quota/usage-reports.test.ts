@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createUsageReports } from '../../../../gateway/quota/usage-reports.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
-import { replyError } from '../../../../gateway/redis/redis-errors.ts';
 
 const customer = (number: number) => `cus_${number}` as const;
 
@@ -25,7 +24,7 @@ const served = (reports: ReturnType<typeof createReports>['reports']) => {
 
 test('a report that Redis refuses is given up, with a line in the log that names the key', async () => {
   const { reports, lines } = createReports(() =>
-    Promise.reject(replyError('WRONGTYPE Operation against a key holding the wrong kind of value')),
+    Promise.reject(Object.assign(new Error('WRONGTYPE Operation against a key'), { name: 'ReplyError' })),
   );
   served(reports);
   await reports.report();

@@ -11,7 +11,6 @@ const states: [state: string, label: string][] = [
   ['banned', 'Banned'],
   ['expired', 'Expired'],
   ['revoked', 'Revoked'],
-  ['unusable', 'Invalid record'],
 ];
 const expiries: [days: string, label: string][] = [
   ['', 'Any expiry'],

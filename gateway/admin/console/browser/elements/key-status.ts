@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import { usedOf } from '../../../../browser/elements/window-meter.ts';
-import { formatDuration, formatRelative, formatTime, sentence } from '../../../../browser/format.ts';
+import { formatDuration, formatRelative, formatTime } from '../../../../browser/format.ts';
 import { windows as allWindows, isWindowName, windowOf } from '../../../../limits/windows.ts';
 import { planLink, stateTag } from '../key.ts';
 import type { BanView, KeyDetail } from '../responses.ts';
@@ -16,7 +16,6 @@ export function keyStatus(key: KeyDetail, help: (action: string) => void) {
     <p>${stateTag(shownState(key))}</p>
     <p class="headline">${headline}</p>
     <p>${detail}</p>
-    ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
     ${
       actions.length === 0 || !session.isOperator
         ? nothing
@@ -46,19 +45,12 @@ function describe(key: KeyDetail): Description {
   const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
   if (next.served) {
     const used = allWindows.flatMap(({ name, current }) => {
-      const window = windows?.[name];
+      const window = windows[name];
       return window === undefined ? [] : [`${usedOf(window)} ${current}`];
     });
     return {
       headline: 'Its requests are served',
       detail: used.length === 0 ? nothing : `${used.join(', ')}.`,
-    };
-  }
-  if (windows === null) {
-    return {
-      headline: 'Its requests are refused',
-      detail: sentence(next.why),
-      actions: next.reason === 'unusable' ? [['revoke', 'Revoke it']] : [],
     };
   }
   const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);

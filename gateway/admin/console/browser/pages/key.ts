@@ -68,17 +68,12 @@ class PageKey extends DetailPage<KeyDetail> {
   }
 
   view(key: KeyDetail) {
-    const { windows, limits, state } = key;
-    const canChange = session.isOperator && windows !== null && state !== 'revoked';
-    const canRevoke = canChange || (session.isOperator && state === 'unusable');
+    const { state } = key;
+    const canChange = session.isOperator && state !== 'revoked';
     return html`${viewerNote()} ${keyStatus(key, (action) => this.help(key, action))}
       ${inlineFailure(this.failure)} ${renderFacts(key)}
-      ${
-        windows === null || limits === null
-          ? nothing
-          : html`<h2>Use now</h2>
-              ${limitMeters({ ...key, windows, limits })}`
-      }
+      <h2>Use now</h2>
+      ${limitMeters(key)}
       ${
         canChange
           ? html`<h2>Plan and limits</h2>
@@ -92,10 +87,10 @@ class PageKey extends DetailPage<KeyDetail> {
           : nothing
       }
       ${
-        canRevoke
+        canChange
           ? html`<h2>Actions</h2>
               <div class="actions">
-                ${canChange && state !== 'expired' ? this.renderActions(key) : nothing}
+                ${state !== 'expired' ? this.renderActions(key) : nothing}
                 <button type="button" class="wa-danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
               </div>`
           : nothing
@@ -111,7 +106,7 @@ class PageKey extends DetailPage<KeyDetail> {
           : html`<button type="button" @click=${() => this.lift(key)}>Lift the ban</button>
               ${ban('Ban for another time…')}`
       }
-      ${this.renderResetDay(key.windows?.day)}`;
+      ${this.renderResetDay(key.windows.day)}`;
   }
 }
 
@@ -134,7 +129,7 @@ function renderFacts(key: KeyDetail) {
   } = key;
   const facts = {
     id: ['Id', html`<code>${id}</code>`],
-    customerId: ['Customer', customerId === '' ? '–' : other(customerId)],
+    customerId: ['Customer', other(customerId)],
     hint: ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
     plan: ['Plan', planLink(plan)],
     createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
@@ -150,11 +145,10 @@ function renderFacts(key: KeyDetail) {
         : html`${formatTime(use.lastUsedAt)} (${formatRelative(use.lastUsedAt)}); today
           ${formatNumber(use.servedToday)} served, ${formatNumber(use.refusedToday)} refused`,
     ],
-    strikes: strikes !== null &&
-      strikes > 0 && [
-        'Strikes',
-        `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
-      ],
+    strikes: strikes > 0 && [
+      'Strikes',
+      `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
+    ],
     replaces: replaces !== null && ['Replaces', other(replaces)],
     replacedBy: replacedBy !== null && ['Replaced by', other(replacedBy)],
   } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt' | 'batch'>, Fact> & Record<string, Fact>;
