@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { documents } from '../../gateway/admin/api/documents.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 
-/** What is cut off on the right, but for blocks of code and tables of documents, which scroll. */
+/** What is cut off on the right, but for what scrolls by itself. */
 const widerThanPage = `[document.documentElement, ...document.querySelectorAll('.table-scroll')]
   .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.className || element.tagName)`;
 
@@ -62,8 +61,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     }
     const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
     const further = [`/console/keys/${id}`, '/console/plans/pro'];
-    const ofDocuments = Object.keys(documents).map((name) => `/console/documents/${name}`);
-    for (const path of [...paths, ...further, ...ofDocuments]) {
+    for (const path of [...paths, ...further]) {
       await page.goto(kit.origin + path);
       await page.locator('main').getByRole('heading').first().waitFor();
       await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);

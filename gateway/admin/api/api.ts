@@ -8,7 +8,6 @@ import { ApiError } from './api-error.ts';
 import { auditRoutes } from './audit.ts';
 import { bansRoutes } from './bans.ts';
 import { customersRoutes } from './customers.ts';
-import { documentsRoutes } from './documents.ts';
 import { keyRoutes } from './key.ts';
 import { keysRoutes } from './keys.ts';
 import { liveRoutes } from './live.ts';
@@ -41,7 +40,6 @@ export const apiRoutes: readonly Route[] = [
   ...auditRoutes,
   ...bansRoutes,
   ...customersRoutes,
-  ...documentsRoutes,
   ...keysRoutes,
   ...keyRoutes,
   ...liveRoutes,

@@ -18,7 +18,7 @@ export const problemSchema = z
         z.object({ page: z.string(), text: z.string() }),
         z.object({ document: z.string(), heading: z.string() }),
       ])
-      .describe('A page of the console, or a heading of a document that comes with the gateway'),
+      .describe('A page of the console, or a heading of a document in the repository'),
   })
   .meta({ id: 'Problem' });
 

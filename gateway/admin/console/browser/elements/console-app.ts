@@ -26,7 +26,6 @@ const pages: readonly (readonly [path: string, title: string, name?: string])[] 
   ['/bans', 'Bans'],
   ['/webhooks', 'Webhooks'],
   ['/audit', 'Audit'],
-  ['/documents/:id', 'Document', 'document'],
   ['/settings', 'Settings'],
   ['/sessions', 'Sessions'],
 ];

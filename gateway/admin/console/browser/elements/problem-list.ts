@@ -1,6 +1,5 @@
 import { html } from 'lit';
 import { formatTime } from '../../../../browser/format.ts';
-import { documentPath } from '../documents.ts';
 import type { LiveState, Problem, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
@@ -25,7 +24,7 @@ const card = ({ id, severity, title, detail, advice, link }: Problem) =>
 
 function linkTo(link: ProblemLink) {
   if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
-  return html`<a href=${documentPath(link.document, link.heading)}>What to do: ${link.heading}</a>`;
+  return html`What to do: “${link.heading}” in <code>${link.document}</code>`;
 }
 
 /** Shows times in a text in the viewer's zone. */

@@ -27,7 +27,7 @@ test('a key of a customer is a key, and plans for keys are plans', () => {
   expect(scopeOf('previewPlanLimits')).toBe('plans:read');
 });
 
-test('sessions, tokens and the documents of the console are closed to tokens', () => {
+test('sessions and tokens are closed to tokens', () => {
   const closed = apiRoutes.flatMap(({ scope, operation }) =>
     scope === undefined ? operation.operationId : [],
   );
@@ -36,7 +36,6 @@ test('sessions, tokens and the documents of the console are closed to tokens', (
     'endOtherSessions',
     'endSession',
     'endSessionOf',
-    'getDocument',
     'getSession',
     'listApiTokens',
     'listSessions',
