@@ -30,7 +30,7 @@ function addCommand(): Command {
   const command = new Command('add')
     .description('ban a key from its next request on')
     .argument('<id>', '', idArgument)
-    .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
+    .option('--for <duration>', 'length, such as 15m, 12h or 30d', durationArgument())
     .option('--reason <text>', 'reason; the client reads it in its responses', reasonArgument);
   return changing(command, (id) => {
     const { durationMs, reason } = lengthAndReason(command);

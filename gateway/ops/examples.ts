@@ -36,7 +36,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     `keys set ${id} --day 5000 --reason "import of their stock"`,
     `keys set ${id} --minute plan`,
   ],
-  'keys rotate': [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0`],
+  'keys rotate': [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0s`],
   'keys revoke': [`keys revoke ${id} --reason "leaked, ticket 812"`],
   'keys export': ['keys export > keys.jsonl'],
   'keys import': ['keys import keys.jsonl'],

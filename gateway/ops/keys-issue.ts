@@ -10,7 +10,7 @@ import {
   jsonOption,
   nameArgument,
   scopesOption,
-  timeArgument,
+  timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
 import { withChanges } from './redis-session.ts';
@@ -36,7 +36,7 @@ export function keysIssueCommand(): Command {
       'a further key of this customer, which shares its plan and limits',
       customerArgument,
     )
-    .option('--expires <time>', 'time of expiry, ISO 8601, in UTC unless it has an offset', timeArgument)
+    .option('--expires <time>', 'time of expiry, ISO 8601, or a duration such as 90d', timeAheadArgument)
     .addOption(scopesOption());
   return addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument)
     .addOption(asOption())

@@ -12,7 +12,7 @@ import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import {
-  graceArgument,
+  durationArgument,
   idArgument,
   nameArgument,
   scopesOption,
@@ -46,7 +46,11 @@ function setCommand(): Command {
     .argument('<id>', '', idArgument)
     .option('--plan <plan>', 'another plan')
     .option('--name <name>', 'name of the key', nameArgument)
-    .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
+    .option(
+      '--expires <time>',
+      'time of expiry, ISO 8601, or a duration such as 90d, or "never"',
+      timeOrNeverArgument,
+    )
     .addOption(scopesOption());
   addLimitOptions(command, (each) => `own limit ${each}, or "plan" for that of the plan`, limitOr('plan'));
   return changing(
@@ -76,9 +80,9 @@ function rotateCommand(): Command {
     .description('issue a key that replaces another one, which works until the grace period ends')
     .argument('<id>', 'id of the key to replace', idArgument)
     .addOption(
-      new Option('--grace <duration>', 'time that the old key still works; 0 ends it now')
-        .argParser(graceArgument)
-        .default(graceArgument('24h'), '24h'),
+      new Option('--grace <duration>', 'time that the old key still works; 0s ends it now')
+        .argParser(durationArgument({ min: 0 }))
+        .default(86_400_000, '24h'),
     );
   return changing(
     command,

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
+import { dayNumberOf } from '../limits/utc-day.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText, scopesInput } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
@@ -55,41 +56,41 @@ export function customerArgument(text: string): CustomerId {
   return text;
 }
 
-const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
+/** ISO 8601. A date means its beginning in UTC. */
+const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** A date means its beginning in UTC, and a time without offset is in UTC. */
-export function timeArgument(text: string): Date {
-  if (!isoTime.safeParse(text).success) {
-    throw new InvalidArgumentError('It is not an ISO 8601 time such as 2027-01-31T12:00:00Z.');
-  }
-  const hasOffset = /Z$|[+-]\d\d:\d\d$/.test(text) || !text.includes('T');
-  return new Date(hasOffset ? text : `${text}Z`);
-}
-
-/** A time, or a duration from now, such as 30d. */
+/** A time, or a duration from now. */
 export function timeAheadArgument(text: string): Date {
   return timeOrDuration(text, 1);
 }
 
-/** A time, or a duration before now, such as 2h. */
+/** A time, or a duration before now. */
 export function timeAgoArgument(text: string): Date {
   return timeOrDuration(text, -1);
 }
 
 function timeOrDuration(text: string, direction: 1 | -1): Date {
-  if (isoTime.safeParse(text).success) return timeArgument(text);
+  if (isoTime.safeParse(text).success) return new Date(text);
   const ms = parseDuration(text);
   if (ms === undefined || ms > maxDurationMs) {
     throw new InvalidArgumentError(
-      'It is neither an ISO 8601 time such as 2027-01-31T12:00:00Z nor a duration such as 2h or 30d, of 365d at most.',
+      'It is neither an ISO 8601 time such as 2027-01-31T12:00:00Z or 2027-01-31, nor a duration such as 15m, 12h or 30d, of 365d at most.',
     );
   }
   return new Date(Date.now() + direction * ms);
 }
 
-/** A time, or the word `never` for no expiry. */
+/** The same as timeAheadArgument, or the word `never` for no expiry. */
 export function timeOrNeverArgument(text: string): Date | 'never' {
-  return text === 'never' ? text : timeArgument(text);
+  return text === 'never' ? text : timeAheadArgument(text);
+}
+
+/** A UTC date, as the number of days since the Unix epoch. */
+export function dateArgument(text: string): number {
+  if (!z.iso.date().safeParse(text).success) {
+    throw new InvalidArgumentError('It is not a date such as 2026-11-22.');
+  }
+  return dayNumberOf(Date.parse(text));
 }
 
 /** Scopes separated by commas or spaces, or the word `all`. */
@@ -112,26 +113,22 @@ const unitMs = new Map([
   ['m', 60_000],
   ['h', 3_600_000],
   ['d', 86_400_000],
-  ['w', 604_800_000],
 ]);
 const maxDurationMs = 365 * 86_400_000;
 
-/** A duration such as 90s, 15m, 24h or 7d, in milliseconds. */
-export function durationArgument(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms < 1000 || ms > maxDurationMs) {
-    throw new InvalidArgumentError('It is not a duration such as 90s, 15m, 24h or 7d, of 365d at most.');
-  }
-  return ms;
-}
-
-/** A duration, or 0. */
-export function graceArgument(text: string): number {
-  return text === '0' || text === '0s' ? 0 : durationArgument(text);
+/** A duration such as 15m, 12h or 30d, in milliseconds. @param min and max of the option, both in milliseconds */
+export function durationArgument({ min = 1000, max = maxDurationMs } = {}): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms >= min && ms <= max) return ms;
+    throw new InvalidArgumentError(
+      `It is not a duration such as 15m, 12h or 30d, of ${max / 86_400_000}d at most.`,
+    );
+  };
 }
 
 function parseDuration(text: string): number | undefined {
-  const [, amount, unit = ''] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+  const [, amount, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const factor = unitMs.get(unit);
   return factor === undefined ? undefined : Number(amount) * factor;
 }
@@ -174,15 +171,4 @@ export function nameArgument(text: string): string {
   const issue = invalidText(name);
   if (issue !== undefined) throw new InvalidArgumentError(`It ${issue}.`);
   return name;
-}
-
-/** A day: internal services sign their own tokens, and a person can ask for another one. */
-const maxTtlSeconds = 86_400;
-
-export function secondsArgument(text: string): number {
-  const seconds = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
-  if (seconds < 1 || seconds > maxTtlSeconds) {
-    throw new InvalidArgumentError(`It must be a whole number of seconds from 1 to ${maxTtlSeconds}.`);
-  }
-  return seconds;
 }

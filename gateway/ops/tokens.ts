@@ -1,15 +1,17 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { petsServiceName } from '../services/pets-service.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
-import { asOption, jsonOption, nameArgument, secondsArgument, type ChangeOptions } from './options.ts';
+import { asOption, durationArgument, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
-const defaultTtlSeconds = 3600;
+/** A day: internal services sign their own tokens, and a person can ask for another one. */
+const maxTtlMs = 86_400_000;
 
 interface IssueOptions extends ChangeOptions {
+  /** Milliseconds. */
   ttl: number;
   audience: string;
 }
@@ -21,14 +23,19 @@ export function tokensCommand(): Command {
     .command('issue')
     .description('issue a token for a person or a script; services sign their own')
     .argument('<service>', 'name of the caller in the log of the service', nameArgument)
-    .option('--ttl <seconds>', 'lifetime in seconds, at most a day', secondsArgument, defaultTtlSeconds)
+    .addOption(
+      new Option('--ttl <duration>', 'lifetime, at most a day')
+        .argParser(durationArgument({ max: maxTtlMs }))
+        .default(3_600_000, '1h'),
+    )
     .option('--audience <name>', 'service that accepts the token, by its audience', petsServiceName)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (service: string, { ttl, audience, as, json }: IssueOptions) => {
       const { privateKeyFile, dataDirectory } = loadConfig(process.env);
       const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
-      const expiresAt = new Date(Date.now() + ttl * 1000).toISOString();
+      const expiresAt = new Date(Date.now() + ttl).toISOString();
+      const ttlSeconds = ttl / 1000;
       // Tokens are not stored and can't be revoked, so the audit log has to name who issued which.
       await withChanges(as, ({ audit }) =>
         audit({
@@ -37,13 +44,16 @@ export function tokensCommand(): Command {
           before: null,
           after: {
             ...(audience === petsServiceName ? {} : { audience }),
-            ttlSeconds: ttl,
+            ttlSeconds,
             expiresAt,
             keyId: keyId(privateKey),
           },
         }),
       );
-      printResult({ token: issueServiceToken(privateKey, service, ttl, audience), service, expiresAt }, json);
+      printResult(
+        { token: issueServiceToken(privateKey, service, ttlSeconds, audience), service, expiresAt },
+        json,
+      );
     });
 
   return tokens;

@@ -2,9 +2,8 @@ import { Command, Option } from 'commander';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { exportUsage, usageCsv, type UsageRow } from '../operations/usage-record.ts';
-import { dayArgument } from './day-argument.ts';
 import { outputFormat } from './list-output.ts';
-import { jsonOption, type JsonOption } from './options.ts';
+import { dateArgument, jsonOption, type JsonOption } from './options.ts';
 import { print, printJsonArray } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { required } from './usage-error.ts';
@@ -20,8 +19,8 @@ export function usageExportCommand(): Command {
     .description(
       'use of all customers by day, as CSV or as a JSON array: a row for each customer and day with use',
     )
-    .option('--from <date>', 'first UTC date', dayArgument)
-    .option('--to <date>', 'last UTC date (default: today)', dayArgument)
+    .option('--from <date>', 'first UTC date', dateArgument)
+    .option('--to <date>', 'last UTC date (default: today)', dateArgument)
     .addOption(new Option('--csv', 'print CSV, which is the default').conflicts('json'))
     .addOption(
       new Option('--output <format>', 'csv, which is the default, or json')

@@ -3,9 +3,8 @@ import { retentionField } from '../limits/setting-fields.ts';
 import { byWindow } from '../limits/windows.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
-import { dayArgument } from './day-argument.ts';
 import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';
-import { countArgument, idArgument, jsonOption } from './options.ts';
+import { countArgument, dateArgument, idArgument, jsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
@@ -32,7 +31,7 @@ function showCommand(): Command {
         .argParser(countArgument(retentionField.max + 1))
         .conflicts('day'),
     )
-    .option('--day <date>', 'use of one UTC date instead; also today or yesterday', dayArgument)
+    .option('--day <date>', 'use of one UTC date instead', dateArgument)
     .addOption(outputOption('format of --days: table, json or csv'))
     .addOption(jsonOption())
     .action(async (id: string, options: UsageOptions, command: Command) => {

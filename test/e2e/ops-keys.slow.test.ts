@@ -55,7 +55,7 @@ describe('the life cycle of keys', () => {
       const oldKey = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
       expect((await kit.pets(oldKey.key)).status).toBe(200);
       const rotated = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await kit.json('keys', 'rotate', oldKey.id, '--grace', '0', '--output', 'json');
+      await kit.json('keys', 'rotate', oldKey.id, '--grace', '0s', '--output', 'json');
       expect(await codeOf(oldKey.key)).toBe('expired_api_key');
       const runs = await Promise.all([1, 2, 3].map(() => kit.run('keys', 'rotate', rotated.id, '--json')));
       expect(runs.map(({ code }) => String(code)).toSorted()).toEqual(['0', '2', '2']);

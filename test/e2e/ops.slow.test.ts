@@ -118,7 +118,7 @@ describe('the ops command', () => {
         [['bans', 'lift', String(id)], /is not banned/],
         [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
         [['policy', 'set', '--strikes-per-limit', '1001'], /strikesPerLimit is not a number from 0 to 1000/],
-        [['tokens', 'issue', 'billing', '--ttl', '86401'], /a whole number of seconds from 1 to 86400/],
+        [['tokens', 'issue', 'billing', '--ttl', '25h'], /a duration such as 15m, 12h or 30d, of 1d at most/],
         [['frobnicate'], /unknown command 'frobnicate'; see: ops --help/],
         [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],
         [
@@ -238,7 +238,7 @@ describe('the ops command without REDIS_URL', () => {
       'issue',
       'billing',
       '--ttl',
-      '60',
+      '60s',
       '--as',
       'Alice',
       '--json',

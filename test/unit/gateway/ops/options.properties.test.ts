@@ -5,11 +5,10 @@ import { limitArgument } from '../../../../gateway/ops/limit-options.ts';
 import {
   countArgument,
   durationArgument,
-  graceArgument,
   nameArgument,
   reasonArgument,
-  secondsArgument,
-  timeArgument,
+  timeAgoArgument,
+  timeAheadArgument,
 } from '../../../../gateway/ops/options.ts';
 
 /** Parsed value; undefined if the argument is refused with the error that leads to exit code 2. */
@@ -23,17 +22,17 @@ function parseOrUndefined<T>(parse: (text: string) => T, text: string): T | unde
 }
 
 const yearMs = 365 * 86_400_000;
-const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const number = fc.oneof(fc.integer(), fc.double(), fc.bigInt()).map(String);
 const text = fc.oneof(fc.string({ unit: 'binary' }), number);
 
 test('a duration is a number of units, from a second to a year', () => {
-  const unit = fc.constantFrom<keyof typeof unitMs>('s', 'm', 'h', 'd', 'w');
+  const unit = fc.constantFrom<keyof typeof unitMs>('s', 'm', 'h', 'd');
   fc.assert(
     fc.property(fc.nat({ max: 2_000_000_000 }), unit, (amount, unit) => {
       const ms = amount * unitMs[unit];
       const inRange = amount <= 999_999_999 && ms >= 1000 && ms <= yearMs;
-      expect(parseOrUndefined(durationArgument, `${amount}${unit}`)).toBe(inRange ? ms : undefined);
+      expect(parseOrUndefined(durationArgument(), `${amount}${unit}`)).toBe(inRange ? ms : undefined);
     }),
     { numRuns: 500 },
   );
@@ -42,10 +41,10 @@ test('a duration is a number of units, from a second to a year', () => {
 test('a duration that is not digits and a unit is refused', () => {
   fc.assert(
     fc.property(
-      text.filter((text) => !/^\d+[smhdw]$/.test(text)),
+      text.filter((text) => !/^\d+[smhd]$/.test(text)),
       (text) => {
-        expect(parseOrUndefined(durationArgument, text)).toBeUndefined();
-        expect(parseOrUndefined(graceArgument, text)).toBe(text === '0' ? 0 : undefined);
+        expect(parseOrUndefined(durationArgument(), text)).toBeUndefined();
+        expect(parseOrUndefined(durationArgument({ min: 0 }), text)).toBeUndefined();
       },
     ),
     { numRuns: 500 },
@@ -53,7 +52,7 @@ test('a duration that is not digits and a unit is refused', () => {
 });
 
 test('a number has exactly one accepted notation', () => {
-  for (const parse of [limitArgument, countArgument(1000), secondsArgument]) {
+  for (const parse of [limitArgument, countArgument(1000)]) {
     fc.assert(
       fc.property(fc.oneof(text, fc.nat({ max: 2000 }).map(String)), (text) => {
         const value = parseOrUndefined(parse, text);
@@ -88,8 +87,8 @@ test('a time that does not exist is refused', () => {
         text,
       ),
       (text) => {
-        const date = parseOrUndefined(timeArgument, text);
-        if (date === undefined) return;
+        const date = parseOrUndefined(timeAheadArgument, text);
+        if (date === undefined || /^\d+[smhd]$/.test(text)) return;
         expect(Number.isNaN(date.getTime())).toBe(false);
         // 31 April must not become 1 May.
         if (/^\d{4}-\d\d-\d\d$/.test(text)) expect(date.toISOString().slice(0, 10)).toBe(text);
@@ -97,6 +96,14 @@ test('a time that does not exist is refused', () => {
     ),
     { numRuns: 3000 },
   );
+});
+
+test('a time has an offset, and a duration counts from now in its direction', () => {
+  expect(parseOrUndefined(timeAheadArgument, '2027-01-31T12:00:00')).toBeUndefined();
+  expect(timeAheadArgument('2027-01-31T12:00:00+02:00').toISOString()).toBe('2027-01-31T10:00:00.000Z');
+  const day = 86_400_000;
+  expect(Math.round((timeAheadArgument('2d').getTime() - Date.now()) / day)).toBe(2);
+  expect(Math.round((timeAgoArgument('2d').getTime() - Date.now()) / day)).toBe(-2);
 });
 
 test('names and reasons are trimmed, without control characters, and at most 100 characters long', () => {
