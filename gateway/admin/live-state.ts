@@ -66,9 +66,13 @@ export function createLive({ read, service, redisIsPrivate, now }: LiveDependenc
     const atMs = now();
     const statuses = (await service.statuses()).map((status) => Object.assign({}, status, { at: atMs }));
     const gateways = groupByGateway(statuses, atMs);
-    const fleet = { atMs, gateways, activeBans: 0, withoutStatus: [], invalidSettings: [] };
+    const unknown = { activeBans: 0, withoutStatus: [], invalidSettings: [], disabledWebhooks: [] };
     return {
-      ...describeFleet({ redis: { available: false, since }, redisIsPrivate, fleet }),
+      ...describeFleet({
+        redis: { available: false, since },
+        redisIsPrivate,
+        fleet: { atMs, gateways, ...unknown },
+      }),
       busiestCustomers: null,
     };
   }

@@ -5,6 +5,7 @@ import { scoredMembers } from '../redis/scored-members.ts';
 import { countBans } from './bans.ts';
 import type { ReadingSession } from './session.ts';
 import { settingPage } from './setting-page.ts';
+import { listWebhooks, type WebhookView } from './webhooks.ts';
 
 type ProcessState = PublishedStatus['state'];
 
@@ -46,14 +47,17 @@ export interface FleetStatus {
     processes: number;
     withoutValues: number;
   }[];
+  /** Webhooks that get nothing any more because they have failed. */
+  disabledWebhooks: Pick<WebhookView, 'id' | 'disabledBecause'>[];
 }
 
 /** Reads what all gateways and workers say of themselves. */
 export async function readFleetStatus({ redis, now }: ReadingSession): Promise<FleetStatus> {
-  const [statuses, announced, activeBans] = await Promise.all([
+  const [statuses, announced, activeBans, webhooks] = await Promise.all([
     readProcessStatuses(redis),
     redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES'),
     countBans({ redis, now }),
+    listWebhooks({ redis }),
   ]);
   const atMs = now();
   const gateways = groupByGateway(statuses, atMs);
@@ -67,6 +71,7 @@ export async function readFleetStatus({ redis, now }: ReadingSession): Promise<F
       .filter(([id]) => !known.has(id))
       .map(([id, seenAtMs]) => ({ id, seenAtMs })),
     invalidSettings: await readInvalidSettings(redis, live),
+    disabledWebhooks: webhooks.filter(({ state }) => state === 'disabled'),
   };
 }
 

@@ -61,7 +61,7 @@ export interface NewWebhook extends Omit<WebhookChange, 'enabled'> {
 export type WebhookWithSecret = WebhookView & { secret: string };
 
 /** Oldest first. */
-export async function listWebhooks(session: Session): Promise<WebhookView[]> {
+export async function listWebhooks(session: Pick<Session, 'redis'>): Promise<WebhookView[]> {
   const webhooks = parseWebhooks(await session.redis.hgetall(redisKeys.webhooks));
   return Promise.all(webhooks.map((webhook) => viewOf(session, webhook)));
 }

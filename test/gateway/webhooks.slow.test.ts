@@ -4,6 +4,7 @@ import { eventTypes, isEventType } from '../../gateway/events/event-types.ts';
 import { addBan } from '../../gateway/operations/bans.ts';
 import { changeRedis } from '../../gateway/operations/change-redis.ts';
 import { changeCustomer, suspendCustomer } from '../../gateway/operations/customers.ts';
+import { readFleetReport } from '../../gateway/operations/fleet-report.ts';
 import { issueFurtherKey, revokeKey } from '../../gateway/operations/keys.ts';
 import { rotateKey } from '../../gateway/operations/rotate-key.ts';
 import type { ChangingSession } from '../../gateway/operations/session.ts';
@@ -177,6 +178,13 @@ describe('deliveries', () => {
     await expect.poll(() => outcomesOf(id)).toEqual([['dead', 410]]);
     const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
     await expect.poll(metrics, patient).toMatch(/^gateway_webhooks_disabled 1$/m);
+    const problems = async () =>
+      (await readFleetReport(kit.session, false)).problems.filter((each) =>
+        each.id.startsWith('webhook-disabled'),
+      );
+    expect(await problems()).toMatchObject([
+      { id: `webhook-disabled ${id}`, severity: 'warning', detail: expect.stringContaining('410') },
+    ]);
     // Nothing is sent to it, but a test is.
     await change((session) => changeCustomer(session, customerId, { plan: 'pro' }));
     await testWebhook(kit.session, id);
@@ -184,6 +192,7 @@ describe('deliveries', () => {
     expect(await changeWebhook(kit.session, id, { enabled: true }, localNetworks)).toMatchObject({
       state: 'on',
     });
+    expect(await problems()).toEqual([]);
     await removeWebhook(kit.session, id);
   });
 

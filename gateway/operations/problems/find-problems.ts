@@ -192,6 +192,16 @@ const rules = [
     advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
     link: alerts('GatewayInvalidSettings'),
   }),
+  rule('warning', 'webhook-disabled', 'A webhook is disabled', {
+    find: ({ fleet: { disabledWebhooks } }) =>
+      disabledWebhooks.map(({ id, disabledBecause }) => ({
+        of: id,
+        detail: `${id} gets no events any more: ${disabledBecause}.`,
+      })),
+    advice:
+      'Tell its owner. When ops webhooks test is delivered, switch it on again: ops webhooks set with --on. It does not get what happened in between.',
+    link: alerts('GatewayWebhookDisabled'),
+  }),
   rule('critical', 'failures', 'Many requests fail', {
     find({ recent: { byStatus } }) {
       const failed = (byStatus['5xx'] ?? 0) + (byStatus['cut_off'] ?? 0);

@@ -96,6 +96,7 @@ const facts = ({
     activeBans: 0,
     withoutStatus: [],
     invalidSettings: [],
+    disabledWebhooks: [],
     ...fleet,
   },
 });
@@ -270,6 +271,13 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     }),
     severity: 'critical',
     says: '2 of 2 gateway processes have no values: API keys that need them get 503.',
+  },
+  'A webhook is disabled': {
+    problems: found({
+      fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause: 'every attempt has failed for 24 hours' }] },
+    }),
+    severity: 'warning',
+    says: 'wh_1 gets no events any more: every attempt has failed for 24 hours.',
   },
   'Two versions are running': {
     problems: found({ fleet: { withoutStatus: [{ id: 'older', seenAtMs: nowMs }] } }),
