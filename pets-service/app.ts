@@ -1,16 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { parse as parseQuery } from 'node:querystring';
+import type { Drain } from '#runtime/drain.ts';
+import type { Tracing } from '#runtime/tracing.ts';
 import express from 'express';
 import type { Logger } from 'pino';
 import { parse as parseYaml } from 'yaml';
+import { recordAccess } from './access-log.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { PetStore } from './database/pet-store.ts';
-import { PetsError, renderError } from './errors.ts';
+import { renderError } from './error-handler.ts';
+import { PetsError } from './errors.ts';
+import { beginResponse, rejectMalformed } from './http/request-steps.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
 import { petRoutes } from './pets/pet-routes.ts';
-import { beginResponse, recordAccess, rejectMalformed } from './request-steps.ts';
-import type { Tracing } from './tracing.ts';
+import { traceRequest } from './trace-request.ts';
 
 /** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
 const healthTimeoutMs = 500;
@@ -20,7 +24,7 @@ export interface PetsServiceDependencies {
   health: Pick<DatabaseHealth, 'check' | 'everHealthy'>;
   metrics: Metrics;
   verifyToken: VerifyToken;
-  isDraining: () => boolean;
+  drain: Pick<Drain, 'draining'>;
   tracing?: Tracing | undefined;
   log: Logger;
   now: () => number;
@@ -48,12 +52,12 @@ export function createPetsService() {
   });
 
   function open(dependencies: PetsServiceDependencies): void {
-    const { store, health, metrics, verifyToken, isDraining, tracing, log, now } = dependencies;
+    const { store, health, metrics, verifyToken, drain, tracing, log, now } = dependencies;
     // The database shows in the body, and not in the status once the service has started: an outage must not take every
     // instance out at once.
     app.get('/readyz', async (_req, res) => {
       const database = await health.check(healthTimeoutMs);
-      const status = isDraining() ? 'draining' : health.everHealthy() ? 'ok' : 'starting';
+      const status = drain.draining ? 'draining' : health.everHealthy() ? 'ok' : 'starting';
       res.status(status === 'ok' ? 200 : 503).json({ status, database });
     });
     app.get('/metrics', async (_req, res) => {
@@ -64,7 +68,7 @@ export function createPetsService() {
       res.json(description);
     });
     app.use(recordAccess({ log, metrics }), rejectMalformed(), requireInternalToken(verifyToken));
-    if (tracing !== undefined) app.use(tracing.traceRequest());
+    if (tracing !== undefined) app.use(traceRequest(tracing));
     app.use(petRoutes(store, now));
     app.use(function notFound() {
       throw new PetsError('not_found');

@@ -1,8 +1,6 @@
-import type { ErrorRequestHandler } from 'express';
-import type { Logger } from 'pino';
-import { unavailabilityOf } from './database/database-error.ts';
+import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
 
-/** The closed list of the pets service's errors. A code is never renamed: clients switch on it. */
+/** The closed list of the pets service's errors. A code is never renamed. */
 const catalogue = {
   unauthorized: [401, 'A valid internal token is required.'],
   invalid_json: [400, 'The request body is not valid JSON.'],
@@ -29,75 +27,17 @@ const catalogue = {
   ],
   service_unavailable: [503, 'The database cannot be reached. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the pets service.'],
-} as const satisfies Record<string, readonly [status: number, message: string]>;
+} as const satisfies ErrorCatalogue<string>;
 
 export type ErrorCode = keyof typeof catalogue;
 
 export const errorCodes: readonly string[] = Object.keys(catalogue);
 
-export interface PetsErrorOptions {
-  /** Further response headers, such as Retry-After. */
-  headers?: Record<string, string>;
-  /** Logged, but never sent. */
-  cause?: unknown;
-  /** Replaces the catalogue's message if more can be said safely. */
-  message?: string;
-}
-
-/** An expected refusal, as the Error of the specification (section 2.5). Anything else that is thrown is a bug. */
-export class PetsError extends Error {
+/** An expected refusal, rendered by error-handler.ts. */
+export class PetsError extends HttpError<ErrorCode> {
   override readonly name = 'PetsError';
-  readonly code: ErrorCode;
-  readonly status: number;
-  readonly headers: Record<string, string>;
 
-  constructor(code: ErrorCode, { message, headers = {}, cause }: PetsErrorOptions = {}) {
-    const [status, usual] = catalogue[code];
-    super(message ?? usual, { cause });
-    this.code = code;
-    this.status = status;
-    this.headers = headers;
+  constructor(code: ErrorCode, options?: HttpErrorOptions) {
+    super(catalogue, code, options);
   }
-
-  /** Body of the response. */
-  get body() {
-    return { code: this.code, message: this.message, status: this.status };
-  }
-}
-
-/** Message of anything that was thrown. */
-export const errorMessage = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
-const outageLogMs = 60_000;
-
-/** Renders every refusal and every unexpected error in the Error shape of the specification. */
-export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
-  let outageLoggedAtMs = -outageLogMs;
-
-  /** Of an outage, one request a minute is logged with its cause. The access log has each of them. */
-  function isLogged({ status, cause }: PetsError): boolean {
-    if (status < 500 || unavailabilityOf(cause) === undefined) return status >= 500;
-    const nowMs = performance.now();
-    if (nowMs - outageLoggedAtMs < outageLogMs) return false;
-    outageLoggedAtMs = nowMs;
-    return true;
-  }
-
-  return function renderError(thrown, _req, res, _next) {
-    const error = toPetsError(thrown);
-    const { code, cause, message, status, headers, body } = error;
-    res.locals.sentCode = code;
-    if (isLogged(error)) log.error({ requestId: res.locals.requestId, code, err: cause }, message);
-    if (res.headersSent) res.destroy();
-    else res.status(status).set(headers).json(body);
-  };
-}
-
-/** Errors of body-parser have a status. Anything else is a bug, whose detail is logged and never sent. */
-function toPetsError(thrown: unknown): PetsError {
-  if (thrown instanceof PetsError) return thrown;
-  const status = thrown instanceof Error && 'status' in thrown ? thrown.status : 500;
-  if (status === 413) return new PetsError('payload_too_large');
-  return status === 400 ? new PetsError('bad_request') : new PetsError('internal_error', { cause: thrown });
 }

@@ -1,9 +1,9 @@
+import { countHeader } from '#runtime/malformed-request.ts';
 import type { RequestHandler } from 'express';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
-import { countHeader } from './request-steps.ts';
 import type { TrustedKeys } from './token-keys.ts';
 
 /** In whose name a request is made. */

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { z } from 'zod';
+import { collectProcessMetrics } from '#runtime/process-metrics.ts';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolState } from './database/pet-store.ts';
 
 interface RecordedRequest {
@@ -12,11 +11,6 @@ interface RecordedRequest {
   seconds: number;
 }
 
-/** Version of this project. */
-const { version } = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')));
-
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
@@ -27,16 +21,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics(pools: () => PoolState[], callers: readonly string[] = []) {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  // Their names end as those of counters do, which `promtool check metrics` refuses. Each is the sum of a metric that stays.
-  for (const kind of ['handles', 'requests', 'resources'])
-    registry.removeSingleMetric(`nodejs_active_${kind}_total`);
-  new Gauge({
-    name: 'pets_build_info',
-    help: 'Always 1; the labels say which version runs, on which version of Node',
-    labelNames: ['version', 'node_version'],
-    registers,
-  }).set({ version, node_version: process.version }, 1);
+  collectProcessMetrics(registry, 'pets');
   const requests = new Counter({
     name: 'pets_requests_total',
     help: 'Finished requests; 499 is a caller that left before the response',

@@ -1,8 +1,8 @@
-import { createPublicKey, hash, type KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { z } from 'zod';
-import { ensureTokenKeyPair } from './data-directory.ts';
-import { errorMessage } from './errors.ts';
+import type { KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { text } from '#runtime/environment.ts';
+import { publicKeyId, readKeyFile } from '#runtime/key-file.ts';
+import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
 
 /** A public key, and what a token that is signed with it may say. */
 export interface TrustedKey {
@@ -56,55 +56,36 @@ export function loadTrustedKeys({ publicKeyFiles, callerKeyFiles, dataDirectory 
   );
   const isOwn = publicKeyFiles.length === 0;
   const setting = isOwn ? 'DATA_DIR' : 'INTERNAL_TOKEN_PUBLIC_KEY_FILES';
-  const files = isOwn ? [ensureTokenKeyPair(dataDirectory)] : publicKeyFiles;
+  const files = isOwn ? [join(ensureTokenKeyPair(dataDirectory), 'public.pem')] : publicKeyFiles;
   const gatewayKeys = files.map((path) => readKey(setting, path, gatewayIssuers));
   return createTrustedKeys(gatewayKeys, callerKeys);
 }
 
 function readKey(setting: string, path: string, issuers: TrustedKey['issuers']): TrustedKey {
-  const refuse = (issue: string, cause?: unknown) => new Error(`${setting}: ${path} ${issue}`, { cause });
-  let pem: string;
-  try {
-    pem = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw refuse(`can't be read (${errorMessage(error)})`, error);
+  const owner = issuers === gatewayIssuers ? 'the gateway' : issuers[0];
+  function findIssue(pem: string): string | undefined {
+    // Node would use its public half. A reader of this service's files must not be able to sign tokens.
+    if (pem.includes('PRIVATE KEY-----')) return `holds a private key, which only ${owner} should have`;
+    // Node would use the first one, and refuse tokens of the others.
+    if (pem.split('-----BEGIN ').length > 2) return 'has more than one key: use one file for each key';
+    return undefined;
   }
-  // Node would use its public half. A reader of this service's files must not be able to sign tokens.
-  if (pem.includes('PRIVATE KEY-----')) {
-    const owner = issuers === gatewayIssuers ? 'the gateway' : issuers[0];
-    throw refuse(`holds a private key, which only ${owner} should have`);
-  }
-  // Node would use the first one, and refuse tokens of the others.
-  if (pem.split('-----BEGIN ').length > 2) throw refuse('has more than one key: use one file for each key');
-  let publicKey: KeyObject;
-  try {
-    publicKey = createPublicKey(pem);
-  } catch (error) {
-    throw refuse('holds no public key in PEM format', error);
-  }
-  if (publicKey.asymmetricKeyDetails?.namedCurve === 'prime256v1') return { publicKey, issuers };
-  throw new Error(
-    `${setting}: the public key in ${path} is not an EC key on the curve P-256, which ES256 needs`,
-  );
-}
-
-/** JWK thumbprint of the key (RFC 7638). The signer computes it, too, so no key id has to be configured. */
-function publicKeyId(publicKey: KeyObject): string {
-  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
-  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
+  return { publicKey: readKeyFile({ setting, path, kind: 'public', findIssue }), issuers };
 }
 
 /** The setting PETS_SERVICE_CALLER_KEYS: `name:file`, separated by commas. A name with two keys is being rotated. */
-export const callerKeyFiles = z.string().transform((list, context) =>
-  list.split(',').map((entry) => {
-    const [, name = '', path = ''] = /^([^:]*):\s*(\S.*)?$/s.exec(entry.trim()) ?? [];
-    const issue = findIssue(name, path);
-    if (issue !== undefined) {
-      context.addIssue({ code: 'custom', message: `holds ${JSON.stringify(entry.trim())}: ${issue}` });
-    }
-    return { name, path };
-  }),
-);
+export const callerKeyFiles = text
+  .transform((list, context) =>
+    list.split(',').map((entry) => {
+      const [, name = '', path = ''] = /^([^:]*):\s*(\S.*)?$/s.exec(entry.trim()) ?? [];
+      const issue = findIssue(name, path);
+      if (issue !== undefined) {
+        context.addIssue({ code: 'custom', message: `holds ${JSON.stringify(entry.trim())}: ${issue}` });
+      }
+      return { name, path };
+    }),
+  )
+  .default([]);
 
 function findIssue(name: string, path: string): string | undefined {
   if (name === '' || path === '') return 'an entry is a name and a file, such as billing:/keys/billing.pem';

@@ -1,14 +1,14 @@
+import { errorMessage } from '#runtime/error-message.ts';
 import type { Logger } from 'pino';
-import { errorMessage } from '../errors.ts';
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import type { StatementSummary, Tracing } from '../tracing.ts';
 import { statementTimeoutMs, type ConnectionPool } from './database.ts';
+import type { StatementSpans, StatementSummary } from './statement-spans.ts';
 
 interface ConnectionsOptions {
   name: 'reads' | 'writes';
   pool: ConnectionPool;
   log: Logger;
-  tracing: Tracing | undefined;
+  spans: StatementSpans;
   /** Called with the name of the pool and the duration of each query, with its wait for a connection. */
   onStatement: (pool: string, seconds: number) => void;
 }
@@ -19,7 +19,7 @@ export type Connections = ReturnType<typeof createConnections>;
 /** Cancels further statements of this transaction in time. The parameter of the connection is not there with PgBouncer. */
 export const limitTransaction = Prisma.sql`set_config('statement_timeout', ${String(statementTimeoutMs)}, true)`;
 
-export function createConnections({ name, pool, log, tracing, onStatement }: ConnectionsOptions) {
+export function createConnections({ name, pool, log, spans, onStatement }: ConnectionsOptions) {
   const { adapter, size } = pool;
   const prisma = new PrismaClient({
     adapter,
@@ -57,19 +57,17 @@ export function createConnections({ name, pool, log, tracing, onStatement }: Con
     }
   }
 
-  const traced = <T>(summary: StatementSummary, statement: () => Promise<T>): Promise<T> =>
-    tracing === undefined ? statement() : tracing.statement(summary, statement);
-
   return {
     prisma,
-    traced,
     /** Runs a query in a transaction of its own. */
     run<T>(summary: StatementSummary, query: (prisma: PrismaClient) => Prisma.PrismaPromise<T>): Promise<T> {
       return measured(() =>
-        traced(summary, async () => {
+        spans.statement(summary, async () => {
           if (!byTransaction) return query(prisma);
-          const limit = prisma.$queryRaw`SELECT ${limitTransaction}`;
-          const [, result] = await prisma.$transaction([limit, query(prisma)]);
+          const [, result] = await prisma.$transaction([
+            prisma.$queryRaw`SELECT ${limitTransaction}`,
+            query(prisma),
+          ]);
           return result;
         }),
       );

@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import { loadOptional } from '#runtime/optional-package.ts';
 import pg from 'pg';
 
 /** A number of connections to the database. */
@@ -30,7 +31,10 @@ interface DatabaseOptions {
  */
 export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOptions) {
   if (url === undefined) {
-    const { openEmbedded } = await loadEmbedded();
+    const { openEmbedded } = await loadOptional(
+      () => import('../../prisma/embedded-postgres.ts'),
+      'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
+    );
     const { adapter, ...embedded } = await openEmbedded(dataDirectory);
     const pool = { adapter, size: 1 };
     return { ...embedded, reads: pool, writes: pool };
@@ -67,15 +71,4 @@ function openPool(url: string, size: number): ConnectionPool {
     // The pool reads its options for each new connection.
     dropTimeLimit: () => delete pool.options.statement_timeout,
   };
-}
-
-/** Production installations omit its packages. */
-async function loadEmbedded() {
-  try {
-    return await import('./embedded-postgres.ts');
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    const message = 'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL';
-    throw isMissing ? new Error(message, { cause: error }) : error;
-  }
 }

@@ -3,6 +3,7 @@ import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet } from '../pets/pet.ts';
 import { limitTransaction, type Connections } from './connections.ts';
+import type { StatementSpans } from './statement-spans.ts';
 
 /** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
 export interface ScopedIdempotencyKey extends TokenCaller {
@@ -15,7 +16,7 @@ const validMs = 24 * 60 * 60 * 1000;
  * Key and pet are written by one transaction, so both exist or neither, whatever crashes. Its lock makes a concurrent
  * request with the same key get 409 instead of waiting. The clock is the database's, which all instances share.
  */
-export function createIdempotentCreate({ transact, traced, run }: Connections) {
+export function createIdempotentCreate({ transact, run }: Connections, spans: StatementSpans) {
   /** Locks of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<bigint>();
 
@@ -25,7 +26,7 @@ export function createIdempotentCreate({ transact, traced, run }: Connections) {
     const fingerprint = hash('sha256', content, 'buffer');
     return transact(async (transaction) => {
       const { idempotencyKey } = transaction;
-      const known = await traced('SELECT idempotency_keys', async () => {
+      const known = await spans.statement('SELECT idempotency_keys', async () => {
         const [{ held, now }] = await transaction.$queryRaw<[{ held: boolean; now: Date }]>`
           SELECT pg_try_advisory_xact_lock(${lock}) AS held, CURRENT_TIMESTAMP AS now, ${limitTransaction}`;
         if (!held) throw inUse();
@@ -37,9 +38,9 @@ export function createIdempotentCreate({ transact, traced, run }: Connections) {
         // The content is the same, so the first response was this content with the id of the key's row.
         return { pet: { id: row.petId, ...pet }, replayed: true };
       }
-      const created = await traced('INSERT pets', () => transaction.pet.create({ data: pet }));
+      const created = await spans.statement('INSERT pets', () => transaction.pet.create({ data: pet }));
       const values = { fingerprint, petId: created.id, createdAt: now };
-      await traced('INSERT idempotency_keys', () =>
+      await spans.statement('INSERT idempotency_keys', () =>
         idempotencyKey.upsert({
           where: { issuer_subject_key: caller },
           create: { ...caller, ...values },

@@ -1,14 +1,15 @@
+import type { HttpErrorOptions } from '#runtime/http-error.ts';
 import { pino, type Logger } from 'pino';
-import { PetsError, type PetsErrorOptions } from '../errors.ts';
+import { PetsError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import type { Tracing } from '../tracing.ts';
 import { assertSchema } from './assert-schema.ts';
 import { createConnections } from './connections.ts';
 import { isNoResponse, unavailabilityOf } from './database-error.ts';
 import type { DatabasePools } from './database.ts';
 import { createIdempotentCreate, type ScopedIdempotencyKey } from './idempotent-create.ts';
+import { createStatementSpans, type StatementSpans } from './statement-spans.ts';
 
 export type PetStore = ReturnType<typeof createPetStore>;
 
@@ -33,7 +34,7 @@ const refusalMs = 1000;
 
 interface PetStoreOptions {
   log?: Logger;
-  tracing?: Tracing | undefined;
+  spans?: StatementSpans;
   /** Called with the name of the pool and the duration of each query. */
   onStatement?: (pool: string, seconds: number) => void;
 }
@@ -44,14 +45,18 @@ interface PetStoreOptions {
  */
 export function createPetStore(
   pools: DatabasePools,
-  { log = pino({ level: 'silent' }), tracing, onStatement = () => {} }: PetStoreOptions = {},
+  {
+    log = pino({ level: 'silent' }),
+    spans = createStatementSpans(),
+    onStatement = () => {},
+  }: PetStoreOptions = {},
 ) {
   const connect = (name: 'reads' | 'writes') =>
-    createConnections({ name, pool: pools[name], log, tracing, onStatement });
+    createConnections({ name, pool: pools[name], log, spans, onStatement });
   const reads = connect('reads');
   const writes = pools.writes === pools.reads ? reads : connect('writes');
   const connections = [...new Set([reads, writes])];
-  const idempotent = createIdempotentCreate(writes);
+  const idempotent = createIdempotentCreate(writes, spans);
   let respondedAtMs = 0;
   let silence: { untilMs: number; cause: unknown } | undefined;
 
@@ -59,7 +64,7 @@ export function createPetStore(
    * Runs a query of a request. An unavailable database becomes service_unavailable.
    * @param lost what the response says if the outcome is unknown
    */
-  async function serve<T>(query: () => Promise<T>, lost: PetsErrorOptions = retryLater): Promise<T> {
+  async function serve<T>(query: () => Promise<T>, lost: HttpErrorOptions = retryLater): Promise<T> {
     const startedAtMs = performance.now();
     if (silence !== undefined && startedAtMs < silence.untilMs) {
       throw new PetsError('service_unavailable', { ...retryLater, cause: silence.cause });

@@ -1,9 +1,9 @@
+import { parseIdempotencyKey } from '#runtime/idempotency-key.ts';
 import express, { Router, type RequestHandler } from 'express';
 import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
 import { tokenCallerOf } from '../internal-token.ts';
 import { parseExactJson } from './exact-json.ts';
-import { parseIdempotencyKey } from './idempotency-key.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
 import { petJson } from './pet.ts';
 
@@ -54,7 +54,7 @@ function listPets(store: PetStore): RequestHandler {
 function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
     const body = parseExactJson(req.body);
-    const key = parseIdempotencyKey(req);
+    const key = parseIdempotencyKey(req, (message) => new PetsError('invalid_request', { message }));
     const newPet = parseNewPet(body);
     const { pet, replayed } =
       key === undefined

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Response } from 'express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHttpServer } from '../../pets-service/http-server.ts';
+import { createHttpServer } from '../../pets-service/http/http-server.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { valuesOf } from '../support/http/strict-http.ts';
 
@@ -16,7 +16,7 @@ describe('the HTTP server of the pets service', () => {
     const app = express();
     app.get('/held', (_req, res) => void held.push(res));
     app.get('/', (_req, res) => void res.json([]));
-    const timeouts = { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 10_000 };
+    const timeouts = { headersTimeoutMs: 10_000, requestTimeoutMs: 10_000, keepAliveTimeoutMs: 10_000 };
     ({ server } = createHttpServer(app, timeouts));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDemoPets } from '../../pets-service/database/demo-pets.ts';
 import type { PetStore } from '../../pets-service/database/pet-store.ts';
+import { addDemoPets } from '../../prisma/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { petsDatabases, servePets, serviceToken, type PetsDatabase } from '../support/kits/pets-kit.ts';

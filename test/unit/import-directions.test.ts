@@ -64,8 +64,6 @@ const forbiddenImports = [
   { file: 'gateway/docs/browser/reference.ts', imported: '../../quota/usage.ts' },
   { file: 'gateway/errors.ts', imported: '../pets-service/errors.ts' },
   { file: 'pets-service/app.ts', imported: '../gateway/errors.ts' },
-  { file: 'pets-service/server.ts', imported: '#runtime/lifecycle.ts' },
-  { file: 'prisma/database-url.ts', imported: '#runtime/secret-files.ts' },
   { file: 'prisma/migrate.ts', imported: '../pets-service/config.ts' },
 ];
 
@@ -82,6 +80,7 @@ const allowedImports = [
   { file: 'gateway/operations/traffic.ts', imported: '../traffic/traffic-fields.ts' },
   { file: 'gateway/ops/keys.ts', imported: '../operations/api-key-store.ts' },
   { file: 'gateway/server.ts', imported: '#runtime/lifecycle.ts' },
+  { file: 'pets-service/server.ts', imported: '#runtime/lifecycle.ts' },
   { file: 'pets-service/app.ts', imported: '../prisma/migrate.ts' },
 ];
 

@@ -102,7 +102,7 @@ export async function servePets(
     health: createDatabaseHealth({ store, log }),
     metrics: createMetrics(() => store.pools()),
     verifyToken: createVerifyToken(createTrustedKeys([{ publicKey, issuers: gatewayIssuers }], []), Date.now),
-    isDraining: () => false,
+    drain: { draining: false },
     log,
     now,
   });

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
+import { ConfigError } from '#runtime/environment.ts';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, loadConfig } from '../../../pets-service/config.ts';
+import { loadConfig } from '../../../pets-service/config.ts';
 
 function issuesOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {

@@ -1,11 +1,8 @@
-import { ConfigError as GatewayConfigError } from '#runtime/environment.ts';
+import { ConfigError as GatewayConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../gateway/config/config.ts';
-import {
-  loadConfig as loadPetsConfig,
-  ConfigError as PetsConfigError,
-} from '../../../../pets-service/config.ts';
+import { loadConfig as loadPetsConfig } from '../../../../pets-service/config.ts';
 
 const names = [
   'GATEWAY_HOST',

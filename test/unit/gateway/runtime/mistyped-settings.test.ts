@@ -39,6 +39,11 @@ test('settings of the other service, and variables of other programs, are none',
     'LISTEN_FDS',
   ];
   const env = Object.fromEntries([...others, ...ofOrchestrators].map((name) => [name, '1']));
-  const ofOther = Object.fromEntries(Object.keys(petsSettings.shape).map((name) => [name, '1']));
-  expect(mistypedSettings(gatewaySettings, { ...env, ...ofOther })).toEqual([]);
+  for (const [own, other] of [
+    [gatewaySettings, petsSettings],
+    [petsSettings, gatewaySettings],
+  ] as const) {
+    const ofOther = Object.fromEntries(Object.keys(other.shape).map((name) => [name, '1']));
+    expect(mistypedSettings(own, { ...env, ...ofOther })).toEqual([]);
+  }
 });

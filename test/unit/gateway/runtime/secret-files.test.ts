@@ -1,12 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError } from '#runtime/environment.ts';
+import { ConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../gateway/config/config.ts';
-import {
-  loadConfig as loadPetsConfig,
-  ConfigError as PetsConfigError,
-} from '../../../../pets-service/config.ts';
+import { loadConfig as loadPetsConfig } from '../../../../pets-service/config.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../../../support/kits/temporary-directory.ts';
 
 const services = [

@@ -12,9 +12,10 @@ import {
 import { dirname, join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
+import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
+import { dataDirectoryError, makeDirectory } from '#runtime/data-directory.ts';
+import { errorMessage } from '#runtime/error-message.ts';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
-import { dataDirectoryError, lockDataDirectory, makeDirectory } from '../data-directory.ts';
-import { errorMessage } from '../errors.ts';
 
 /**
  * Opens PGlite, PostgreSQL compiled to WebAssembly, with its files in the data directory. Its packages are development
