@@ -150,6 +150,7 @@ describe('the API of keys', () => {
     }
     await kit.redis.hdel(redisKeys.customer(key.customerId), 'plan');
     expect((await api('POST', '/keys/find', { text: key.key })).body).toEqual({ id: key.id });
+    await kit.redis.hset(redisKeys.customer(key.customerId), 'plan', 'free');
     const mistyped = `${key.key.slice(0, -1)}${key.key.endsWith('x') ? 'y' : 'x'}`;
     const refused = await api('POST', '/keys/find', { text: mistyped });
     expect(refused.body).toMatchObject({ code: 'invalid_operation', status: 422 });
