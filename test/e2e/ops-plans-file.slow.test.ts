@@ -218,8 +218,9 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     await kit.redis.set(redisKeys.usagePolicy, 'oops');
     await write('plans: {free: {minute: 1, day: 2}}\nusage: {retentionDays: 3}\n');
     expect(await ops('plans', 'apply', file)).toMatchObject({
-      code: 2,
-      stderr: 'ops: gw:usage-policy is no longer a hash: delete it first\n',
+      code: 1,
+      stderr:
+        'ops: gw:usage-policy holds a value of another type than the gateway writes: restore or delete it\n',
     });
     expect(await hash(redisKeys.plan('free'))).toEqual({ minute: '60', day: '1000' });
   });
