@@ -149,19 +149,16 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
-  test('a revocation in an older record is believed, also if another field is invalid', async () => {
-    for (const edited of [{}, { minute: 'lots' }]) {
-      const issued = await issue();
-      const { key } = issued;
-      const customer = redisKeys.customer(issued.customerId);
-      expect((await pets(key)).status).toBe(200);
-      await master.redis.hset(redisKeys.apiKey(issued), 'revokedAt', 'yes');
-      await master.redis.hset(customer, { ...edited, rev: 1 });
-      expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-      await master.redis.hdel(redisKeys.apiKey(issued), 'revokedAt');
-      await master.redis.hdel(customer, 'minute');
-      expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-    }
+  test('a revocation in an older record is believed', async () => {
+    const issued = await issue();
+    const { key } = issued;
+    const record = redisKeys.apiKey(issued);
+    expect((await pets(key)).status).toBe(200);
+    await master.redis.hset(record, 'revokedAt', new Date().toISOString());
+    await master.redis.hset(redisKeys.customer(issued.customerId), 'rev', 1);
+    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+    await master.redis.hdel(record, 'revokedAt');
+    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
   test('an import of an older export is accepted, but a key whose revocation it lacks stays revoked', async () => {
