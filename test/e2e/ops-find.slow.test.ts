@@ -85,7 +85,7 @@ describe('ops keys show, with a key on standard input', { timeout: 120_000 }, ()
       for (const secret of [key, unknown]) expect(stderr).not.toContain(secret.slice(10, -1));
     }
     await kit.redis.hset(redisKeys.customer(customerId), { minute: 'lots' });
-    expect((await find(key)).stderr).toMatch(/^ops: the record gw:customer:\{cus_\w+\} is invalid: minute /);
+    expect((await find(key)).stderr).toMatch(/^ops: gw:customer:\{cus_\w+\} is invalid \(minute /);
   });
 
   test('asks on a terminal, which does not show the key', { tags: ['script'] }, async () => {

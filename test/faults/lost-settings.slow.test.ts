@@ -233,7 +233,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     expect(await ops('policy', 'show')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^enforced by gateways  enabled true, graceSeconds 10, strikes 60, .+\n$/,
+        /^retentionDays +400\nenforced by gateways  enabled true, graceSeconds 10, strikes 60, .+\n$/,
       ) as string,
       stderr: expect.stringMatching(/^ops: warning: no ban policy is set: running gateways keep /) as string,
     });
