@@ -125,7 +125,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.keyboard.press('Enter');
     await heading(page, 'Leaky').waitFor();
     // Who used it, and since when.
-    await page.getByText(/today \d+ served, 0 refused/).waitFor();
+    await page.getByText(/today\s+\d+ served, 0 refused/).waitFor();
     await page.getByRole('button', { name: 'Rotate the key…' }).click();
     await page.getByRole('button', { name: 'Rotate the key', exact: true }).click();
     await page.getByText('It is not shown again').waitFor();
