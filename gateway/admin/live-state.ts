@@ -3,6 +3,7 @@ import { readBusiestCustomerUsage } from '../operations/busiest-customers.ts';
 import { describeFleet, fleetReportSchema, readFleetReport } from '../operations/fleet-report.ts';
 import { groupByGateway } from '../operations/fleet-status.ts';
 import { readTraffic, type TrafficPoint } from '../operations/traffic.ts';
+import { nameWrongType, UnexpectedValue } from '../redis/redis-errors.ts';
 import type { Service } from '../service.ts';
 import type { ApiDependencies } from './api/api-dependencies.ts';
 
@@ -55,7 +56,8 @@ export function createLive({ read, service, redisIsPrivate, now }: LiveDependenc
         ...(await readFleetReport(session, redisIsPrivate)),
         busiestCustomers: await readBusiestCustomerUsage(session, busiestCount).catch(() => null),
       }));
-    } catch {
+    } catch (error) {
+      if (nameWrongType(error) instanceof UnexpectedValue) throw error;
       // This gateway may not have noticed yet.
       return describeAlone(new Date(now()).toISOString());
     }

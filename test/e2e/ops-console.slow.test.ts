@@ -147,13 +147,7 @@ describe('ops sessions', () => {
     expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES +GRANTED BY\n/);
 
     expect((await kit.run('sessions', 'end', one.session)).code).toBe(2);
-    const ended = await kit.json<{ ended: { id: string }[] }>(
-      'console',
-      'sessions',
-      'end',
-      one.session,
-      '--yes',
-    );
+    const ended = await kit.json<{ ended: { id: string }[] }>('sessions', 'end', one.session, '--yes');
     expect(ended.ended.map(({ id }) => id)).toEqual([one.session]);
     expect((await one.api.send('GET', '/api/session')).body).toMatchObject({ code: 'no_session' });
     expect((await two.api.send('GET', '/api/session')).status).toBe(200);
