@@ -34,8 +34,8 @@ describe('the description of the pets service', () => {
 
   afterAll(() => stack.disposeAsync());
 
-  const get = async (operation: string, path: string, headers: Record<string, string> = {}) =>
-    contract.check(operation, await send(pets.url + path, { key: token, headers }));
+  const get = async (operation: string, path: string) =>
+    contract.check(operation, await send(pets.url + path, { key: token }));
   const create = async (body: unknown, headers: Record<string, string> = {}) =>
     contract.check('createPet', await postJson(`${pets.url}/v1/pets`, token, body, headers));
 
@@ -56,12 +56,6 @@ describe('the description of the pets service', () => {
     await get('listPets', '/v1/pets');
     await get('listPets', '/v1/pets?limit=2');
     await get('getPet', '/v1/pets/1');
-    for (const [operation, path] of [
-      ['listPets', '/v1/pets'],
-      ['getPet', '/v1/pets/1'],
-    ] as const) {
-      await get(operation, path, { 'if-none-match': '*' });
-    }
   });
 
   test('holds for refused requests', async () => {
