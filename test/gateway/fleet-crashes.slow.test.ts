@@ -28,7 +28,7 @@ describe('the end of a gateway', { tags: ['redis-server'], timeout: 300_000 }, (
     await expect.poll(titles, { timeout: 60_000 }).toEqual(expected);
   }
 
-  test('a primary that is killed alone leaves a trace, also when it runs again, and only until it shuts down', async () => {
+  test('a primary that is killed alone is not seen until it runs again, and one that shuts down is no problem', async () => {
     const adminPort = String(await freePort());
     const start = () =>
       startGateway({
@@ -42,12 +42,9 @@ describe('the end of a gateway', { tags: ['redis-server'], timeout: 300_000 }, (
     first.signal('SIGKILL');
     await untilTitles([expect.stringMatching(new RegExp(`^Gateway .*:${adminPort}.* is not seen$`))]);
     const second = await start();
-    await untilTitles(['A gateway ended unexpectedly, and was started again']);
+    await untilTitles([]);
     expect(await second.stop()).toBe(0);
-    await untilTitles([]);
-    await using third = await start();
-    await expect.poll(() => third.output()).toContain('gateway listens');
-    await untilTitles([]);
+    expect(await titles()).toEqual([]);
   });
 
   test('one instance of the pets service that ends is named, and the others serve', async () => {
@@ -64,14 +61,14 @@ describe('the end of a gateway', { tags: ['redis-server'], timeout: 300_000 }, (
     expect((await fetch(`${gateway.url}/v1/pets`, { headers })).status).toBe(200);
   });
 
-  test('a Redis that comes and goes is one problem with a count', async () => {
+  test('a Redis that comes and goes is one problem', async () => {
     for (let time = 1; time <= 3; time += 1) {
       await server.kill();
       await expect.poll(() => fleet.redisStates(), { timeout: 15_000 }).toEqual(['unavailable']);
       await server.restart();
       await expect.poll(() => fleet.redisStates(), { timeout: 30_000 }).toEqual(['ok']);
     }
-    await untilTitles([expect.stringMatching(/^Gateway .* was without Redis 3 times$/)]);
+    await untilTitles(['Gateways were without Redis']);
     const metrics = await (await fetch(`${fleet.gateways[0]?.adminUrl}/metrics`)).text();
     const [, seconds] = /^gateway_local_mode_seconds_total (\S+)$/m.exec(metrics) ?? [];
     expect(Number(seconds)).toBeGreaterThan(0);
