@@ -244,7 +244,7 @@ describe(
     });
 
     test('all of them were shown', () => {
-      expect([...shown].toSorted()).toEqual(rules.flatMap(({ alert }) => alert ?? []).toSorted());
+      expect(shown).toEqual(new Set(rules.flatMap(({ alert }) => alert ?? [])));
     });
   },
 );

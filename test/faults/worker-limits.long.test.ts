@@ -25,6 +25,8 @@ describe('connection limits with several workers', { tags: ['redis-server'] }, (
     for (let index = 0; index < count; index += 1) {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => {});
+      // A response that nobody reads would keep a refused one open.
+      socket.resume();
       await once(socket, 'connect');
       socket.write(bytes);
       sockets.push(socket);
