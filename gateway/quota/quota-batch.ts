@@ -86,8 +86,10 @@ export function createQuotaBatch({
       for (const { args } of batch) keysAndArgs.push(...args);
       const replies = await gate.send(() => redis.consumeQuota(numberOfKeys, ...keysAndArgs));
       // One that Redis has sent without being asked, after which each command gets the reply to the one before.
-      if (!Array.isArray(replies) || replies.length !== batch.length)
+      if (!Array.isArray(replies) || replies.length !== batch.length) {
+        redis.disconnect(true);
         throw new RedisUnavailable('sent a reply that is none to consume.lua');
+      }
       endSpan?.();
       for (const [index, { keys, resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];

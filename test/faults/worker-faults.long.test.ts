@@ -4,21 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded/embedded-redis.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
-  busyWorkersOf,
   createGatewayObserver,
   isRunning,
   threeWorkers,
   waitForWorkers,
   workers,
 } from '../support/kits/worker-processes.ts';
-import { earlyInMinute } from '../support/load/early-in-minute.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { startPendingRequests } from '../support/upstreams/held-requests.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -32,22 +29,6 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   afterEach(() => kit[Symbol.asyncDispose]());
 
   const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
-
-  test('divides its share of a limit among its workers while Redis is down', async () => {
-    const { key } = await kit.issue();
-    // Every worker has cached the key, and every worker is registered in Redis.
-    await Promise.all(Array.from({ length: 30 }, () => pets(key)));
-    await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
-    await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(workers);
-    // Each worker reads the number of instances twice a second.
-    await sleep(1500);
-    await earlyInMinute();
-    await kit.server.kill();
-    await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
-    const responses = [];
-    for (let index = 0; index < 120; index += 1) responses.push((await pets(key)).status);
-    expect(countOutcomes(responses)).toEqual({ 200: 60, 429: 60 });
-  });
 
   test('replaces a killed worker, keeps serving, and its counters never decrease', async () => {
     const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
