@@ -2,6 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
+import { MalformedReply } from '../redis/malformed-replies.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { wrongTypeOf } from '../redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
@@ -84,12 +85,12 @@ export function createQuotaBatch({
       const numberOfKeys = keysAndArgs.length;
       keysAndArgs.push(policies());
       for (const { args } of batch) keysAndArgs.push(...args);
-      const replies = await gate.send(() => redis.consumeQuota(numberOfKeys, ...keysAndArgs));
-      // One that Redis has sent without being asked, after which each command gets the reply to the one before.
-      if (!Array.isArray(replies) || replies.length !== batch.length) {
-        redis.disconnect(true);
-        throw new RedisUnavailable('sent a reply that is none to consume.lua');
-      }
+      const replies = await gate.send(async () => {
+        const sent = await redis.consumeQuota(numberOfKeys, ...keysAndArgs);
+        // One that Redis has sent without being asked: each command gets the reply to the one before.
+        if (Array.isArray(sent) && sent.length === batch.length) return sent;
+        throw new MalformedReply('Redis sent a malformed reply: it is not to consume.lua');
+      });
       endSpan?.();
       for (const [index, { keys, resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];
