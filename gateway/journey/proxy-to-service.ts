@@ -8,11 +8,11 @@ import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { operationOf, type RoutedService } from '../services/routes.ts';
+import { createTransport } from '../upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
 import type { ServiceUpstream } from '../upstream/service-upstream.ts';
 import type { Target } from '../upstream/target.ts';
 import {
-  createTransport,
   placeholderTarget,
   undiciTransport,
   type Transport,

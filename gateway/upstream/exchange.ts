@@ -7,7 +7,7 @@ import { isSafe } from '../http/request-body.ts';
 import { endOnceRead, endWithBody } from '../http/send-response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import type { Target } from './target.ts';
-import type { TransportOptions, UpstreamAttempt, UpstreamHeaders } from './transport.ts';
+import type { Transport, TransportOptions, UpstreamAttempt, UpstreamHeaders } from './transport.ts';
 import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
 
 /** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
@@ -25,7 +25,7 @@ const maxTimesSent = 2;
  * it is complete: an upstream that breaks off leads to a clean 502, and a client that reads slowly occupies no connection
  * to the upstream. Any other is streamed. undici's timers end silence; what trickles without end is measured here.
  */
-export class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
+class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   implements Dispatcher.DispatchHandler
 {
   readonly #options: TransportOptions<Req, Res>;
@@ -265,6 +265,19 @@ export class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     const retry = { safe: isSafe(this.#req), idempotent: hasIdempotencyKey(this.#headers) };
     this.#fail(upstreamError(error, retry));
   }
+}
+
+export function createTransport<Req extends IncomingMessage, Res extends ServerResponse>(
+  options: TransportOptions<Req, Res>,
+): Transport<Req, Res> {
+  return (req, res) =>
+    new Promise((resolve, reject) => {
+      const target = options.upstreams.take();
+      // Has no cause: the ejection was logged, and is no news with each request.
+      if (target === undefined)
+        throw new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
+      new Exchange(options, req, res, target, resolve, reject).begin();
+    });
 }
 
 /** The code at the beginning of an Error body; undefined for a body that does not begin so. */

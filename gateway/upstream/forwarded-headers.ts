@@ -8,8 +8,9 @@ import { isReservedInRequest, isReservedInResponse } from '../services/reserved-
 
 /**
  * Headers of a request that the upstream gets: those that say what is asked for. The header parameters of the operation
- * are added, and all that are not reserved for a service without a description. Any other could mean something to a server behind the gateway that the gateway has not checked, as
- * X-HTTP-Method-Override, X-Original-URL, Cookie and the client-address headers of others do.
+ * are added, and all that are not reserved for a service without a description. Any other could mean something to a server
+ * behind the gateway that the gateway has not checked, as X-HTTP-Method-Override, X-Original-URL, Cookie and the
+ * client-address headers of others do.
  */
 const forwarded = [
   'accept',

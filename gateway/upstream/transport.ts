@@ -2,9 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
-import { GatewayError } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { Exchange } from './exchange.ts';
 import type { Target } from './target.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -66,17 +64,4 @@ export function undiciTransport<Req extends IncomingMessage, Res extends ServerR
     // A rejection makes the middleware emit 'error' and pass the error on to renderError.
     proxyServer.web = async (req, res) => transportOf(res)?.(req, res);
   };
-}
-
-export function createTransport<Req extends IncomingMessage, Res extends ServerResponse>(
-  options: TransportOptions<Req, Res>,
-): Transport<Req, Res> {
-  return (req, res) =>
-    new Promise((resolve, reject) => {
-      const target = options.upstreams.take();
-      // Has no cause: the ejection was logged, and is no news with each request.
-      if (target === undefined)
-        throw new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
-      new Exchange(options, req, res, target, resolve, reject).begin();
-    });
 }

@@ -3,9 +3,10 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import { pino } from 'pino';
 import { Agent } from 'undici';
 import { ResponseHeaders } from '../../../gateway/http/response-headers.ts';
+import { createTransport } from '../../../gateway/upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
-import { createTransport, placeholderTarget, undiciTransport } from '../../../gateway/upstream/transport.ts';
+import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy only. Its distance from the gateway is the cost of keys, quotas, headers and log. */
