@@ -304,9 +304,11 @@ describe(
       stack.defer(() => client.end());
       await client.query("INSERT INTO pets (name, category_id) VALUES ('Mia', 1)");
       for (const statement of [
-        'DROP TABLE pets',
+        'DELETE FROM pets',
+        'UPDATE pets SET category_id = 2',
         'ALTER TABLE pets ADD COLUMN x int',
         'CREATE TABLE other (id int)',
+        'SELECT * FROM _prisma_migrations',
         'CREATE ROLE other',
         'CREATE DATABASE other',
       ])
