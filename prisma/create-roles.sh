@@ -1,6 +1,6 @@
 #!/bin/sh
 # Creates the database `pets`, its owner for migrations, and the role of the pets service, which owns nothing and may use what
-# the owner creates. The postgres image runs this once, for an empty volume.
+# the migrations grant it. The postgres image runs this once, for an empty volume.
 set -eu
 psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname postgres <<'END'
 \set owner_password `cat "$PETS_OWNER_PASSWORD_FILE"`
@@ -10,7 +10,4 @@ CREATE ROLE pets LOGIN PASSWORD :'service_password';
 CREATE DATABASE pets OWNER pets_owner;
 REVOKE ALL ON DATABASE pets FROM PUBLIC;
 GRANT CONNECT ON DATABASE pets TO pets;
-\connect pets
-ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO pets;
-ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner GRANT USAGE ON SEQUENCES TO pets;
 END

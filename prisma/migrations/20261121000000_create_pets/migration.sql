@@ -13,3 +13,13 @@ CREATE TABLE "pets" (
 
 -- CreateIndex
 CREATE INDEX "pets_status_id_idx" ON "pets"("status", "id");
+
+-- The role of the pets service (create-roles.sh), where there is one: what it uses, and no more.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'pets') THEN
+        GRANT SELECT, INSERT ON "pets" TO pets;
+        GRANT USAGE ON SEQUENCE "pets_id_seq" TO pets;
+    END IF;
+END
+$$;

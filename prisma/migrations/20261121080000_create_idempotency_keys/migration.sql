@@ -12,3 +12,12 @@ CREATE TABLE "idempotency_keys" (
 
 -- CreateIndex
 CREATE INDEX "idempotency_keys_created_at_idx" ON "idempotency_keys"("created_at");
+
+-- The role of the pets service (create-roles.sh), where there is one: what it uses, and no more.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'pets') THEN
+        GRANT SELECT, INSERT, UPDATE, DELETE ON "idempotency_keys" TO pets;
+    END IF;
+END
+$$;
