@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Shutdown } from './lifecycle.ts';
 
@@ -14,6 +14,9 @@ export interface Drain {
    */
   drain(shutdown: Shutdown): Promise<void>;
 }
+
+/** Time for the first request of a connection that was just accepted to arrive. */
+const arrivalMs = 1000;
 
 /** Lets requests in flight finish, so that a restart loses none. */
 export function createDrain(server: Server): Drain {
@@ -43,6 +46,12 @@ export function createDrain(server: Server): Drain {
     for (const socket of inFlight.keys()) socket.destroy();
   }
 
+  function closeIdle(isIncluded: (socket: Socket) => boolean): void {
+    for (const [socket, responses] of inFlight) {
+      if (responses.length === 0 && isIncluded(socket)) socket.destroy();
+    }
+  }
+
   return {
     get draining() {
       return draining;
@@ -56,10 +65,11 @@ export function createDrain(server: Server): Drain {
       await sleep(delayMs, undefined, { signal: force }).catch(() => {});
       closing = true;
       const closed = new Promise((resolve) => {
-        server.close(resolve);
+        // The method of HTTP servers would also close connections whose first request is on its way.
+        NetServer.prototype.close.call(server, resolve);
       });
-      // Node's closeIdleConnections spares connections on which nothing was ever sent.
-      for (const [socket, responses] of inFlight) if (responses.length === 0) socket.destroy();
+      closeIdle(({ bytesRead }) => bytesRead > 0);
+      setTimeout(() => closeIdle(() => true), arrivalMs).unref();
       force.addEventListener('abort', forceClose);
       if (force.aborted) forceClose();
       await closed;
