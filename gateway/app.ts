@@ -130,7 +130,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
-  const { services, upstreams, api, docs, portal } = parts;
+  const { services, upstreams, api, docs, portal, keyHeader } = parts;
   const { plans, addressLimit, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, busyCustomers, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
   const { corsOrigins, spans, logRequest, metrics, failures } = parts;
@@ -150,13 +150,13 @@ function addJourney(app: Express, parts: Parts): void {
       ...allowOrigins({ corsOrigins, api, publicAddress }),
       outsidePath(basePaths, serveDescription(api, publicAddress), serveDocs(docs, api), servePortal(portal)),
       answerOptions({ api, addressLimit, now }),
-      underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
+      underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit, keyHeader })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
       underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics, plans })),
       rejectMalformed(basePaths),
       rejectUnknownRoute(),
       receiveBody(parts),
-      proxyToService({ upstreams, isProxy, publicAddress, spans }),
+      proxyToService({ upstreams, isProxy, publicAddress, keyHeader, spans }),
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
@@ -180,6 +180,7 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
   return {
     ...dependencies,
     api,
+    keyHeader: dependencies.api.keyHeader,
     docs: loadDocs(api, publicUrl, dependencies.api),
     portal: createPortal({
       connection: portalConnection,

@@ -43,6 +43,8 @@ export interface ApiConfig {
   clients: string | undefined;
   changelog: string | undefined;
   keyPrefix: string;
+  /** Header in lower case that may hold the API key as well as Authorization. */
+  keyHeader?: string | undefined;
   /** Environment variable that holds the API key in samples. */
   keyVariable: string;
   /** How the customers' page looks; by default the title of the API, and a colour of the gateway's own. */

@@ -24,12 +24,13 @@ const maxHeaderLength = 256;
 export type Credential =
   | { outcome: 'key'; keyHash: string }
   | { outcome: 'missing_api_key' }
-  | { outcome: 'malformed_api_key'; message: string };
+  | { outcome: 'malformed_api_key' | 'bad_request'; message: string };
 
 const missing: Credential = { outcome: 'missing_api_key' };
 
 const malformed = {
   repeated: becauseMalformed('The Authorization header must be given only once.'),
+  repeatedKey: becauseMalformed('The header with the API key must be given only once.'),
   tooLong: becauseMalformed(`The Authorization header has more than ${maxHeaderLength} characters.`),
   scheme: becauseMalformed('The Authorization header must begin with the word Bearer and a space.'),
   token: becauseMalformed('After the word Bearer, the Authorization header must hold one API key.'),
@@ -42,27 +43,45 @@ function becauseMalformed(message: string): Credential {
   return { outcome: 'malformed_api_key', message };
 }
 
+interface ParseOptions {
+  /** Header in lower case that may hold the key as well, without the word Bearer. */
+  keyHeader?: string | undefined;
+  /** Parses the only Authorization. */
+  parse?: (authorization: string) => Credential;
+}
+
 /**
  * Parses the API key in the request's headers (specification section 5).
  * @param rawHeaders names and values in turn, as received: Node's parsed headers hide a repeated Authorization
- * @param parse parses the only Authorization
  */
 export function parseCredential(
   rawHeaders: readonly string[],
-  parse: (authorization: string) => Credential = parseAuthorization,
+  { keyHeader, parse = parseAuthorization }: ParseOptions = {},
 ): Credential {
   let authorization: string | undefined;
+  let bareKey: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (!isAuthorization(rawHeaders[index] ?? '')) continue;
-    if (authorization !== undefined) return malformed.repeated;
-    authorization = rawHeaders[index + 1];
+    const name = rawHeaders[index] ?? '';
+    if (isNamed(name, 'authorization')) {
+      if (authorization !== undefined) return malformed.repeated;
+      authorization = rawHeaders[index + 1];
+    } else if (keyHeader !== undefined && isNamed(name, keyHeader)) {
+      if (bareKey !== undefined) return malformed.repeatedKey;
+      bareKey = rawHeaders[index + 1];
+    }
   }
-  return authorization === undefined ? missing : parse(authorization);
+  if (bareKey === undefined) return authorization === undefined ? missing : parse(authorization);
+  if (authorization === undefined || credentialsPattern.exec(authorization)?.[1] === bareKey)
+    return parseKey(bareKey);
+  return {
+    outcome: 'bad_request',
+    message: `The headers Authorization and ${keyHeader} hold different keys: send one of them.`,
+  };
 }
 
 /** The length tells nearly all other names apart. */
-function isAuthorization(name: string): boolean {
-  return name.length === 'authorization'.length && name.toLowerCase() === 'authorization';
+function isNamed(name: string, lowerCaseName: string): boolean {
+  return name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName;
 }
 
 function parseAuthorization(authorization: string): Credential {
@@ -71,6 +90,10 @@ function parseAuthorization(authorization: string): Credential {
   if (credentials === null) return malformed.scheme;
   const [, token = ''] = credentials;
   if (token === '' || /\s/.test(token)) return malformed.token;
+  return parseKey(token);
+}
+
+function parseKey(token: string): Credential {
   if (!hasApiKeyForm(token)) return becauseMalformed(`An API key is ${describeKeyForm()}, without quotes.`);
   if (!isWellFormedApiKey(token)) return malformed.checksum;
   return { outcome: 'key', keyHash: hashApiKey(token) };
@@ -81,22 +104,23 @@ function parseAuthorization(authorization: string): Credential {
  * and hash of a key are measurable. Not by key for all connections: no key stays in memory longer than the connection that
  * it came in on.
  */
-export function createConnectionCredentials(): (
-  req: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
-) => Credential {
+function createConnectionCredentials(
+  keyHeader: string | undefined,
+): (req: Pick<IncomingMessage, 'rawHeaders' | 'socket'>) => Credential {
   const last = new WeakMap<Socket, { authorization: string; credential: Credential }>();
+  function parse(socket: Socket, authorization: string): Credential {
+    const known = last.get(socket);
+    if (known?.authorization === authorization) return known.credential;
+    const credential = parseAuthorization(authorization);
+    // Anything else can be as long as all headers together, and would occupy memory while its connection is idle.
+    if (credential.outcome === 'key') last.set(socket, { authorization, credential });
+    return credential;
+  }
   return ({ rawHeaders, socket }) =>
-    parseCredential(rawHeaders, (authorization) => {
-      const known = last.get(socket);
-      if (known?.authorization === authorization) return known.credential;
-      const credential = parseAuthorization(authorization);
-      // Anything else can be as long as all headers together, and would occupy memory while its connection is idle.
-      if (credential.outcome === 'key') last.set(socket, { authorization, credential });
-      return credential;
-    });
+    parseCredential(rawHeaders, { keyHeader, parse: (authorization) => parse(socket, authorization) });
 }
 
-interface AuthenticateDependencies {
+interface AuthenticateDependencies extends Pick<ParseOptions, 'keyHeader'> {
   apiKeys: ApiKeyCache;
   refuseAnonymous: RefuseAnonymous;
   addressLimit: Pick<AddressLimit, 'wasRefused'>;
@@ -107,8 +131,8 @@ const invalidKeyMs = 1000;
 
 /** Finds the caller by the request's API key, or refuses the request: 401, or 503 if the key can't be checked. */
 export function authenticate(dependencies: AuthenticateDependencies): RequestHandler {
-  const { apiKeys, refuseAnonymous, addressLimit } = dependencies;
-  const credentialOf = createConnectionCredentials();
+  const { apiKeys, refuseAnonymous, addressLimit, keyHeader } = dependencies;
+  const credentialOf = createConnectionCredentials(keyHeader);
   const invalidKeys = new LRUCache<string, ApiKeyLookup>({ max: maxInvalidKeys, ttl: invalidKeyMs });
 
   /** A key that an address over its limit repeats is looked up once a second. Every other key may be valid. */

@@ -27,6 +27,8 @@ interface ProxyToServiceDependencies {
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
   publicAddress: PublicAddress;
+  /** Header in lower case that may hold the API key, which no service sees. */
+  keyHeader: string | undefined;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
 }
@@ -60,7 +62,7 @@ function serviceOf({ locals }: Response): RoutedService {
 
 function createServiceTransport(
   { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
-  { isProxy, publicAddress, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
+  { isProxy, publicAddress, keyHeader, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
   return createTransport<Request, Response>({
     upstreams,
@@ -89,6 +91,7 @@ function createServiceTransport(
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
+      keyHeader,
       described: operationOf(serviceOf(res), req.method)?.requestHeaders,
       isTraced: spans !== undefined,
     });

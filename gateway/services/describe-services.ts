@@ -30,7 +30,7 @@ declare global {
 }
 
 /** What the description says of the API as a whole. */
-export type PublishedApi = Partial<Pick<ApiConfig, 'title' | 'basePath'>>;
+export type PublishedApi = Partial<Pick<ApiConfig, 'title' | 'basePath' | 'keyHeader'>>;
 
 export interface DescribedServices {
   /** The published OpenAPI document. Its integers are BigInt. */
@@ -61,12 +61,12 @@ let last: { asked: unknown; described: DescribedServices } | undefined;
  */
 export function describeServices(
   services: readonly DescribedService[],
-  { title, basePath }: PublishedApi = {},
+  { title, basePath, keyHeader }: PublishedApi = {},
 ): DescribedServices {
   const parts = services.map(({ name, description, paths }) => ({ name, description, paths }));
-  const asked = { parts, title, basePath, keyPrefix: keyPrefix() };
+  const asked = { parts, title, basePath, keyHeader, keyPrefix: keyPrefix() };
   if (last === undefined || !isDeepStrictEqual(asked, last.asked))
-    last = { asked, described: describe(parts, { title, basePath }) };
+    last = { asked, described: describe(parts, { title, basePath, keyHeader }) };
   return last.described;
 }
 
@@ -95,7 +95,7 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
     description: withPrefix(description, prefixOf(ofService)),
     issues,
   }));
-  const own = withPrefix(readOwnDescription(basePaths), prefixOf(basePath));
+  const own = withPrefix(readOwnDescription(basePaths, api.keyHeader), prefixOf(basePath));
   const isNamed = based[0]?.description.outline.info.title !== undefined;
   const title = api.title ?? (isNamed ? undefined : titleOf(services[0]?.name));
   const document = publish(mergeDescriptions(own, described), { title, serverPath });
@@ -131,10 +131,14 @@ function passingRoute(owner: Owner, under: string): ApiRoute & { under: string }
 
 const titleOf = (service = 'the') => `${service.charAt(0).toUpperCase()}${service.slice(1)} API`;
 
-function readOwnDescription(basePaths: readonly string[]): Description {
+function readOwnDescription(basePaths: readonly string[], keyHeader: string | undefined): Description {
   const text = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
     .replaceAll('{{basePaths}}', basePaths.map((path) => `\`${path}\``).join(', '))
-    .replaceAll('{{keyPrefix}}', keyPrefix());
+    .replaceAll('{{keyPrefix}}', keyPrefix())
+    .replaceAll(
+      '{{keyHeader}}',
+      keyHeader === undefined ? '' : ` The header \`${keyHeader}\` may hold it, too.`,
+    );
   return readDescription({ file: 'openapi.yaml', text });
 }
 

@@ -144,6 +144,7 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
       basePath: api.basePath,
       portal: api.portal,
       keyPrefix: api.keyPrefix ?? own.keyPrefix,
+      keyHeader: api.keyHeader?.toLowerCase(),
       keyVariable: api.keyVariable ?? own.keyVariable,
     },
   };

@@ -3,6 +3,7 @@ import { origin } from '../config/env-schemas.ts';
 import { defaultKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
 import { largestBodyBytes } from '../config/service-config.ts';
 import { whyNoBasePath } from './base-paths.ts';
+import { isReservedInRequest } from './reserved-headers.ts';
 
 const wholeNumber = (max: number, unit: string) => {
   const error = `is not a whole number of ${unit} from 1 to ${max}`;
@@ -37,6 +38,11 @@ const whyNoVariable = (text: string) =>
   /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
     ? undefined
     : 'is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _';
+
+const whyNoHeader = (text: string) =>
+  /^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text) && !isReservedInRequest(text)
+    ? undefined
+    : 'is not a header of your own such as X-API-Key';
 
 const markdownFile = (content: string) =>
   z
@@ -87,6 +93,9 @@ export const apiFileSchema = z
       keyPrefix: checkedText(whyNoKeyPrefix, '^(?!key_$)[a-z0-9]{1,15}_$')
         .optional()
         .meta({ description: `what API keys begin with; by default ${defaultKeyPrefix}` }),
+      keyHeader: checkedText(whyNoHeader, '^[A-Za-z][A-Za-z0-9-]{0,63}$')
+        .optional()
+        .meta({ description: 'header such as X-API-Key that may hold the key, as well as Authorization' }),
       keyVariable: checkedText(whyNoVariable, '^[A-Z][A-Z0-9_]{0,63}$')
         .optional()
         .meta({

@@ -50,6 +50,8 @@ export interface ForwardedRequest {
   authorization: string;
   requestId: string;
   hasBody: boolean;
+  /** Header in lower case that may hold the API key. */
+  keyHeader?: string | undefined;
   /** Header parameters of the operation, in lower case; all: every header that is not reserved. */
   described?: ReadonlySet<string> | 'all' | undefined;
   /** Whether the gateway sends its own trace context. */
@@ -76,7 +78,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
     const isDescribed = described === 'all' ? !isReservedInRequest(name) : described.has(name);
-    if ((!passing.has(name) && !isDescribed) || named.has(name)) continue;
+    if ((!passing.has(name) && !isDescribed) || named.has(name) || name === request.keyHeader) continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
   }

@@ -51,7 +51,7 @@ describe('a service that is known by its path', () => {
       shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
       inner: { urls: [inner], paths: ['/v1/inner'] },
     };
-    await writeFile(file, JSON.stringify({ services }));
+    await writeFile(file, JSON.stringify({ services, api: { keyHeader: 'X-API-Key' } }));
     gateway = stack.use(
       await startGateway({ REDIS_URL: redis.url, DATA_DIR: directory.path, SERVICES_FILE: file }),
     );
@@ -72,6 +72,22 @@ describe('a service that is known by its path', () => {
     };
   });
   afterAll(() => stack.disposeAsync());
+
+  test('takes the key from the header of the services file as well, which the service does not get', async () => {
+    const ok = await send(`${shop}/a`, { headers: { 'x-api-key': key } });
+    expect(ok.json).toMatchObject({ headers: { authorization: expect.stringMatching(/^Bearer ey/) } });
+    expect(ok.text).not.toContain(key);
+    expect((await send(`${shop}/a`, { key, headers: { 'x-api-key': key } })).status).toBe(200);
+    expect((await send(`${shop}/a`, { key, headers: { 'x-api-key': readOnly } })).json).toEqual({
+      code: 'bad_request',
+      message: 'The headers Authorization and x-api-key hold different keys: send one of them.',
+      status: 400,
+    });
+    expect((await send(`${shop}/a?x-api-key=${key}`)).status).toBe(401);
+    expect((await send(`${gateway.url}/openapi.json`)).text).toContain(
+      'The header `x-api-key` may hold it, too.',
+    );
+  });
 
   const head = (method: string, path: string, ...fields: string[]) =>
     [`${method} ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, ...fields, '', ''].join('\r\n');

@@ -24,6 +24,17 @@ test.each([
   expect(parseCredential(rawHeaders)).toEqual({ outcome: 'missing_api_key' });
 });
 
+test.each([
+  ['alone', ['X-API-Key', key], 'key'],
+  ['beside the same in Authorization', ['Authorization', `Bearer ${key}`, 'x-api-key', key], 'key'],
+  ['beside another one', ['Authorization', `Bearer ${key}0`, 'x-api-key', key], 'bad_request'],
+  ['beside other credentials', ['Authorization', 'Basic YTpi', 'x-api-key', key], 'bad_request'],
+  ['twice', ['x-api-key', key, 'x-api-key', key], 'malformed_api_key'],
+  ['with the word Bearer', ['x-api-key', `Bearer ${key}`], 'malformed_api_key'],
+])('a header of its own may hold the key %s', (_name, rawHeaders, outcome) => {
+  expect(parseCredential(rawHeaders, { keyHeader: 'x-api-key' })).toMatchObject({ outcome });
+});
+
 const messages = {
   repeated: 'The Authorization header must be given only once.',
   tooLong: 'The Authorization header has more than 256 characters.',

@@ -331,6 +331,10 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
     files: { 'services.yaml': `api: { keyPrefix: key_ }\n${services}` },
     issue: 'services.yaml:1:8: api.keyPrefix is key_, with which the ids of keys begin',
   },
+  'a header that the gateway sets for the key': {
+    files: { 'services.yaml': `api: { keyHeader: Cookie }\n${services}` },
+    issue: 'services.yaml:1:8: api.keyHeader is not a header of your own such as X-API-Key',
+  },
   'a bad name of a variable': {
     files: { 'services.yaml': `api: { keyVariable: $KEY }\n${services}` },
     issue:
@@ -347,7 +351,7 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'an unknown field of the API': {
     files: { 'services.yaml': `api: { name: Boxes }\n${services}` },
     issue:
-      'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, portal, keyPrefix, keyVariable',
+      'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, portal, keyPrefix, keyHeader, keyVariable',
   },
   'a color of the portal that is a name': {
     files: { 'services.yaml': `api: { portal: { color: teal } }\n${services}` },
