@@ -1,3 +1,4 @@
+import { defaultBanPolicy } from '../quota/ban-policy.ts';
 import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placesOf } from './api-key-index.ts';
@@ -22,9 +23,21 @@ const pageSize = 500;
 
 /** The ban of a key; undefined if it is not banned. */
 export async function findBan(
-  { redis, now }: ReadingSession,
+  session: ReadingSession,
   place: KeyPlace,
 ): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
+  const ban = await readBan(session, place);
+  if (ban === undefined) return undefined;
+  // Set by hand without an expiry. The key's next request adds one.
+  const endsAt = ban.leftMs < 0 ? '' : new Date(session.now() + ban.leftMs).toISOString();
+  return { reason: describeBan(ban.value), endsAt };
+}
+
+/** Value of a ban, and ms to its end, or a negative number if it has none. */
+async function readBan(
+  { redis }: ReadingSession,
+  place: KeyPlace,
+): Promise<{ value: string; leftMs: number } | undefined> {
   const [expiresInMs, value, [recorded, banMs]] = await Promise.all([
     redis.pttl(redisKeys.ban(place)),
     redis.get(redisKeys.ban(place)).catch(() => 'not a text'),
@@ -32,10 +45,28 @@ export async function findBan(
   ]);
   if (expiresInMs === -2 || value === null) return undefined;
   // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
-  const leftMs = recorded === value ? Math.min(expiresInMs, Number(banMs)) : expiresInMs;
-  // Set by hand without an expiry. The key's next request adds one.
-  const endsAt = leftMs < 0 ? '' : new Date(now() + leftMs).toISOString();
-  return { reason: describeBan(value), endsAt };
+  return { value, leftMs: recorded === value ? Math.min(expiresInMs, Number(banMs)) : expiresInMs };
+}
+
+/** Whether a key is banned by an operator, and not by a gateway. */
+export async function isBannedByOperator(session: ReadingSession, place: KeyPlace): Promise<boolean> {
+  const ban = await readBan(session, place);
+  return ban !== undefined && consecutiveBan(ban.value) === undefined;
+}
+
+/** Bans the key that replaces another one for as long as that one is banned. The rotation is in the audit log. */
+export async function carryOverBan(session: Session, from: KeyPlace, id: string): Promise<void> {
+  const { redis, audit, now } = session;
+  const ban = await readBan(session, from);
+  if (ban === undefined) return;
+  const { place } = await showStoredKey(redis, id);
+  const leftMs = ban.leftMs < 0 ? defaultBanPolicy.maxBanSeconds * 1000 : Math.max(1, ban.leftMs);
+  await audit.make([], {
+    script: 'setBanAudited',
+    keys: banKeys(place),
+    args: [ban.value, leftMs, await readRetentionDays(redis)],
+  });
+  await indexBan(redis, id, now() + leftMs, now());
 }
 
 /** All bans in pages, soonest to expire first. */

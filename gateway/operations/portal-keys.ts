@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { apiKeyState, type OwnFields } from '../api-keys/api-key-record.ts';
 import { keyUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { isBannedByOperator } from './bans.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
 import { keyRowSchema, readKeyNow, type KeyRow } from './key-rows.ts';
 import { recordView } from './key-view.ts';
@@ -82,7 +83,7 @@ export async function readPortalKeys(
   };
 }
 
-/** @throws InvalidOperation if a customer has so many keys that the portal makes no further one */
+/** @throws InvalidOperation if a customer has so many keys that the portal makes no further one, or is to have none */
 export async function assertRoomForKey(
   session: ReadingSession,
   customer: CustomerId,
@@ -93,6 +94,7 @@ export async function assertRoomForKey(
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
   const keys = await readKeysOf(session.redis, customer, ids);
   if (keys.length >= maxKept) throw new InvalidOperation(tooManyKept);
+  if (change === 'create') await assertNoneBanned(session, keys);
   const working = keys.filter(({ record }) =>
     ['valid', 'suspended'].includes(apiKeyState(record, session.now())),
   );
@@ -101,6 +103,15 @@ export async function assertRoomForKey(
     `you have ${working.length} keys that work, and ${maxWorking} can be made here: revoke one that you do not need`,
   );
 }
+
+/** A further key would undo the ban. The ban of a key that was revoked holds until its end, too. */
+async function assertNoneBanned(session: ReadingSession, keys: readonly PlacedKey[]): Promise<void> {
+  const banned = await Promise.all(keys.map(({ place }) => isBannedByOperator(session, place)));
+  if (banned.includes(true)) throw new InvalidOperation(bannedByOperator);
+}
+
+const bannedByOperator =
+  'your provider has banned one of your keys: until the ban ends, no further one can be made here';
 
 const tooManyKept =
   `you have ${maxKept} keys, those included that ended in the last 90 days: ` +

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
+import { carryOverBan } from './bans.ts';
 import { ignoreInvalid, InvalidOperation, OperationFailure, StaleKey } from './invalid-operation.ts';
 import { issueFurtherKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import type { Session } from './session.ts';
@@ -12,7 +13,7 @@ const retryMs = 200;
 
 /**
  * Issues a key that replaces another one, which works until the grace period or its own expiry ends, whichever is
- * earlier. It takes over name, scopes and expiry; all else is the customer's.
+ * earlier. It takes over name, scopes, expiry and ban; all else is the customer's.
  * @throws InvalidOperation as `issueFurtherKey` and `showStoredKey` do, and for a key that is not valid or was replaced before
  */
 export async function rotateKey(
@@ -21,7 +22,7 @@ export async function rotateKey(
   graceMs: number,
 ): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
   const { redis, now } = session;
-  const { record } = await showStoredKey(redis, id);
+  const { place, record } = await showStoredKey(redis, id);
   const { name, customerId, scopes, replacedBy } = record;
   const replacement =
     replacedBy === undefined ? undefined : (await ignoreInvalid(showStoredKey(redis, replacedBy)))?.record;
@@ -35,6 +36,7 @@ export async function rotateKey(
   const wanted = { name, scopes, expiresAt: ownExpiry, replaces: id };
   const issued = await issueFurtherKey(session, customerId, wanted);
   try {
+    await carryOverBan(session, place, issued.record.id);
     const old = await updateStoredKey(session, id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.
       assertValid(current, now());

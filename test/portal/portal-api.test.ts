@@ -8,6 +8,7 @@ import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { placeOfKey } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
@@ -193,6 +194,36 @@ describe('the portal', () => {
       'keys.issue',
       'portal.sign_in',
     ]);
+  });
+
+  test('a ban is carried over by a rotation, and no key is made while one by an operator holds', async () => {
+    const { id, portal } = await newCustomer('Banned');
+    const ban = (of: string) =>
+      operator.send('PUT', `/api/keys/${of}/ban`, { seconds: 600, reason: 'flood from a loop' });
+    expect((await ban(id)).status).toBe(200);
+    const rotated = await portal.send('POST', `/keys/${id}/rotate`, { graceSeconds: 0 });
+    expect(rotated).toMatchObject({ status: 201, json: { state: 'banned', replaces: id } });
+    const { id: newId, key } = rotated.json as Key;
+    recordSecrets(key);
+    expect(await pets(key)).toMatchObject({ status: 429, json: { code: 'api_key_banned' } });
+    const { body } = await operator.send('GET', '/api/bans');
+    expect((body as { items: object[] }).items).toContainEqual(
+      expect.objectContaining({ id: newId, reason: 'flood from a loop' }),
+    );
+    const refused = { status: 422, json: { message: expect.stringContaining('banned one of your keys') } };
+    expect(await portal.send('POST', '/keys', { name: 'Instead' })).toMatchObject(refused);
+    expect((await portal.send('POST', `/keys/${newId}/revoke`)).status).toBe(200);
+    expect(await portal.send('POST', '/keys', { name: 'Instead' })).toMatchObject(refused);
+    for (const banned of [id, newId]) await operator.send('DELETE', `/api/keys/${banned}/ban`);
+    // One by a gateway ends soon, and is the key's alone.
+    const made = await create(portal);
+    await started.kit.redis.set(
+      redisKeys.ban(await placeOfKey(started.kit.redis, made.key)),
+      '1',
+      'PX',
+      60_000,
+    );
+    await create(portal, { name: 'Another' });
   });
 
   test('refuses bad input with a reason, and changes nothing', async () => {
