@@ -161,8 +161,17 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#settle();
   }
 
+  /** Must not throw: undici would emit it as an event without a listener, which ends the process. */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
+    try {
+      this.#retryOrSettle(error);
+    } catch (thrown) {
+      this.#settle(toError(thrown));
+    }
+  }
+
+  #retryOrSettle(error: Error): void {
     this.#endAttempt(error);
     const isFault = isUpstreamFault(error);
     if (isFault) {
@@ -201,8 +210,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   #onClientGone(): void {
-    this.#endAttempt('aborted');
-    this.#settle();
+    this.#settle('aborted');
     this.#controller?.abort(new Error('the client closed the connection'));
   }
 
@@ -224,7 +232,14 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
       this.#status === 204
         ? { ...this.#responseHeaders, 'content-length': undefined }
         : this.#responseHeaders;
-    this.#res.writeHead(this.#status ?? 502, this.#options.responseHeaders(this.#res, headers).toRaw());
+    const raw = this.#options.responseHeaders(this.#res, headers).toRaw();
+    try {
+      this.#res.writeHead(this.#status ?? 502, raw);
+    } catch (error) {
+      // After these, Node would send the headers of an error response without its body.
+      if (this.#status === 204 || this.#status === 304) this.#res.destroy();
+      throw error;
+    }
   }
 
   #endCollected(): void {
@@ -249,22 +264,32 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   #endAttempt(error: Error | 'aborted' | undefined): void {
-    this.#attempt?.end(this.#status, error);
+    const attempt = this.#attempt;
     this.#attempt = undefined;
+    attempt?.end(this.#status, error);
   }
 
-  #settle(error?: Error): void {
+  /** Never throws: it runs in listeners and timers, too, where nobody catches. */
+  #settle(outcome?: Error | 'aborted'): void {
     this.#settled = true;
     clearTimeout(this.#queueTimer);
     this.#options.upstreams.release(this.#target);
-    this.#endAttempt(error);
-    if (this.#firstSentAt !== undefined) {
-      this.#options.onSettled(this.#res, performance.now() - this.#firstSentAt, this.#status);
+    let error = outcome === 'aborted' ? undefined : outcome;
+    try {
+      this.#endAttempt(outcome);
+      if (this.#firstSentAt !== undefined)
+        this.#options.onSettled(this.#res, performance.now() - this.#firstSentAt, this.#status);
+    } catch (thrown) {
+      error ??= toError(thrown);
     }
     if (error === undefined) return this.#succeed();
     const retry = { safe: isSafe(this.#req), idempotent: hasIdempotencyKey(this.#headers) };
     this.#fail(upstreamError(error, retry));
   }
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 export function createTransport<Req extends IncomingMessage, Res extends ServerResponse>(

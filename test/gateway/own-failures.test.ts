@@ -1,11 +1,21 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
+import { sendJson } from '../../gateway/http/send-response.ts';
+import { createTransport } from '../../gateway/upstream/exchange.ts';
+import { createReadinessProbe } from '../../gateway/upstream/readiness-probe.ts';
+import type { TransportOptions } from '../../gateway/upstream/transport.ts';
+import { createUpstreams } from '../../gateway/upstream/upstreams.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { earlyInMinute } from '../support/load/early-in-minute.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
-import { respondWithPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 describe('a failure of the gateway', () => {
   let kit: GatewayKit;
@@ -75,5 +85,130 @@ describe('a failure of the gateway', () => {
     kit.server.signal('SIGCONT');
     expect(status).toBe(502);
     await expect.poll(() => dayUsage(kit.redis, customerId)).toBe(2);
+  });
+});
+
+/** Vitest fails a run in which an error reaches the process. */
+describe('what throws while a response is passed on fails its request alone', () => {
+  type Options = TransportOptions<IncomingMessage, ServerResponse>;
+  let upstream: Upstream;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+  });
+  afterAll(() => upstream[Symbol.asyncDispose]());
+
+  /** A server that passes requests on. What is given applies to those whose path is not /v1/pets. */
+  async function startServer(
+    faulty: Partial<Options>,
+    connections = 2,
+  ): Promise<AsyncDisposable & { url: string }> {
+    const upstreams = createUpstreams({
+      urls: [upstream.url],
+      probe: createReadinessProbe(),
+      log: pino({ level: 'silent' }),
+      onState: () => {},
+    });
+    const dispatcher = new Agent({ connections });
+    const sound: Options = {
+      upstreams,
+      dispatcher,
+      timeoutMs: 1000,
+      requestHeaders: () => [],
+      requestBody: () => null,
+      responseHeaders: (_res, { 'content-length': length = '' }) =>
+        new ResponseHeaders(length === '' ? [] : ['content-length', length]),
+      onErrorCode: () => {},
+      onSettled: () => {},
+      checkResponse: () => {},
+    };
+    const transports = [createTransport(sound), createTransport({ ...sound, ...faulty })] as const;
+    const server = createServer((req, res) => {
+      transports[req.url === '/v1/pets' ? 0 : 1](req, res).catch(() => {
+        if (res.headersSent) res.destroy();
+        else sendJson(res, 502, new ResponseHeaders(), '{}');
+      });
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      async [Symbol.asyncDispose]() {
+        server.closeAllConnections();
+        server.close();
+        await upstreams.close();
+        await dispatcher.destroy();
+      },
+    };
+  }
+
+  const fail = () => {
+    throw new Error('thrown on purpose');
+  };
+  const refused = () => new ResponseHeaders(['X-Name', '日']);
+  const attempt = () => ({ headers: [], end: fail });
+  const large = 'a'.repeat(200_000);
+  type Respond = Upstream['response'];
+  const respond =
+    (status: number, body = '', length = body.length): Respond =>
+    (_req, res) =>
+      void res.writeHead(status, { 'content-length': length }).end(body);
+  const hangUp: Respond = ({ socket }) => void socket.destroy();
+  const silence: Respond = () => {};
+
+  test.each<[stage: string, faulty: Partial<Options>, response: Respond]>([
+    ['the check of the head', { checkResponse: fail }, respond(200, '[]')],
+    ['the headers of a small response', { responseHeaders: fail }, respond(200, '[]')],
+    ['the headers of a large one', { responseHeaders: fail }, respond(200, large)],
+    ['a header that Node refuses in a small response', { responseHeaders: refused }, respond(200, '[]')],
+    ['in a large one', { responseHeaders: refused }, respond(200, large)],
+    ['in a 204', { responseHeaders: refused }, respond(204)],
+    ['in a 304', { responseHeaders: refused }, respond(304)],
+    ['the code of an error', { onErrorCode: fail }, respond(404, '{"code":"not_found"}')],
+    ['the end of a small response', { onSettled: fail }, respond(200, '[]')],
+    ['the end of a large one', { onSettled: fail }, respond(200, large)],
+    ['the end of a lost one', { onSettled: fail }, hangUp],
+    ['the end of one that does not come', { onSettled: fail }, silence],
+    ['the start of a span', { startAttempt: fail }, respond(200, '[]')],
+    ['the end of a span', { startAttempt: attempt }, respond(200, '[]')],
+    ['the end of the span of a lost response', { startAttempt: attempt }, hangUp],
+    ['the end of the span of one that does not come', { startAttempt: attempt }, silence],
+    [
+      'the span of a second attempt',
+      { startAttempt: (_req, _res, _target, timesSent) => (timesSent === 0 ? undefined : fail()) },
+      hangUp,
+    ],
+  ])('%s', { timeout: 10_000 }, async (_stage, faulty, response) => {
+    await using server = await startServer(faulty);
+    const isSound = async () => (await send(`${server.url}/v1/pets`)).status === 200;
+    upstream.response = (req, res, body) => {
+      if (req.url === '/v1/pets') respondWithPets(req, res);
+      else response(req, res, body);
+    };
+    const outcome = send(`${server.url}/faulty`).then(
+      ({ status, text }) => [status, text.length],
+      () => 'cut off',
+    );
+    expect(await isSound()).toBe(true);
+    // What was sent before the throw may be complete.
+    expect([[502, 2], [200, 2], [200, large.length], 'cut off']).toContainEqual(await outcome);
+    expect(await isSound()).toBe(true);
+  });
+
+  test('the end of a request whose client has left, also while it waits for a connection', async () => {
+    await using server = await startServer({ onSettled: fail, startAttempt: attempt }, 1);
+    upstream.response = (req, res) => {
+      if (req.url === '/v1/pets') respondWithPets(req, res);
+    };
+    const leaving = new AbortController();
+    const requests = Array.from({ length: 3 }, () =>
+      fetch(`${server.url}/faulty`, { signal: leaving.signal }),
+    );
+    const outcomes = Promise.allSettled(requests);
+    await expect.poll(() => upstream.seen.at(-1)?.url).toBe('/faulty');
+    leaving.abort();
+    for (const { status } of await outcomes) expect(status).toBe('rejected');
+    expect((await send(`${server.url}/v1/pets`)).status).toBe(200);
   });
 });
