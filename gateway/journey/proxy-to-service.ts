@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { carriesBody } from '../http/request-body.ts';
+import { carriesBody, isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { operationOf, type RoutedService } from '../services/routes.ts';
@@ -117,9 +117,17 @@ function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
 }
 
 /** Rejects a response that is not meant for a client: the service refused the gateway's own token, or it is no valid HTTP. */
-function checkResponse(status: number, headers: UpstreamHeaders): void {
+function checkResponse(req: Request, status: number, headers: UpstreamHeaders): void {
   if (status === 401 || status === 407)
     throw new UnsuitableResponse(`the upstream refused the internal token with ${status}`);
+  if (status === 304 && !isConditional(req))
+    throw new UnsuitableResponse('the upstream responded 304 to a request without a condition');
   if (status > 599 || Array.isArray(headers['content-type']))
     throw new UnsuitableResponse(`the upstream's response with status ${status} is not valid HTTP`);
+}
+
+/** Whether 304 may be the response (RFC 9110 section 15.4.5). */
+function isConditional(req: Request): boolean {
+  const { 'if-none-match': tags, 'if-modified-since': date } = req.headers;
+  return isSafe(req) && (tags !== undefined || date !== undefined);
 }

@@ -131,7 +131,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   ): void {
     this.#checkTime();
     if (status < 200) return;
-    this.#options.checkResponse(status, headers);
+    this.#options.checkResponse(this.#req, status, headers);
     this.#status = status;
     this.#responseHeaders = headers;
     const hasContent = status !== 204 && status !== 304 && this.#req.method !== 'HEAD';

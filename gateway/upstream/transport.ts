@@ -33,7 +33,7 @@ export interface TransportOptions<Req extends IncomingMessage, Res extends Serve
   startAttempt?:
     ((req: Req, res: Res, target: Target, timesSent: number) => UpstreamAttempt | undefined) | undefined;
   /** @throws GatewayError if the upstream's response must not reach a client */
-  checkResponse: (status: number, headers: UpstreamHeaders) => void;
+  checkResponse: (req: Req, status: number, headers: UpstreamHeaders) => void;
 }
 
 /** What the transport does with the span of an attempt. */
