@@ -36,6 +36,11 @@ export interface FurtherApiKey extends WithoutNulls<KeyFields> {
   name?: string | undefined;
 }
 
+type FurtherKey = FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>;
+
+/** @throws InvalidOperation for a key that its customer may not have */
+export type ConfineKey = (wanted: FurtherKey) => Promise<FurtherKey>;
+
 /** A key of a customer that is made with it, of the same name. */
 export interface NewApiKey extends FurtherApiKey, SomeLimits {
   name: string;
@@ -80,18 +85,21 @@ export async function issueKey(
  * Issues a further key of a customer, which shares its plan, its limits and what is used of them.
  * @throws InvalidOperation as `issueKey` does, and if there is no such customer. A key that replaces another one may be on a
  * plan that is gone, as that one is
+ * @param confine checks the key that is wanted, or narrows it, by the keys that the customer has at the moment it is written
  */
 export async function issueFurtherKey(
   session: Session,
   customerId: CustomerId,
-  wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>,
+  further: FurtherKey,
+  confine: ConfineKey = (wanted) => Promise.resolve(wanted),
 ): Promise<IssuedApiKey> {
   const { redis, now } = session;
-  assertFuture(wanted.expiresAt, now());
+  assertFuture(further.expiresAt, now());
   // The same in each attempt, so that none leaves an entry of its own in the index.
   const made = { id: newKeyId(), key: generateApiKey() };
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const customer = await showCustomer(redis, customerId);
+    const wanted = await confine(further);
     if (wanted.replaces === undefined) await assertLimits(redis, customer);
     await assertAccess(redis, { ...customer, scopes: wanted.scopes });
     const issued = await write(session, newRecord(customer, wanted, made, now()), made.key);
@@ -106,7 +114,7 @@ const newKeyId = () => `key_${randomBytes(9).toString('hex')}`;
 
 function newRecord(
   customer: CustomerRecord,
-  wanted: FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>,
+  wanted: FurtherKey,
   { id, key }: Pick<ApiKeyRecord, 'id'> & Pick<IssuedApiKey, 'key'>,
   nowMs: number,
 ): ApiKeyRecord {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { apiKeyState, type OwnFields } from '../api-keys/api-key-record.ts';
+import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
 import { keyUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { isBannedByOperator } from './bans.ts';
@@ -39,7 +39,7 @@ export const portalKeyPageSchema = z.object({
 
 const pageSize = 100;
 /** Keys that work, and may be made in the portal. To rotate one is possible beyond that. */
-const maxWorking = 50;
+export const maxWorking = 50;
 /** Those that have ended are kept for 90 days. */
 const maxKept = 500;
 
@@ -83,26 +83,68 @@ export async function readPortalKeys(
   };
 }
 
-/** @throws InvalidOperation if a customer has so many keys that the portal makes no further one, or is to have none */
-export async function assertRoomForKey(
+/**
+ * The keys of a customer, also those that have ended.
+ * @throws InvalidOperation if there are so many that the portal makes no further one
+ */
+export async function readKeysWithRoom(
   session: ReadingSession,
   customer: CustomerId,
-  change: 'create' | 'rotate',
-): Promise<void> {
+  max: number,
+): Promise<PlacedKey[]> {
   const ids = await readKeyIds(session, customer);
   // Without reading them: an operator may have made any number.
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
   const keys = await readKeysOf(session.redis, customer, ids);
   if (keys.length >= maxKept) throw new InvalidOperation(tooManyKept);
-  if (change === 'create') await assertNoneBanned(session, keys);
-  const working = keys.filter(({ record }) =>
-    ['valid', 'suspended'].includes(apiKeyState(record, session.now())),
-  );
-  if (working.length < (change === 'create' ? maxWorking : 2 * maxWorking)) return;
+  const working = keys.filter(({ record }) => works(record, session.now()));
+  if (working.length < max) return keys;
   throw new InvalidOperation(
     `you have ${working.length} keys that work, and ${maxWorking} can be made here: revoke one that you do not need`,
   );
 }
+
+const works = (record: ApiKeyRecord, nowMs: number) =>
+  ['valid', 'suspended'].includes(apiKeyState(record, nowMs));
+
+/**
+ * A further key has at most the scopes that the customer's keys have, which operators have decided.
+ * @throws InvalidOperation for more scopes, and if the customer may have no further key now
+ */
+export async function confineNewKey<Wanted extends Pick<OwnFields, 'scopes'>>(
+  session: ReadingSession,
+  customer: CustomerId,
+  wanted: Wanted,
+): Promise<Wanted> {
+  const keys = await readKeysWithRoom(session, customer, maxWorking);
+  await assertNoneBanned(session, keys);
+  const scopes = scopesOf(
+    keys.map(({ record }) => record),
+    session.now(),
+  );
+  if (scopes === undefined) return wanted;
+  const beyond = wanted.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
+  if (beyond.length === 0) return { ...wanted, scopes: wanted.scopes ?? scopes };
+  throw new InvalidOperation(
+    `no key of yours has the scope ${beyond.join(' and ')}: a key that is made here can have ${scopes.join(', ')}`,
+  );
+}
+
+/** Scopes of the keys that work together, or else of the one that ended last. @returns undefined for all scopes */
+function scopesOf(records: readonly ApiKeyRecord[], nowMs: number): readonly string[] | undefined {
+  const working = records.filter((record) => works(record, nowMs));
+  const models = working.length > 0 ? working : records.toSorted(byEnd).slice(-1);
+  const lists = models.map(({ scopes }) => scopes);
+  return models.length === 0 || lists.includes(undefined)
+    ? undefined
+    : [...new Set(lists.flatMap((scopes) => scopes ?? []))];
+}
+
+const byEnd = (one: ApiKeyRecord, other: ApiKeyRecord) => endOf(one).localeCompare(endOf(other));
+
+/** ISO 8601 in UTC, as texts of revocations and rotations are. */
+const endOf = ({ revokedAt, expiresAt }: ApiKeyRecord) =>
+  [revokedAt, expiresAt].flatMap((time) => time ?? []).toSorted()[0] ?? '';
 
 /** A further key would undo the ban. The ban of a key that was revoked holds until its end, too. */
 async function assertNoneBanned(session: ReadingSession, keys: readonly PlacedKey[]): Promise<void> {

@@ -9,10 +9,12 @@ import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
 import { issueFurtherKey, revokeKey } from './keys.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
 import {
-  assertRoomForKey,
+  confineNewKey,
   findOwnKey,
+  maxWorking,
   portalKeyPageSchema,
   portalKeySchema,
+  readKeysWithRoom,
   readPortalKey,
   readPortalKeys,
   type PortalKey,
@@ -90,15 +92,18 @@ export const portalOperations = {
     readPortalKey(session, await findOwnKey(session, customer, id)),
   ),
   createKey: changes(async (customer, session, input: z.output<typeof portalKeyInput>) => {
-    await assertRoomForKey(session, customer, 'create');
-    const { key, record } = await issueFurtherKey(session, customer, withoutNulls(input));
+    const { key, record } = await issueFurtherKey(session, customer, withoutNulls(input), (wanted) =>
+      confineNewKey(session, customer, wanted),
+    );
     return withKey(key, customer, session, record.id);
   }),
   rotateKey: changes(
     async (customer, session, { id, graceSeconds }: { id: string; graceSeconds: number }) => {
       await findOwnKey(session, customer, id);
-      await assertRoomForKey(session, customer, 'rotate');
-      const { key, record } = await rotateKey(session, id, graceSeconds * 1000);
+      const { key, record } = await rotateKey(session, id, graceSeconds * 1000, async (wanted) => {
+        await readKeysWithRoom(session, customer, 2 * maxWorking);
+        return wanted;
+      });
       return withKey(key, customer, session, record.id);
     },
   ),

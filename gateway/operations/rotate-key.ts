@@ -3,7 +3,7 @@ import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { carryOverBan } from './bans.ts';
 import { ignoreInvalid, InvalidOperation, OperationFailure, StaleKey } from './invalid-operation.ts';
-import { issueFurtherKey, revokeKey, type IssuedApiKey } from './keys.ts';
+import { issueFurtherKey, revokeKey, type ConfineKey, type IssuedApiKey } from './keys.ts';
 import type { Session } from './session.ts';
 import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 
@@ -20,6 +20,7 @@ export async function rotateKey(
   session: Session,
   id: string,
   graceMs: number,
+  confine?: ConfineKey,
 ): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
   const { redis, now } = session;
   const { place, record } = await showStoredKey(redis, id);
@@ -34,7 +35,7 @@ export async function rotateKey(
     replacement === undefined ? record.expiresAt : later(record.expiresAt, replacement.expiresAt);
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
   const wanted = { name, scopes, expiresAt: ownExpiry, replaces: id };
-  const issued = await issueFurtherKey(session, customerId, wanted);
+  const issued = await issueFurtherKey(session, customerId, wanted, confine);
   try {
     await carryOverBan(session, place, issued.record.id);
     const old = await updateStoredKey(session, id, 'keys.rotate', (current) => {

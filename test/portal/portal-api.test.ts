@@ -226,6 +226,28 @@ describe('the portal', () => {
     await create(portal, { name: 'Another' });
   });
 
+  test('makes no key with more scopes than the customer has', async () => {
+    const { portal, ...first } = await newCustomer('Narrow');
+    const [read, write] = ['pets-service:read', 'pets-service:write'];
+    expect(await create(portal, { name: 'All' })).toMatchObject({ scopes: null });
+    const { items } = (await portal.send('GET', '/keys')).json as { items: Key[] };
+    const { rev } = (await operator.send('GET', `/api/keys/${first.id}`)).body as { rev: number };
+    const change = { rev, scopes: [read] };
+    expect((await operator.send('PATCH', `/api/keys/${first.id}`, change)).status).toBe(200);
+    const other = items.find(({ id }) => id !== first.id);
+    expect((await operator.send('POST', `/api/keys/${other?.id}/revoke`)).status).toBe(200);
+    const narrow = await create(portal, { name: 'Narrow' });
+    expect(narrow).toMatchObject({ scopes: [read] });
+    for (const scopes of [[write], [read, write]]) {
+      const refused = await portal.send('POST', '/keys', { name: 'Wide', scopes });
+      expect(refused).toMatchObject({ status: 422, json: { code: 'invalid_operation' } });
+      expect(refused.text).toContain(`No key of yours has the scope ${write}:`);
+    }
+    // To revoke them all widens nothing.
+    for (const { id } of [narrow, first]) await portal.send('POST', `/keys/${id}/revoke`);
+    expect(await create(portal, { name: 'After a leak' })).toMatchObject({ scopes: [read] });
+  });
+
   test('refuses bad input with a reason, and changes nothing', async () => {
     const { id, customerId, portal } = await newCustomer('Careless');
     const before = await slotOf(customerId);
@@ -342,8 +364,11 @@ describe('the portal', () => {
       audit: createAuditLog({ redis: started.kit.redis, who: 'tests' }),
       now: Date.now,
     });
-    for (let index = 1; index < 50; index += 1)
-      recordSecrets((await portalOperations.createKey.run(customerId, session(), { name: `${index}` })).key);
+    const make = async (name: string) =>
+      recordSecrets((await portalOperations.createKey.run(customerId, session(), { name })).key);
+    for (let index = 1; index < 49; index += 1) await make(`${index}`);
+    const made = await Promise.allSettled(['a', 'b', 'c', 'd'].map(make));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const portal = await enter(customerId);
     const refused = await portal.send('POST', '/keys', { name: 'One too many' });
     expect(refused.status).toBe(422);
