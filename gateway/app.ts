@@ -132,11 +132,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 function addJourney(app: Express, parts: Parts): void {
   const { services, upstreams, api, docs, portal, keyHeader } = parts;
   const { plans, addressLimit, refuseAnonymous, log, now } = parts;
-  const { apiKeys, quota, busyCustomers, keyUse, usageReports, lookUpUsage, publicAddress, isProxy } = parts;
+  const { apiKeys, quota, busyCustomers, keyUse, usageReports, usageTotals } = parts;
+  const { lookUpUsage, publicAddress, isProxy } = parts;
   const { corsOrigins, spans, logRequest, metrics, failures } = parts;
   const { basePath, basePaths } = api;
   const decides = { apiKeys, quota, refuseAnonymous };
-  const counts = { busyCustomers, keyUse, usageReports };
+  const counts = { busyCustomers, keyUse, usageReports, usageTotals };
 
   // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
   app

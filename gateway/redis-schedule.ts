@@ -17,7 +17,7 @@ import type { Reports } from './reports.ts';
 const refreshMs = 500;
 /** Maximum delay of `ops top`. */
 const busyReportMs = 2000;
-/** Maximum delay of refused requests and of who uses which key, and what a killed process loses of them. */
+/** Maximum delay of refused requests, totals and of who uses which key, and what a killed process loses of them. */
 const usageReportMs = 5000;
 /** No request depends on it, only commands do. */
 const keyPrefixMs = 5000;
@@ -42,7 +42,7 @@ interface RedisScheduleDependencies {
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
   const { metrics, log } = dependencies;
-  const { events, usageReports, busyCustomers, keyUse, failures } = dependencies.reports;
+  const { events, usageReports, usageTotals, busyCustomers, keyUse, failures } = dependencies.reports;
 
   const isLogDue = createLogThrottle();
 
@@ -117,6 +117,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     setInterval(() => {
       if (!gate.open) return;
       reportUsage();
+      void usageTotals.report();
       void keyUse.report();
       void failures.report();
     }, usageReportMs),

@@ -6,6 +6,7 @@ import { createFailureReports } from './quota/failures.ts';
 import { createKeyUseReports } from './quota/key-use.ts';
 import type { LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports } from './quota/usage-reports.ts';
+import { createUsageTotals } from './quota/usage-totals.ts';
 import type { RedisClient } from './redis/redis-client.ts';
 
 interface ReportsDependencies {
@@ -21,6 +22,7 @@ export type Reports = ReturnType<typeof createReports>;
 /** What this process counts beside the quotas, and adds to that of others from time to time. */
 export function createReports(dependencies: ReportsDependencies) {
   const usageReports = createUsageReports(dependencies);
+  const usageTotals = createUsageTotals(dependencies);
   const keyUse = createKeyUseReports(dependencies);
   const events = createEventPublisher(dependencies);
   const failures = createFailureReports(dependencies);
@@ -28,6 +30,7 @@ export function createReports(dependencies: ReportsDependencies) {
     events,
     useObserver: createUseObserver(events),
     usageReports,
+    usageTotals,
     busyCustomers: createBusyCustomers(dependencies),
     keyUse,
     failures,
@@ -35,7 +38,7 @@ export function createReports(dependencies: ReportsDependencies) {
     async reportAll(): Promise<void> {
       await usageReports.report().catch(() => {});
       await events.flush();
-      await Promise.all([keyUse.report(true), failures.report(true)]);
+      await Promise.all([usageTotals.report(true), keyUse.report(true), failures.report(true)]);
     },
   };
 }

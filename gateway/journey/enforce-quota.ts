@@ -15,6 +15,7 @@ import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
+import type { UsageTotals } from '../quota/usage-totals.ts';
 import { operationOf } from '../services/routes.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
@@ -29,6 +30,7 @@ interface EnforceQuotaDependencies {
   busyCustomers: Pick<BusyCustomers, 'count'>;
   keyUse: Pick<KeyUseReports, 'count'>;
   usageReports: Pick<UsageReports, 'addRefused'>;
+  usageTotals: Pick<UsageTotals, 'count' | 'takeBack'>;
   metrics: Metrics;
   plans: { shadowLimitsOf(plan: string): SomeLimits | undefined };
 }
@@ -51,8 +53,8 @@ const noAccess: OperationAccess = { scopes: [], cost: 1 };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, busyCustomers, keyUse, usageReports, metrics, plans } =
-    dependencies;
+  const { apiKeys, quota, refuseAnonymous, metrics, plans } = dependencies;
+  const { busyCustomers, keyUse, usageReports, usageTotals } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
@@ -91,12 +93,15 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     const isRefused = decision.outcome !== 'allowed';
     busyCustomers.count(caller.customerId, isRefused);
     keyUse.count(caller, isRefused);
+    usageTotals.count(caller, isRefused, cost);
     if (decision.outcome !== 'allowed') usageReports.addRefused(caller.customerId, decision.nowMs);
     else {
       const allowed = decision;
       res.locals.giveBack = async () => {
         const current = await quota.giveBack(caller, cost, allowed);
-        if (current !== undefined) res.locals.headers.setAll(rateLimitHeaders(current));
+        if (current === undefined) return;
+        usageTotals.takeBack(caller, cost);
+        res.locals.headers.setAll(rateLimitHeaders(current));
       };
     }
     setDecision(res, decision.outcome);

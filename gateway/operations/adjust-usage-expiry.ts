@@ -1,6 +1,6 @@
-import { dayMs, dayNumberOf } from '../limits/utc-day.ts';
+import { setUsageExpiry } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { parseUsageKey, usagePattern } from '../redis/redis-keys.ts';
+import { usagePattern } from '../redis/redis-keys.ts';
 import { scanRedisKeys, type ScanProgress } from './scan-redis-keys.ts';
 
 /**
@@ -15,25 +15,8 @@ export async function adjustUsageExpiry(
 ): Promise<number> {
   let adjusted = 0;
   for await (const keys of scanRedisKeys(redis, usagePattern, onProgress)) {
-    const changes = await Promise.all(
-      keys.map(async (key) => {
-        const expiresAt = usageExpiry(key, retentionDays);
-        return expiresAt === undefined ? 0 : redis.expireat(key, expiresAt);
-      }),
-    );
+    const changes = await Promise.all(keys.map((key) => setUsageExpiry(redis, key, retentionDays)));
     adjusted += changes.reduce((sum, changed) => sum + changed, 0);
   }
   return adjusted;
-}
-
-const longestMonthDays = 31;
-
-/** @returns Unix seconds, as in usage.lua; undefined for a key that was named by hand */
-function usageExpiry(key: string, retentionDays: number): number | undefined {
-  const name = parseUsageKey(key);
-  if (name === undefined) return undefined;
-  const first = dayNumberOf(Date.UTC(name.year, name.month - 1, name.day ?? 1));
-  // A month is kept until its last day can be deleted, and for simplicity has 31 days.
-  const end = first + (name.day === undefined ? longestMonthDays : 1);
-  return (end + retentionDays) * (dayMs / 1000) + (Number.parseInt(name.customerId.slice(4, 8), 16) || 0);
 }

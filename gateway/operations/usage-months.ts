@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
+import { readUsageTotals } from '../quota/usage-totals.ts';
+import { isCustomerId, redisKeys } from '../redis/redis-keys.ts';
 import type { ReadingSession } from './session.ts';
-import { readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
+import { keptDates, readUse, readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
 
 const counts = z.object({
   served: z.int().describe('Requests that counted towards the quotas'),
@@ -23,7 +25,8 @@ export const monthUsageSchema = counts
       .string()
       .meta({ pattern: String.raw`^\d{4}-\d\d$` })
       .describe('UTC'),
-    customers: z.int().describe('Customers with requests or a ban'),
+    customers: z.int().describe('Customers with requests'),
+    plans: z.array(counts.extend({ plan: z.string() })).describe('Plans with requests, by name'),
     largest: z.array(customerMonthSchema).describe('Customers with the most units, largest first'),
   })
   .meta({ id: 'MonthUsage' });
@@ -36,26 +39,40 @@ const largestCount = 10;
 /** A month as YYYY-MM. */
 export const monthPattern = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
-/**
- * Adds up the use of all customers by month. The sums are those of exportUsage. 100,000 customers take half a minute for each month.
- * @param months as YYYY-MM without a gap, oldest first
- * @param onPage called after each page of customers with the number of customers in the index that are done, and the sums so far
- */
-export async function readUsageMonths(
-  session: ReadingSession,
-  months: readonly string[],
-  onPage: (customers: number, soFar: MonthUsage[]) => unknown,
-): Promise<MonthUsage[]> {
-  const sums = new Map(months.map((month) => [month, unusedMonth(month)]));
-  const days = { from: daysOfMonth(months[0] ?? '').from, to: daysOfMonth(months.at(-1) ?? '').to };
-  for await (const { customers, done } of readUseByCustomer(session, days)) {
-    for (const [month, use] of customers.flatMap(monthsOf)) {
-      const sum = sums.get(month);
-      if (sum !== undefined) addTo(sum, use);
-    }
-    await onPage(done, [...sums.values()]);
+/** Reads the use of all customers in some months, without reading every customer. @param months as YYYY-MM */
+export function readUsageMonths(session: ReadingSession, months: readonly string[]): Promise<MonthUsage[]> {
+  return Promise.all(months.map((month) => readMonth(session, month)));
+}
+
+async function readMonth(session: ReadingSession, month: string): Promise<MonthUsage> {
+  const { redis } = session;
+  const use: MonthUsage = { month, customers: 0, served: 0, refused: 0, plans: [], largest: [] };
+  const dates = await keptDates(session, daysOfMonth(month));
+  const name = month.replace('-', '');
+  const kept = dates.get(name);
+  if (kept === undefined) return use;
+  const ranking = redisKeys.usageRanking(name);
+  const [totals, customers, leading] = await Promise.all([
+    readUsageTotals(redis, name),
+    redis.zcard(ranking),
+    redis.zrange(ranking, '0', String(largestCount - 1), 'REV'),
+  ]);
+  use.customers = customers;
+  for (const day of totals.filter(({ date }) => kept.includes(date))) {
+    let ofPlan = use.plans.find(({ plan }) => plan === day.plan);
+    if (ofPlan === undefined) use.plans.push((ofPlan = { plan: day.plan, served: 0, refused: 0 }));
+    addCounts(ofPlan, day);
+    addCounts(use, day);
   }
-  return [...sums.values()];
+  use.plans.sort((one, other) => one.plan.localeCompare(other.plan));
+  const largest = await readUse(redis, leading.filter(isCustomerId), dates);
+  // Their records are exact, and the ranking is not.
+  use.largest = largest
+    .flatMap(monthsOf)
+    .map(([, customer]) => customer)
+    .filter((customer) => unitsOf(customer) > 0)
+    .toSorted((one, other) => unitsOf(other) - unitsOf(one));
+  return use;
 }
 
 /** Use of each customer in one month, in pages. Customers without use are left out. @param month as YYYY-MM */
@@ -63,7 +80,7 @@ export async function* readMonthByCustomer(
   session: ReadingSession,
   month: string,
 ): AsyncGenerator<CustomerMonth[]> {
-  for await (const { customers } of readUseByCustomer(session, daysOfMonth(month))) {
+  for await (const customers of readUseByCustomer(session, daysOfMonth(month))) {
     yield customers.flatMap(monthsOf).map(([, use]) => use);
   }
 }
@@ -84,14 +101,6 @@ export function lastMonths(nowMs: number, count: number): string[] {
   );
 }
 
-export const unusedMonth = (month: string): MonthUsage => ({
-  month,
-  customers: 0,
-  served: 0,
-  refused: 0,
-  largest: [],
-});
-
 /** Adds up the days of one customer by month. */
 function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
   return Array.from(
@@ -106,17 +115,6 @@ function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
   );
 }
 
-function addTo(sum: MonthUsage, use: CustomerMonth): void {
-  sum.customers += 1;
-  addCounts(sum, use);
-  const smallest = sum.largest.at(-1);
-  if (unitsOf(use) === 0) return;
-  if (sum.largest.length === largestCount && smallest && unitsOf(use) <= unitsOf(smallest)) return;
-  sum.largest = [...sum.largest, use]
-    .toSorted((one, other) => unitsOf(other) - unitsOf(one))
-    .slice(0, largestCount);
-}
-
 type Counts = z.infer<typeof counts>;
 
 /** `units` is there only if it differs from `served`, as in the record of a day. */
@@ -124,7 +122,8 @@ function addCounts(sum: Counts, { served, refused, units = served }: Counts): vo
   const sumOfUnits = unitsOf(sum) + units;
   sum.served += served;
   sum.refused += refused;
-  if (sumOfUnits !== sum.served) sum.units = sumOfUnits;
+  if (sumOfUnits === sum.served) delete sum.units;
+  else sum.units = sumOfUnits;
 }
 
 export const unitsOf = ({ served, units = served }: Pick<Counts, 'served' | 'units'>): number => units;

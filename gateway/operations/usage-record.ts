@@ -7,10 +7,10 @@ import {
   type DayUsage,
 } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { parseUsageKey, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
 import { customerPages } from './api-key-index.ts';
 import { formatCsvText } from './csv-cell.ts';
-import { scanRedisKeys } from './scan-redis-keys.ts';
 import type { ReadingSession } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 
@@ -58,42 +58,37 @@ export function readLastDays(
  * any more come last. Takes the memory of a page, whatever the number of customers.
  */
 export async function* exportUsage(session: ReadingSession, days: Days): AsyncGenerator<UsageRow[]> {
-  for await (const { customers } of readUseByCustomer(session, days)) {
+  for await (const customers of readUseByCustomer(session, days)) {
     yield customers.flat();
   }
 }
 
-/** Use of some customers. */
-export interface UsePage {
-  /** Days with use of each. */
-  customers: UsageRow[][];
-  /** Number of customers that are done, of those in the index. */
-  done: number;
-}
-
-/** As exportUsage, customer by customer. */
-export async function* readUseByCustomer(
-  session: ReadingSession,
-  { from, to }: Days,
-): AsyncGenerator<UsePage> {
+/** As exportUsage, customer by customer: the days with use of each. */
+export async function* readUseByCustomer(session: ReadingSession, days: Days): AsyncGenerator<UsageRow[][]> {
   const { redis } = session;
-  const dates = datesByMonth(Math.max(from, await oldestDay(session)), to);
+  const dates = await keptDates(session, days);
   const pageSize = Math.max(1, Math.floor(pageMonths / Math.max(1, dates.size)));
-  let done = 0;
-  const readPage = (ids: readonly CustomerId[]) => Promise.all(ids.map((id) => readRows(redis, id, dates)));
-  for await (const ids of customerPages(redis, pageSize)) {
-    const customers = await readPage(ids);
-    done += ids.length;
-    yield { customers, done };
-  }
-  for await (const ids of scanUsage(redis, [...dates.keys()])) yield { customers: await readPage(ids), done };
+  for await (const ids of customerPages(redis, pageSize)) yield readUse(redis, ids, dates);
+  for await (const ids of removedCustomers(redis, [...dates.keys()])) yield readUse(redis, ids, dates);
 }
 
-async function readRows(
+type DatesByMonth = ReadonlyMap<string, readonly string[]>;
+
+/** @returns the dates of a range whose use is kept, as YYYYMMDD by their month as YYYYMM */
+export async function keptDates(session: ReadingSession, { from, to }: Days): Promise<DatesByMonth> {
+  return datesByMonth(Math.max(from, await oldestDay(session)), to);
+}
+
+/** The days with use of each of some customers. */
+export function readUse(
   redis: RedisClient,
-  id: CustomerId,
-  datesByMonth: ReadonlyMap<string, readonly string[]>,
-): Promise<UsageRow[]> {
+  ids: readonly CustomerId[],
+  dates: DatesByMonth,
+): Promise<UsageRow[][]> {
+  return Promise.all(ids.map((id) => readRows(redis, id, dates)));
+}
+
+async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesByMonth): Promise<UsageRow[]> {
   const months = await readMonthRecords(redis, id, [...datesByMonth.keys()]);
   const days: DayUsage[] = [];
   let recorded = '';
@@ -119,18 +114,26 @@ export async function oldestDay({ redis, now }: ReadingSession): Promise<number>
 
 /**
  * Finds customers with use in one of the months that the index lacks, such as those that were removed. Each customer once,
- * although SCAN may return it more often.
+ * although ZSCAN may return it more often.
  * @param months months as YYYYMM
  */
-async function* scanUsage(redis: RedisClient, months: readonly string[]): AsyncGenerator<CustomerId[]> {
+async function* removedCustomers(
+  redis: RedisClient,
+  months: readonly string[],
+): AsyncGenerator<CustomerId[]> {
   const found = new Set<CustomerId>();
-  for await (const page of scanRedisKeys(redis, redisKeys.usageMonth('cus_*', '*'))) {
-    const recorded = page.filter((key) => months.includes(key.slice(-6)));
-    const ids = new Set(recorded.flatMap((key) => parseUsageKey(key)?.customerId ?? [])).difference(found);
-    for (const id of ids) found.add(id);
-    const indexed = await Promise.all(Array.from(ids, (id) => redis.zscore(redisKeys.customers, id)));
-    const unindexed = [...ids].filter((_id, position) => indexed[position] === null);
-    if (unindexed.length > 0) yield unindexed;
+  for (const month of months) {
+    let cursor = '0';
+    do {
+      const [next, entries] = await redis.zscan(redisKeys.usageRanking(month), cursor, 'COUNT', pageMonths);
+      const members = scoredMembers(entries).map(([id]) => id);
+      const ids = new Set(members.filter(isCustomerId)).difference(found);
+      for (const id of ids) found.add(id);
+      const indexed = await Promise.all(Array.from(ids, (id) => redis.zscore(redisKeys.customers, id)));
+      const unindexed = [...ids].filter((_id, position) => indexed[position] === null);
+      if (unindexed.length > 0) yield unindexed;
+      cursor = next;
+    } while (cursor !== '0');
   }
 }
 

@@ -17,11 +17,10 @@ interface WaitingCountsOptions<Count> {
   maxReported: number;
   /** Sends the command that adds a count. What Redis does not confirm is lost. */
   send: (count: Count) => Promise<unknown>;
-  onReport?: ((counts: readonly Count[]) => Promise<unknown>) | undefined;
 }
 
 export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>): WaitingCounts<Count> {
-  const { redis, max, maxReported, send, onReport } = options;
+  const { redis, max, maxReported, send } = options;
   const waiting = new Map<string, Count>();
 
   async function report(all = false): Promise<void> {
@@ -29,7 +28,7 @@ export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>)
     for (const [name] of taken) waiting.delete(name);
     const counts = taken.map(([, count]) => count);
     // Redis is unavailable, which the gate reports.
-    await Promise.allSettled([sendTogether(counts), onReport?.(counts)]);
+    await sendTogether(counts);
     if (all && waiting.size > 0) await report(all);
   }
 

@@ -69,6 +69,10 @@ export const redisKeys = {
   keyUse: ({ customerId, keyHash }: KeyPlace) => `gw:key-use:{${customerId}}:${keyHash}`,
   /** Hash with expiry: use of a customer in one month (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
+  /** Hash with expiry: use of all customers in one month, by day and plan (usage-totals.ts). @param month UTC month as YYYYMM */
+  usageTotals: (month: string) => `gw:usage:{totals}:${month}`,
+  /** Sorted set with expiry: customers of a month by the units that their requests cost (usage-totals.ts). */
+  usageRanking: (month: string) => `gw:usage:{ranking}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest customers in ten seconds, and those refused. All share a hash slot, for ZUNION. */
@@ -145,26 +149,8 @@ export function customerIdIn(key: string): CustomerId | undefined {
   return isCustomerId(tag) ? tag : undefined;
 }
 
-/** Patterns for SCAN. */
-/** Day counters and months of use of all customers, and the few other names that begin alike. */
-export const usagePattern = 'gw:[du]*:{cus_*}:*';
-
-/** A part of the name of a Redis key that holds use: a month, or one day. Undefined for any other key. */
-export interface UsageKeyName {
-  customerId: CustomerId;
-  year: number;
-  /** 1 to 12. */
-  month: number;
-  /** Of the month, from 1; undefined in the name of a month's record. */
-  day: number | undefined;
-}
-
-export function parseUsageKey(key: string): UsageKeyName | undefined {
-  const [, customerId = '', year, month, day] =
-    /^gw:(?:usage|day):\{([^}]+)\}:(\d{4})(\d\d)(\d\d)?$/.exec(key) ?? [];
-  if (!isCustomerId(customerId)) return undefined;
-  return { customerId, year: Number(year), month: Number(month), day: day === undefined ? day : Number(day) };
-}
+/** Pattern for SCAN: day counters and months of use of all customers, their totals, and the few other names that begin alike. */
+export const usagePattern = 'gw:[du]*:{*}:*';
 
 /** The keys of consume.lua and read-usage-4.lua, in their order. */
 export type QuotaKeys = [customer: string, dayPrefix: string, ban: string, strikes: string];

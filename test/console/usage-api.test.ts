@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { adjustUsageExpiry } from '../../gateway/operations/adjust-usage-expiry.ts';
+import { createUsageTotals } from '../../gateway/quota/usage-totals.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 
 interface Month {
   month: string;
-  keys: number;
+  customers: number;
   served: number;
   refused: number;
-  units?: number;
   largest: { id: string; name: string; plan: string | null; served: number }[];
 }
 
@@ -25,6 +27,13 @@ describe('the API of the use by month', () => {
     started = await startConsoleApi();
     viewer = await started.signIn({ role: 'viewer' });
     const { kit } = started;
+    let nowMs = 0;
+    const totals = createUsageTotals({
+      redis: kit.redis,
+      usagePolicy: { current: () => ({ retentionDays: 400 }) },
+      now: () => nowMs,
+    });
+    const repeat = (times: number, count: () => void) => Array.from({ length: times }, count);
     for (let number = 1; number <= 12; number += 1) {
       const { customerId: id } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
       ids.push(id);
@@ -38,12 +47,26 @@ describe('the API of the use by month', () => {
         // The first one has called operations that cost more.
         ...(number === 1 ? { x04: 50 } : {}),
       });
+      nowMs = Date.parse(`${monthAgo(2)}-03T12:00:00Z`);
+      repeat(number, () => totals.count({ customerId: id, plan: 'free' }, false, 1));
+      nowMs = Date.parse(`${monthAgo(2)}-04T12:00:00Z`);
+      const pro = { customerId: id, plan: 'pro' };
+      repeat(100 * number - (number === 1 ? 50 : 0), () => totals.count(pro, false, number === 1 ? 2 : 1));
+      repeat(number, () => totals.count(pro, true, 1));
+      await totals.report();
       await kit.redis.hset(redisKeys.usageMonth(id, monthAgo(1).replace('-', '')), {
         id,
         p01: 'pro',
         '01': 1,
         r02: 2,
       });
+      nowMs = Date.parse(`${monthAgo(1)}-01T12:00:00Z`);
+      totals.count(pro, false, 1);
+      // A request that failed later.
+      totals.count(pro, false, 7);
+      totals.takeBack(pro, 7);
+      repeat(2, () => totals.count(pro, true, 1));
+      await totals.report();
     }
     const banned = await kit.issue({ name: '=Banned' });
     ids.push(banned.customerId);
@@ -75,18 +98,26 @@ describe('the API of the use by month', () => {
     expect(await send('GET', '/api/usage/customers?month=2026')).toMatchObject({ status: 400 });
   });
 
-  test('has the totals of twelve months, and the ten largest keys of each with their last plan', async () => {
-    const read = () => viewer.send('GET', '/api/usage/months');
-    // On the embedded Redis, the count goes on after the first response.
-    await expect.poll(read).toMatchObject({ status: 200, body: { counting: null } });
-    const { items, asOf } = (await read()).body as { items: Month[]; asOf: string };
-    expect(Date.parse(asOf)).not.toBeNaN();
+  const readMonths = async () => {
+    const { status, body } = await viewer.send('GET', '/api/usage/months');
+    expect(status).toBe(200);
+    return (body as { items: Month[] }).items;
+  };
+
+  test('has the totals of twelve months by plan, and the ten largest customers of each with their last plan', async () => {
+    const items = await readMonths();
     expect(items.map(({ month }) => month)).toEqual(
       Array.from({ length: 12 }, (_, index) => monthAgo(11 - index)),
     );
     const [older, last, present] = items.slice(-3);
     const sum = (12 * 13) / 2;
     expect(older).toMatchObject({ customers: 12, served: 101 * sum - 50, units: 101 * sum, refused: sum });
+    expect(older).toMatchObject({
+      plans: [
+        { plan: 'free', served: sum, refused: 0 },
+        { plan: 'pro', served: 100 * sum - 50, units: 100 * sum, refused: sum },
+      ],
+    });
     expect(older?.largest.map(({ id }) => id)).toEqual(ids.slice(2, 12).toReversed());
     expect(older?.largest[0]).toEqual({
       id: ids[11],
@@ -95,10 +126,22 @@ describe('the API of the use by month', () => {
       served: 1212,
       refused: 12,
     });
-    expect(last).toMatchObject({ customers: 13, served: 12, refused: 24 });
+    expect(last).toMatchObject({
+      customers: 12,
+      served: 12,
+      refused: 24,
+      plans: [{ plan: 'pro', served: 12, refused: 24 }],
+    });
     expect(last).not.toHaveProperty('units');
     expect(last?.largest).toHaveLength(10);
-    expect(present).toEqual({ month: monthAgo(0), customers: 0, served: 0, refused: 0, largest: [] });
+    expect(present).toEqual({
+      month: monthAgo(0),
+      customers: 0,
+      served: 0,
+      refused: 0,
+      plans: [],
+      largest: [],
+    });
   });
 
   const download = (query: string, cookie = viewer.cookie) =>
@@ -140,6 +183,34 @@ describe('the API of the use by month', () => {
       expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
     },
   );
+
+  test('the totals expire with the use of their month, and follow a change of the retention', async () => {
+    const { redis } = started.kit;
+    const name = monthAgo(2).replace('-', '');
+    const days = async (key: string) =>
+      Math.round((Date.now() + (await redis.pttl(key))) / 86_400_000 - Date.parse(monthAgo(2)) / 86_400_000);
+    const keys = [redisKeys.usageTotals(name), redisKeys.usageRanking(name)];
+    for (const key of keys) expect(await days(key)).toBe(431);
+    await adjustUsageExpiry(redis, 300);
+    for (const key of keys) expect(await days(key)).toBe(331);
+  });
+
+  test('a gateway adds its requests to the totals, but those that failed through no fault of the caller', async () => {
+    const { kit } = started;
+    const { key, customerId } = await kit.issue({ name: 'New', minute: 2, plan: 'enterprise', day: 100 });
+    const pets = async () => (await send(`${kit.gateway.url}/v1/pets`, { key })).status;
+    const { response } = kit.upstream;
+    kit.upstream.response = (req) => req.socket.destroy();
+    expect(await pets()).toBe(502);
+    kit.upstream.response = response;
+    expect([await pets(), await pets(), await pets()]).toEqual([200, 200, 429]);
+    const present = async () => (await readMonths()).at(-1);
+    await expect.poll(present, { timeout: 15_000 }).toMatchObject({
+      customers: 1,
+      plans: [{ plan: 'enterprise', served: 2, refused: 1 }],
+      largest: [{ id: customerId, name: 'New', plan: 'enterprise', served: 2, refused: 1 }],
+    });
+  });
 
   test('needs a session', async () => {
     expect((await download(`month=${monthAgo(1)}`, '')).status).toBe(401);

@@ -17,7 +17,7 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
   });
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  test('shows a viewer the months, the largest keys of one, and its download', async () => {
+  test('shows a viewer the months, the plans and the largest customers of one, and its download', async () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();
     const { customerId } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
@@ -28,6 +28,12 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
       r07: 21,
       x07: 1000,
     });
+    await other.kit.redis.hset(redisKeys.usageTotals(month.replace('-', '')), {
+      '07 served pro': 3321,
+      '07 units pro': 4321,
+      '07 refused pro': 21,
+    });
+    await other.kit.redis.zadd(redisKeys.usageRanking(month.replace('-', '')), 4321, customerId);
     const observed = await other.open('/console', { role: 'viewer' });
     const { page } = observed;
     await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click();
@@ -38,6 +44,8 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await row.innerText()).toMatch(/\s1\s+3,321\s+21\s+4,321\s/);
     await row.getByRole('link', { name: monthName, exact: true }).press('Enter');
     expect(new URL(page.url()).search).toBe(`?month=${month}`);
+    const plan = page.getByRole('region', { name: 'Plans' }).getByRole('row', { name: 'pro' });
+    expect(await plan.innerText()).toMatch(/pro\s+3,321\s+21\s+4,321/);
     const largest = page
       .getByRole('region', { name: 'Largest customers' })
       .getByRole('row', { name: 'Acme' });

@@ -35,6 +35,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
     await kit.pets(acme.key);
     gone = await kit.issue({ name: 'Gone' });
     await record(gone, yesterday, { id: gone.customerId, name: 'Gone', plan: 'free', pDD: 'free', DD: 3 });
+    await kit.redis.zadd(redisKeys.usageRanking(yesterday.slice(0, 6)), 3, gone.customerId);
     await kit.redis.del(redisKeys.apiKey(gone), redisKeys.customer(gone.customerId));
   });
   afterAll(() => kit[Symbol.asyncDispose]());

@@ -173,6 +173,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
     await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
     await using _replica = await startReplica();
     const { id, customerId } = await issue();
+    await redis.zadd(redisKeys.usageRanking(yesterday().slice(0, 6)), 1, customerId);
     const file = join(directory.path, 'keys.jsonl');
     const plans = join(directory.path, 'plans.yaml');
     const commands = [

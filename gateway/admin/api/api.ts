@@ -21,7 +21,7 @@ import { settingsRoutes } from './settings.ts';
 import { tokensRoutes } from './tokens.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
 import { createUsageDownload } from './usage-download.ts';
-import { createUsageMonths, usageRoutes } from './usage.ts';
+import { usageRoutes } from './usage.ts';
 import { webhooksRoutes } from './webhooks.ts';
 
 const maxBody = '64kb';
@@ -58,7 +58,6 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     ...dependencies,
     planCustomers: createPlanCustomers(dependencies),
     adjustments: createUsageAdjustments(dependencies),
-    usageMonths: createUsageMonths(dependencies),
     downloadUsage: createUsageDownload(dependencies),
   };
   const router = Router();

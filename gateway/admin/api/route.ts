@@ -2,12 +2,10 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { acceptedEncoding, encode } from '../../http/encoded-text.ts';
 import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
-import type { MonthUsage } from '../../operations/usage-months.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Permitted } from '../access/require-permission.ts';
 import type { Live } from '../live-state.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
-import type { Counted } from './background-read.ts';
 import { respondOnce } from './respond-once.ts';
 import type { UsageAdjustments } from './usage-adjustment.ts';
 import type { DownloadUsage } from './usage-download.ts';
@@ -46,8 +44,6 @@ export interface Api extends ApiDependencies {
   /** Number of customers on each plan, some seconds old. */
   planCustomers: () => Promise<ReadonlyMap<string, number>>;
   adjustments: UsageAdjustments;
-  /** Use of all keys in the last months. */
-  usageMonths: () => Promise<Counted<MonthUsage[]>>;
   /** Streams the use of all customers. */
   downloadUsage: DownloadUsage;
 }

@@ -14,7 +14,6 @@ import type { planPreviewSchema } from '../../api/plans.ts';
 import type { sessionSchema } from '../../api/session.ts';
 import type { listedSessionSchema } from '../../api/sessions.ts';
 import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
-import type { usageMonthsSchema } from '../../api/usage.ts';
 
 export type { Changed, Page } from '../../../browser/responses.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
@@ -47,7 +46,6 @@ export type Plans = z.infer<typeof plansSchema>;
 export type Plan = z.infer<typeof planSchema>;
 export type PlanDetail = z.infer<typeof planDetailSchema>;
 export type PlanPreview = z.infer<typeof planPreviewSchema>;
-export type UsageMonths = z.infer<typeof usageMonthsSchema>;
 export type Session = z.infer<typeof sessionSchema>;
 export type ListedSession = z.infer<typeof listedSessionSchema>;
 /** `adjustment`: of the record of use only. */

@@ -3,26 +3,26 @@ import { html, nothing } from 'lit';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { count, listTable, type Column } from '../../../../browser/elements/table.ts';
-import { formatMonth, formatNumber, formatTime } from '../../../../browser/format.ts';
+import { formatMonth } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { keyLink, planLink } from '../key.ts';
-import type { MonthUsage, UsageMonths } from '../responses.ts';
+import type { MonthUsage, Page } from '../responses.ts';
 import { router } from '../router.ts';
 
-/** Month's end: the use of all customers by month, the largest ones of a month, and its export. */
-class PageUsage extends PolledElement<UsageMonths> {
+/** Month's end: the use of all customers by month, the plans and the largest customers of a month, and its export. */
+class PageUsage extends PolledElement<Page<MonthUsage>> {
   constructor() {
     super();
     this.whileConnected(() => router.subscribe(() => this.requestUpdate()));
   }
 
   override get pauseMs() {
-    return this.content?.counting ? 1000 : 60_000;
+    return 60_000;
   }
 
   read() {
-    return api.get<UsageMonths>('/api/usage/months');
+    return api.get<Page<MonthUsage>>('/api/usage/months');
   }
 
   override render() {
@@ -30,22 +30,12 @@ class PageUsage extends PolledElement<UsageMonths> {
       ${super.render()}`;
   }
 
-  view({ items, asOf, counting }: UsageMonths) {
-    const isUsed = items.some(({ customers }) => customers > 0);
-    const progress =
-      counting === null
-        ? nothing
-        : html` ${formatNumber(counting.read)} of ${formatNumber(counting.total)} customers read…`;
-    return html`<p class="quiet" role="status">
-        UTC months, all customers together.
-        ${asOf === null ? 'So far:' : html`As of ${formatTime(asOf)}.`}${progress}
-      </p>
+  view({ items }: Page<MonthUsage>) {
+    return html`<p class="quiet">UTC months, all customers together.</p>
       ${
-        isUsed
+        items.some(({ customers }) => customers > 0)
           ? months(items)
-          : counting === null
-            ? emptyState('No use is recorded yet', 'Each request of a key counts, from the first one on.')
-            : nothing
+          : emptyState('No use is recorded yet', 'Each request of a key counts, from the first one on.')
       }`;
   }
 }
@@ -88,7 +78,7 @@ function months(items: MonthUsage[]) {
           >`,
       ],
     ])}
-    ${chosen === undefined ? nothing : largest(chosen)}`;
+    ${chosen === undefined ? nothing : html`${plans(chosen)}${largest(chosen)}`}`;
 }
 
 type Counted = Pick<MonthUsage, 'served' | 'refused'> & { units?: number | undefined };
@@ -99,6 +89,12 @@ const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
   count('Refused', ({ refused }) => refused),
   items.some(({ units }) => units !== undefined) && count('Units', ({ units, served }) => units ?? served),
 ];
+
+function plans({ month, plans }: MonthUsage) {
+  if (plans.length === 0) return nothing;
+  return html`<h2>Plans in ${formatMonth(month)}</h2>
+    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan)], ...counts(plans)])}`;
+}
 
 function largest({ month, largest }: MonthUsage) {
   return html`<h2>Largest customers in ${formatMonth(month)}</h2>

@@ -1,0 +1,116 @@
+import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { setUsageExpiry, type LiveUsagePolicy } from './usage-policy.ts';
+import { createWaitingCounts } from './waiting-counts.ts';
+
+/**
+ * Use of all customers together, for the page Usage: totals by UTC day and plan, and a ranking of the customers of each month. The
+ * record of each customer is exact; these lack what a process has counted in the seconds before it was killed or lost Redis.
+ */
+export interface UsageTotals {
+  /** Counts one request. @param units what it costs */
+  count(user: PlanUser, refused: boolean, units: number): void;
+  /** Takes back a served request whose units were given back. */
+  takeBack(user: PlanUser, units: number): void;
+  /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
+  report(all?: boolean): Promise<void>;
+}
+
+interface PlanUser {
+  customerId: CustomerId;
+  plan: string;
+}
+
+interface Totals {
+  served: number;
+  /** What these cost. */
+  units: number;
+  refused: number;
+}
+
+const totalNames = ['served', 'units', 'refused'] as const;
+
+/** Customers that wait to be ranked. Further ones are not ranked, so that memory stays bounded. */
+const maxCustomers = 100_000;
+/** Customers of one report: Redis has other things to do. The others wait for the next one. */
+const maxReported = 2000;
+
+interface UsageTotalsDependencies {
+  redis: RedisClient;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+  now: () => number;
+}
+
+export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDependencies): UsageTotals {
+  /** By day number and plan. */
+  let days = new Map<number, Map<string, Totals>>();
+  const ranking = createWaitingCounts<{ customerId: CustomerId; dayNumber: number; units: number }>({
+    redis,
+    max: maxCustomers,
+    maxReported,
+    send: ({ customerId, dayNumber, units }) =>
+      redis.zincrby(redisKeys.usageRanking(monthOf(dayNumber)), units, customerId),
+  });
+
+  function add({ customerId, plan }: PlanUser, { served, units, refused }: Totals): void {
+    const dayNumber = dayNumberOf(now());
+    let plans = days.get(dayNumber);
+    if (plans === undefined) days.set(dayNumber, (plans = new Map()));
+    let totals = plans.get(plan);
+    if (totals === undefined) plans.set(plan, (totals = { served: 0, units: 0, refused: 0 }));
+    totals.served += served;
+    totals.units += units;
+    totals.refused += refused;
+    const ranked = ranking.get(customerId, () => ({ customerId, dayNumber, units: 0 }));
+    if (ranked !== undefined) ranked.units += units;
+  }
+
+  function addTotals(dayNumber: number, plans: ReadonlyMap<string, Totals>): Promise<unknown>[] {
+    const key = redisKeys.usageTotals(monthOf(dayNumber));
+    return Array.from(plans).flatMap(([plan, totals]) =>
+      totalNames
+        .filter((name) => totals[name] !== 0)
+        .map((name) => redis.hincrby(key, `${utcDate(dayNumber).slice(6)} ${name} ${plan}`, totals[name])),
+    );
+  }
+
+  return {
+    count: (user, isRefused, units) =>
+      add(user, isRefused ? { served: 0, units: 0, refused: 1 } : { served: 1, units, refused: 0 }),
+    takeBack: (user, units) => add(user, { served: -1, units: -units, refused: 0 }),
+    async report(all) {
+      const counted = days;
+      days = new Map();
+      const { retentionDays } = usagePolicy.current();
+      // Redis is unavailable, which the gate reports.
+      await Promise.allSettled([
+        ranking.report(all),
+        ...Array.from(counted).flatMap(([dayNumber, plans]) => addTotals(dayNumber, plans)),
+      ]);
+      const keys = new Set([...counted.keys()].map(monthOf).flatMap(keysOfMonth));
+      await Promise.allSettled(Array.from(keys, (key) => setUsageExpiry(redis, key, retentionDays)));
+    },
+  };
+}
+
+const monthOf = (dayNumber: number) => utcDate(dayNumber).slice(0, 6);
+const keysOfMonth = (month: string) => [redisKeys.usageTotals(month), redisKeys.usageRanking(month)];
+
+/** Totals of a plan on one day. */
+export interface PlanDay extends Totals {
+  /** UTC date as YYYYMMDD. */
+  date: string;
+  plan: string;
+}
+
+/** Reads the totals of a month by day and plan. Those of one day and plan may be several items. @param month as YYYYMM */
+export async function readUsageTotals(redis: RedisClient, month: string): Promise<PlanDay[]> {
+  const fields = await redis.hgetall(redisKeys.usageTotals(month));
+  return Object.entries(fields).flatMap(([field, count]) => {
+    const [, day, name = '', plan = ''] = /^(\d\d) (served|units|refused) (.*)$/.exec(field) ?? [];
+    if (day === undefined) return [];
+    const totals: Totals = { served: 0, units: 0, refused: 0 };
+    return [Object.assign(totals, { [name]: Number(count), date: month + day, plan })];
+  });
+}
