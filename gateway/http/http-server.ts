@@ -12,8 +12,10 @@ import { createIdleConnections } from './idle-connections.ts';
 import { peerAddress } from './peer-address.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import { parserError, sendRawResponse, tooManyConnections } from './raw-response.ts';
+import { hasBody } from './request-body.ts';
 import { raiseRequestError } from './request-error.ts';
 import { closeSlowReaders } from './slow-readers.ts';
+import { watchBody } from './slow-senders.ts';
 
 interface HttpServerOptions {
   app: RequestListener;
@@ -52,9 +54,16 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
   const server = createNodeServer(options.messageClasses, limits, (req, res) => {
     const limit = limitOf(req.socket);
-    if (limit === undefined) pipelines.serve(req, res);
-    else refuseConnection(req, limit);
+    if (limit !== undefined) return refuseConnection(req, limit);
+    if (hasBody(req)) {
+      watchBody(req, limits.requestTimeoutMs, () =>
+        failUnfinished({ req, res }, new GatewayError('request_timeout')),
+      );
+    }
+    pipelines.serve(req, res);
   });
+  // It would end large uploads. There remains Node's timeout for the headers.
+  server.requestTimeout = 0;
   const limitOf = limitConnections(server, {
     ...limits,
     maxOpenRefused,

@@ -10,11 +10,6 @@ export function hasBody(req: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Whether the body is forwarded. With GET and HEAD it has no meaning (RFC 9110 section 9.3.1) and is dropped. */
-export function carriesBody(req: IncomingMessage): boolean {
-  return hasBody(req) && !isSafe(req);
-}
-
 /** Whether a request can be sent again without harm (RFC 9110 section 9.2.1). OPTIONS is never forwarded. */
 export function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { carriesBody, isSafe } from '../http/request-body.ts';
+import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { operationOf, type RoutedService } from '../services/routes.ts';
@@ -90,7 +90,7 @@ function createServiceTransport(
       peerIsTrusted: isProxy(address),
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
-      hasBody: carriesBody(req),
+      hasBody: res.locals.body !== undefined,
       keyHeader,
       described: operationOf(serviceOf(res), req.method)?.requestHeaders,
       isTraced: spans !== undefined,

@@ -5,10 +5,11 @@ import { receiveBody as startReceiving } from '../http/receive-body.ts';
 import {
   assertSmallBody,
   awaitsContinue,
-  carriesBody,
   defaultMaxBodyBytes,
   hasBody,
+  isSafe,
 } from '../http/request-body.ts';
+import { operationOf } from '../services/routes.ts';
 import { callerOf } from './request-context.ts';
 
 /** Nearly every body is smaller. */
@@ -50,10 +51,12 @@ interface ReceiveBodyDependencies {
 export function receiveBody({ services, takeLargeBodySlot }: ReceiveBodyDependencies): RequestHandler {
   return function receiveBody(req, res, next) {
     if (!hasBody(req)) return next();
-    const maxBytes = services[res.locals.route?.service?.ordinal ?? -1]?.maxBodyBytes;
+    const { service } = res.locals.route ?? {};
+    const maxBytes = services[service?.ordinal ?? -1]?.maxBodyBytes;
     assertSmallBody(req, maxBytes);
     if (awaitsContinue(req)) res.writeContinue();
-    if (!carriesBody(req)) {
+    // That of a described GET or HEAD has no meaning (RFC 9110 section 9.3.1).
+    if (isSafe(req) && operationOf(service, req.method)?.requestHeaders !== 'all') {
       req.resume();
       return next();
     }

@@ -192,6 +192,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     if (this.#controller === undefined) return upstreams.take(this.#tried);
     const canRetry =
       isSafe(this.#req) &&
+      !(this.#body instanceof Readable) &&
       this.#status === undefined &&
       this.#timesSent < maxTimesSent &&
       isConnectionLost(error);

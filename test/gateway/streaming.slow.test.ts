@@ -228,6 +228,17 @@ describe('a service that is known by its path', () => {
       expect(bytes).toBe(50 * megabyte);
     });
 
+    test('arrives with any method, also small and large with GET', async () => {
+      for (const size of [2, 0.001]) {
+        const { body } = await request(`${shop}/a`, {
+          method: 'GET',
+          headers: { authorization: `Bearer ${key}` },
+          body: Buffer.alloc(size * megabyte),
+        });
+        expect(await body.json()).toMatchObject({ method: 'GET', bytes: Math.floor(size * megabyte) });
+      }
+    });
+
     test('without a length arrives in chunks', async () => {
       const { body } = await upload('/a', zeros(3));
       expect(await body.json()).toMatchObject({

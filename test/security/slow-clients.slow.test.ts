@@ -153,7 +153,7 @@ describe('slow request bodies', () => {
   );
 });
 
-describe('a response to a slow reader', () => {
+describe('with a timeout of 350 ms', () => {
   let gateway: Service;
   beforeAll(async () => {
     gateway = await startGateway({
@@ -164,6 +164,18 @@ describe('a response to a slow reader', () => {
     });
   });
   afterAll(() => gateway[Symbol.asyncDispose]());
+
+  test('a large body may take many times as long, while it moves, and one that stops is 408', async () => {
+    const part = ' '.repeat(100_000);
+    const moving = await open(gateway.port, { bytes: postHead(9 * part.length) });
+    const stopping = await open(gateway.port, { bytes: postHead(9 * part.length) + part });
+    for (let index = 0; index < 9; index += 1) {
+      moving.socket.write(part);
+      await sleep(200);
+    }
+    await expect.poll(moving.received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(stopping.received()).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
+  });
 
   test('is not read from the upstream if the client stops reading, and both connections are closed', async () => {
     let written = 0;
