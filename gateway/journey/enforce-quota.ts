@@ -76,13 +76,6 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       res.locals.caller = caller;
       cost = costFor(caller, res);
     }
-    const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
-    if (decision.outcome === 'limited' && tooSmall !== undefined) {
-      setDecision(res, 'limited');
-      // Without Retry-After: no retry can succeed.
-      res.locals.headers.setAll(rateLimitHeaders({ ...decision, outcome: 'allowed' }));
-      return next(costExceedsLimit(cost, limitInWords(decision.windows, tooSmall)));
-    }
     observeDecision(metrics, caller.plan, decision);
     const shadow = plans.shadowLimitsOf(caller.plan);
     if (shadow !== undefined && decision.outcome === 'allowed' && !decision.isLocal) {
@@ -105,6 +98,12 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       };
     }
     setDecision(res, decision.outcome);
+    const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
+    if (decision.outcome === 'limited' && tooSmall !== undefined) {
+      // Without Retry-After: no retry can succeed.
+      res.locals.headers.setAll(rateLimitHeaders({ ...decision, outcome: 'allowed' }));
+      return next(costExceedsLimit(cost, limitInWords(decision.windows, tooSmall)));
+    }
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
     switch (decision.outcome) {

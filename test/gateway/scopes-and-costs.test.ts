@@ -8,6 +8,7 @@ import { readLastDays } from '../../gateway/operations/usage-record.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
@@ -169,8 +170,9 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     await expect.poll(async () => (await get('/reports', key)).status).toBe(200);
   });
 
-  test('a request that costs more than a limit is 403, without Retry-After, strike or ban', async () => {
-    const { key, id } = await keys.issue();
+  test('a request that costs more than a limit is 403, without Retry-After, and counts as a refusal', async () => {
+    const issued = await keys.issue();
+    const { key, id } = issued;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const refused = await get('/archive', key);
       expect(refused.json).toEqual({
@@ -182,8 +184,12 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       expect(refused.header('retry-after')).toBeUndefined();
       expect(refused.header('x-ratelimit-remaining')).toBe('60');
     }
-    expect(await redis.exists(redisKeys.strikes((await keys.store.show(id)).place))).toBe(0);
     expect(gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
+    await expect.poll(() => lastDay(id), { timeout: 15_000 }).toMatchObject({ served: 0, refused: 3 });
+    // A program that goes on is banned, as after a 429.
+    await createSimulatedTime(redis, issued).moveTimes(11_000);
+    for (let strike = 1; strike < 60; strike += 1) expect((await get('/archive', key)).status).toBe(403);
+    expect(await get('/archive', key)).toMatchObject({ status: 429, json: { code: 'api_key_banned' } });
   });
 
   test('an own limit below the cost of what the key may call is refused', async () => {

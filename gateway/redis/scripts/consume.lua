@@ -140,8 +140,7 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
   local refusing = refusingWindow(limits, used, leftMs, cost)
   if refusing then
     local policy, strikesLeft = parsePolicies(policies), 0
-    -- What costs more than a whole window is no retry before its time.
-    if policy.strikes > 0 and not exceeds(limits, cost) then
+    if policy.strikes > 0 then
       -- The first window of the list is the shortest: the minute.
       local banMs
       banMs, strikesLeft = recordRefusal(

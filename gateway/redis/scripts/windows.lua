@@ -125,16 +125,6 @@ local function refusingWindow(limits, used, leftMs, cost)
   return refusing
 end
 
--- Whether a request costs more than a window allows.
-local function exceeds(limits, cost)
-  for index = 1, #windows do
-    if limits[index] and cost > limits[index] then
-      return true
-    end
-  end
-  return false
-end
-
 -- Appends units used and ms to the end of each window with a limit to a reply.
 local function addWindows(reply, limits, used, leftMs)
   for index = 1, #windows do

@@ -97,8 +97,6 @@ export class QuotaModel {
     const [isMinuteShort, isDayShort] = [minuteUsed + units > limits.minute, dayUsage + units > limits.day];
     if (isMinuteShort || isDayShort) {
       const refused: Expected = { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsage };
-      // No retry can succeed, so none leads to a ban.
-      if (units > Math.min(limits.minute, limits.day)) return refused;
       const refusedForMs = Math.max(isMinuteShort ? minuteLeftMs : 0, isDayShort ? msToMidnight : 0);
       return this.recordRefusal(nowMs, day, limits.minute, refusedForMs) ?? refused;
     }
