@@ -1,5 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import { isPair, isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Document,
+  type YAMLMap,
+} from 'yaml';
 
 /** A YAML file that is invalid. Each issue names file, line and column. */
 export class YamlFileError extends Error {
@@ -59,8 +70,9 @@ export function readYamlFile(
   const syntax = syntaxIssues(doc, lines, aliases);
   if (syntax.length > 0) throw new YamlFileError(describeAt(syntax));
   return {
-    value: doc.toJS(),
+    value: toValue(doc, name),
     describe(issues) {
+      if (issues.length === 0) return [];
       const offsetOf = createOffsets(doc);
       return describeAt(
         issues.map(({ path, text: problem }) => ({ offset: offsetOf(path.map(String)), text: problem })),
@@ -118,26 +130,54 @@ function syntaxIssues(doc: Document, lines: LineCounter, aliases: boolean): Offs
     text: code === 'MULTIPLE_DOCS' ? 'the file has more than one document' : message,
   }));
   if (issues.length > 0) return issues;
-  visit(doc, {
-    Alias(_key, { range, source }) {
-      if (aliases) return;
-      const text = `aliases such as *${source} are not supported: write the value out`;
-      issues.push({ offset: range?.[0] ?? 0, text });
-    },
-    Map(_key, { items }) {
-      const lineOf = new Map<string, number>();
-      for (const { key } of items) {
-        if (!isScalar(key)) continue;
-        const [offset, field] = [key.range?.[0] ?? 0, String(key.value)];
-        const earlier = lineOf.get(field);
-        if (earlier !== undefined) issues.push({ offset, text: `${field} is in line ${earlier}, too` });
-        // Objects lose this name without an error.
-        if (field === '__proto__') issues.push({ offset, text: `${field} is not a valid name` });
-        lineOf.set(field, lines.linePos(offset).line);
-      }
-    },
+  const anchors = new Map<string, unknown>();
+  visit(doc, (_key, node, ancestors) => {
+    if (isAlias(node)) {
+      const text = aliases ? aliasIssue(node.source, anchors, ancestors) : unsupportedAlias(node.source);
+      if (text !== undefined) issues.push({ offset: node.range?.[0] ?? 0, text });
+    } else if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (isMap(node)) issues.push(...nameIssues(node, lines));
   });
   return issues;
+}
+
+const unsupportedAlias = (source: string) =>
+  `aliases such as *${source} are not supported: write the value out`;
+
+function aliasIssue(
+  source: string,
+  anchors: ReadonlyMap<string, unknown>,
+  ancestors: readonly unknown[],
+): string | undefined {
+  if (!anchors.has(source)) return `*${source} has no &${source} before it`;
+  return ancestors.includes(anchors.get(source))
+    ? `*${source} is inside of &${source}, which would have no end`
+    : undefined;
+}
+
+function nameIssues({ items }: YAMLMap, lines: LineCounter): OffsetIssue[] {
+  const issues: OffsetIssue[] = [];
+  const lineOf = new Map<string, number>();
+  for (const { key } of items) {
+    if (!isScalar(key)) continue;
+    const [offset, field] = [key.range?.[0] ?? 0, String(key.value)];
+    const earlier = lineOf.get(field);
+    if (earlier !== undefined) issues.push({ offset, text: `${field} is in line ${earlier}, too` });
+    // Objects lose this name without an error.
+    if (field === '__proto__') issues.push({ offset, text: `${field} is not a valid name` });
+    lineOf.set(field, lines.linePos(offset).line);
+  }
+  return issues;
+}
+
+/** @throws YamlFileError if its aliases would make it many times as large */
+function toValue(doc: Document, name: string): unknown {
+  try {
+    return doc.toJS();
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    throw new YamlFileError([`${name} has too many aliases of aliases: write their values out`]);
+  }
 }
 
 /** Finds the offset of the name at the end of a path, or of as much of the path as exists. */

@@ -5,7 +5,7 @@ import { html, type Html } from './html.ts';
 import type { KeySettings } from './key-form.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
-import { describeType } from './schema-type.ts';
+import { describeType, descriptionOf } from './schema-type.ts';
 
 /** What the reference says of an operation beside its description. */
 export interface OperationSettings extends Pick<KeySettings, 'keyVariable'> {
@@ -80,7 +80,7 @@ function responses({ responses }: Operation): Html {
       example === undefined || status.startsWith('2') ? undefined : codeBlock(JSON.stringify(example));
     return html`<dt>${status}</dt>
       <dd>
-        ${renderMarkdown(response.description).body}${
+        ${descriptionOf(response)}${
           schema === undefined ? undefined : html`<p>Body: ${describeType(schema)}</p>`
         }${shown}
       </dd>`;
@@ -99,11 +99,13 @@ function responseHeaders({ responses }: Operation): Html {
   for (const { status, response } of responses) {
     for (const [name, { description, schema }] of Object.entries(response.headers)) {
       const key = `${name} ${description}`;
-      const statuses = [...(headers.get(key)?.statuses ?? []), status];
-      const note = statuses.length === responses.length ? '' : statuses.join(', ');
-      headers.set(key, { name, description, schema, note, statuses });
+      const header = headers.get(key) ?? { name, description, schema, note: '', statuses: [] };
+      header.statuses.push(status);
+      headers.set(key, header);
     }
   }
+  for (const header of headers.values())
+    if (header.statuses.length < responses.length) header.note = header.statuses.join(', ');
   return html`<details>
     <summary>Headers of the responses</summary>
     ${fieldList([...headers.values()])}

@@ -21,8 +21,14 @@ function joined(parts: readonly Schema[], word: string): Html {
   return html`${parts.map((part, index) => html`${index === 0 ? '' : word}${describeType(part)}`)}`;
 }
 
+/** Every operation has the responses and headers of the gateway, with the same texts. */
+const rendered = new Map<string, Html>();
+
 export function descriptionOf({ description }: { description?: string | undefined }): Html | undefined {
-  return description === undefined ? undefined : renderMarkdown(description).body;
+  if (description === undefined) return undefined;
+  const body = rendered.get(description) ?? renderMarkdown(description).body;
+  rendered.set(description, body);
+  return body;
 }
 
 function limitsOf(schema: Schema): string {

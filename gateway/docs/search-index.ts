@@ -15,15 +15,13 @@ const heading = /<h([1-3])(?: id="([^"]+)")?>([^]*?)<\/h\1>/g;
 /** What the search of the documentation looks through: all pages, split at their headings. */
 export function searchIndex(pages: readonly Page[]): SearchedSection[] {
   return pages.flatMap(({ path, title: page, body: { text } }) => {
-    const headings = [...text.matchAll(heading)];
-    return headings.flatMap((match, index) => {
-      const [whole, level, id = '', title = ''] = match;
-      // Such as "Parameters" of an operation: what is below belongs to the section.
-      if (id === '' && level !== '1') return [];
-      const next = headings.slice(index + 1).find(([, level, id]) => id !== undefined || level === '1');
-      const content = text.slice(match.index + whole.length, next?.index);
-      const address = id === '' ? path : `${path}#${id}`;
-      return [{ page, title: textOf(title), path: address, text: textOf(content) }];
+    // Without those such as "Parameters" of an operation: what is below belongs to the section.
+    const headings = [...text.matchAll(heading)].filter(([, level, id]) => id !== undefined || level === '1');
+    return headings.map((match, index) => {
+      const [whole, , id, title = ''] = match;
+      const content = text.slice(match.index + whole.length, headings[index + 1]?.index);
+      const address = id === undefined ? path : `${path}#${id}`;
+      return { page, title: textOf(title), path: address, text: textOf(content) };
     });
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fieldsOf, referenceOf, resolveReference, type Fields } from './service-description.ts';
 
 /*
  * The parts of an OpenAPI 3.1 document that the reference shows. References are resolved when a part is read, so that a
@@ -67,6 +68,10 @@ const responseShape = z.object({
   content: contentShape.default({}),
 });
 
+const unresolvedResponseShape = z.looseObject({ headers: z.record(z.string(), z.unknown()).default({}) });
+
+const sharedParametersShape = z.array(z.unknown()).default([]);
+
 const operationShape = z.object({
   operationId: z.string(),
   summary: z.string(),
@@ -133,13 +138,16 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'];
  * @throws Error if the document is not valid
  */
 export function readApiDocument(json: string, serverPath: string): ApiDocument {
-  const root: unknown = JSON.parse(json);
+  const root = fieldsOf(JSON.parse(json));
   const { info, paths, components } = documentShape.parse(root);
+  const readResponse = createReadResponse(root);
   const operations = Object.entries(paths).flatMap(([path, item]) => {
-    const shared = z.array(z.unknown()).default([]).parse(item['parameters']);
+    const shared = sharedParametersShape.parse(item['parameters']);
     return methods
       .filter((method) => item[method] !== undefined)
-      .map((method) => readOperation(root, { method, path: serverPath + path, shared, value: item[method] }));
+      .map((method) =>
+        readOperation(root, readResponse, { method, path: serverPath + path, shared, value: item[method] }),
+      );
   });
   const schemas = Object.entries(components.schemas).map(([name, schema]) => ({ name, schema }));
   const { contact, ...texts } = info;
@@ -155,7 +163,11 @@ interface OperationInput {
   value: unknown;
 }
 
-function readOperation(root: unknown, { method, path, shared, value }: OperationInput): Operation {
+function readOperation(
+  root: Fields,
+  readResponse: (value: unknown) => ApiResponse,
+  { method, path, shared, value }: OperationInput,
+): Operation {
   const { parameters, requestBody, responses, ...operation } = operationShape.parse(value);
   return {
     ...operation,
@@ -166,37 +178,35 @@ function readOperation(root: unknown, { method, path, shared, value }: Operation
       requestBody === undefined ? undefined : requestBodyShape.parse(resolve(root, requestBody)).content,
     responses: Object.entries(responses).map(([status, response]) => ({
       status,
-      response: readResponse(root, response),
+      response: readResponse(response),
     })),
   };
 }
 
-function readResponse(root: unknown, value: unknown): ApiResponse {
-  const { headers, ...response } = z
-    .looseObject({ headers: z.record(z.string(), z.unknown()).default({}) })
-    .parse(resolve(root, value));
-  const resolved = Object.entries(headers).map(([name, header]) => [name, resolve(root, header)]);
-  return responseShape.parse({ ...response, headers: Object.fromEntries(resolved) });
+/** Reads each response that operations share once: every operation has a dozen of the gateway's. */
+function createReadResponse(root: Fields): (value: unknown) => ApiResponse {
+  const shared = new Map<string, ApiResponse>();
+  return function readResponse(value) {
+    const reference = referenceOf(value);
+    const known = reference === undefined ? undefined : shared.get(reference);
+    if (known !== undefined) return known;
+    const { headers, ...fields } = unresolvedResponseShape.parse(resolve(root, value));
+    const resolved = Object.entries(headers).map(([name, header]) => [name, resolve(root, header)]);
+    const response = responseShape.parse({ ...fields, headers: Object.fromEntries(resolved) });
+    if (reference !== undefined) shared.set(reference, response);
+    return response;
+  };
 }
 
-function readParameter(root: unknown, value: unknown): Parameter {
+function readParameter(root: Fields, value: unknown): Parameter {
   const parameter = parameterShape.parse(resolve(root, value));
   const choices = schemaShape.parse(resolve(root, parameter.schema)).enum;
   return { ...parameter, choices };
 }
 
-const referenceShape = z.object({ $ref: z.string().startsWith('#/') });
-
-/** Follows a reference within the document (RFC 6901). @throws Error if there is nothing at its target */
-function resolve(root: unknown, value: unknown): unknown {
-  const reference = referenceShape.safeParse(value);
-  if (!reference.success) return value;
-  const { $ref } = reference.data;
-  let target = root;
-  for (const token of $ref.slice(2).split('/')) {
-    const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
-    target = z.record(z.string(), z.unknown()).parse(target)[name];
-  }
-  if (target === undefined) throw new Error(`the API description has nothing at ${$ref}`);
-  return resolve(root, target);
+/** @throws Error if there is nothing at the reference */
+function resolve(root: Fields, value: unknown): unknown {
+  const target = resolveReference(root, value);
+  if (target === undefined) throw new Error(`the API description has nothing at ${referenceOf(value)}`);
+  return target;
 }

@@ -108,3 +108,60 @@ describe('the merged description', () => {
     expect(json.replaceAll('pets_', '')).not.toMatch(/\bpets?\b|animal/i);
   });
 });
+
+test('of 2,000 operations, what they share is read once', () => {
+  const operations = Array.from(
+    { length: 2000 },
+    (_, number) => `  /things/${number}:
+    get:
+      operationId: get${number}
+      responses: { '200': { $ref: '#/components/responses/Thing${number}' } }
+`,
+  );
+  const things = Array.from(
+    { length: 2000 },
+    (_, number) => `    Thing${number}: { description: Thing ${number} }\n`,
+  );
+  const description = {
+    file: 'things.yaml',
+    text: `openapi: 3.1.1\npaths:\n${operations.join('')}components:\n  responses:\n${things.join('')}`,
+  };
+  const { document } = loadApiDescription(undefined, [{ name: 'things', description }]);
+  const read = document.operations.flatMap(({ responses }) => responses.map(({ response }) => response));
+  expect(read.length).toBeGreaterThan(20_000);
+  // Each of the 2,000, the gateway's dozen, and those of GET /usage.
+  expect(new Set(read).size).toBeLessThan(2030);
+});
+
+test.each([
+  [
+    'a schema',
+    'components:\n  schemas:\n    A: &a\n      properties: { a: *a }\n',
+    '10:24: *a is inside of &a',
+  ],
+  ['a list', 'x-a: &a [*a]\n', '7:10: *a is inside of &a'],
+  ['a merge', 'x-a: &a {<<: *a}\n', '7:14: *a is inside of &a'],
+  ['nothing', 'x-a: *a\n', '7:6: *a has no &a before it'],
+])('an alias of %s that has no end is named with its line', (_name, end, issue) => {
+  const start = 'openapi: 3.1.1\npaths:\n  /a:\n    get:\n      operationId: getA\n      summary: Get\n';
+  const description = { file: 'cyclic.yaml', text: start + end };
+  expect(() => loadApiDescription(undefined, [{ name: 'cyclic', description }])).toThrow(
+    `cyclic.yaml:${issue}`,
+  );
+});
+
+test('an anchor of a name that its value has, too, is no circle', () => {
+  const end = text.replace('x-error-codes', 'x-a: &a { b: &a 1, c: *a }\nx-error-codes');
+  const description = { file: 'boxes.yaml', text: end };
+  expect(loadApiDescription(undefined, [{ name: 'boxes', description }]).basePath).toBe('/v1');
+});
+
+test('aliases of aliases without measure are an issue of the file', () => {
+  const lines = Array.from({ length: 6 }, (_, level) =>
+    level === 0 ? 'x-0: &a0 [x]' : `x-${level}: &a${level} [${`*a${level - 1},`.repeat(9)}]`,
+  );
+  const description = { file: 'bomb.yaml', text: `${text}${lines.join('\n')}\n` };
+  expect(() => loadApiDescription(undefined, [{ name: 'bomb', description }])).toThrow(
+    'bomb.yaml has too many aliases of aliases',
+  );
+});
