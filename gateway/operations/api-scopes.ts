@@ -9,6 +9,7 @@ export const apiScopes = [
   'customers:write',
   'keys:read',
   'keys:write',
+  'links:write',
   'plans:read',
   'plans:write',
   'settings:read',

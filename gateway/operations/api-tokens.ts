@@ -8,7 +8,7 @@ import type { ApiScope } from './api-scopes.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import { timeOf } from './console-sessions.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 
 export const apiTokenId = /^token_[\da-f]{12}$/;
@@ -91,11 +91,20 @@ export async function issueApiToken(
 export async function findApiToken(session: Session, token: string): Promise<ApiToken | undefined> {
   if (!tokenPattern.test(token)) return undefined;
   const tokenHash = hashSecret(token);
-  const record = parseRecord(await session.redis.hget(tokensKey, tokenHash));
-  if (record === undefined || expiryOf(record) <= session.now()) return undefined;
+  const record = await findValidToken(session, tokenHash);
+  if (record === undefined) return undefined;
   // Nothing depends on it, and it must not delay a request.
   void touch(session, tokenHash).catch(() => {});
   return record;
+}
+
+/** Finds a token that was not revoked and has not expired by its hash. */
+export async function findValidToken(
+  { redis, now }: ReadingSession,
+  tokenHash: string,
+): Promise<ApiToken | undefined> {
+  const record = parseRecord(await redis.hget(tokensKey, tokenHash));
+  return record !== undefined && expiryOf(record) > now() ? record : undefined;
 }
 
 async function touch({ redis, now }: Session, tokenHash: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createAuditLog } from '../redis/record-change.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { findValidToken } from './api-tokens.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import { findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
 import type { ReadingSession, Session } from './session.ts';
@@ -33,30 +34,42 @@ export const portalSessionMs = 3_600_000;
 const linkSchema = z.object({
   customerId: z.string().refine(isCustomerId),
   grantedBy: z.string(),
+  /** Hash of the API token that has made the link; absent if a person has. */
+  tokenHash: z.string().optional(),
   expiresAtMs: z.number(),
 });
+
+type Link = z.infer<typeof linkSchema>;
 
 /** Name in the audit log of what a customer does. */
 export const portalPerson = (customerId: CustomerId) => `portal:${customerId}`;
 
 /**
  * Makes a code that begins one session of the portal for a customer, within five minutes.
+ * @param tokenHash of the API token that makes it, with which it ends, as does its session
  * @throws InvalidOperation if there is no such customer
  */
-export async function makePortalCode(session: Session, customer: string): Promise<PortalCode> {
+export async function makePortalCode(
+  session: Session,
+  customer: string,
+  tokenHash?: string,
+): Promise<PortalCode> {
   const { redis, audit } = session;
   const { id: customerId } = await showCustomer(redis, customer);
   const { code, codeHash, expiresAtMs, expiresAt } = newCode(session);
   await audit({ action: 'portal.link', target: customerId, before: null, after: { expiresAt } });
-  await storeCode(session, redisKeys.portalCode(codeHash), linkOf(customerId, audit.who, expiresAtMs));
+  const link: Link = { customerId, grantedBy: audit.who, tokenHash, expiresAtMs };
+  await storeCode(session, redisKeys.portalCode(codeHash), link);
   return { customer: customerId, code, expiresAt };
 }
 
-const linkOf = (customerId: CustomerId, grantedBy: string, expiresAtMs: number) => ({
-  customerId,
-  grantedBy,
-  expiresAtMs,
-});
+/** Finds a link or a session. @returns undefined if it has ended, or the API token that has made it */
+async function findLink(session: ReadingSession, key: string): Promise<Link | undefined> {
+  const found = await findCode(session, key, linkSchema);
+  const ended =
+    found?.tokenHash !== undefined && (await findValidToken(session, found.tokenHash)) === undefined;
+  return ended ? undefined : found;
+}
 
 /**
  * Exchanges a code for a session.
@@ -68,7 +81,7 @@ export async function beginPortalSession(
 ): Promise<{ token: string; session: PortalSession } | undefined> {
   if (!codePattern.test(code)) return undefined;
   const key = redisKeys.portalCode(hashSecret(code));
-  const found = await findCode({ redis, now }, key, linkSchema);
+  const found = await findLink({ redis, now }, key);
   if (found === undefined || !(await useCode({ redis }, key))) return undefined;
   const { customerId, grantedBy } = found;
   const token = generateSecret(tokenBits);
@@ -81,21 +94,21 @@ export async function beginPortalSession(
     before: null,
     after: { grantedBy, expiresAt },
   });
-  const record = JSON.stringify(linkOf(customerId, grantedBy, expiresAtMs));
+  const record = JSON.stringify({ ...found, expiresAtMs } satisfies Link);
   await redis.set(redisKeys.portalSession(hashSecret(token)), record, 'PX', portalSessionMs);
   return { token, session: { customerId, grantedBy, expiresAt } };
 }
 
 /**
  * @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else, or if its
- * customer was removed
+ * customer was removed, or the API token that has made its link
  */
 export async function findPortalSession(
   session: ReadingSession,
   token: string,
 ): Promise<PortalSession | undefined> {
   if (!portalTokenPattern.test(token)) return undefined;
-  const found = await findCode(session, redisKeys.portalSession(hashSecret(token)), linkSchema);
+  const found = await findLink(session, redisKeys.portalSession(hashSecret(token)));
   if (found === undefined) return undefined;
   const { customerId, grantedBy, expiresAtMs } = found;
   if ((await session.redis.exists(redisKeys.customer(customerId))) === 0) return undefined;

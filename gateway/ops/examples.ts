@@ -67,7 +67,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'sessions list': ['sessions list'],
   'sessions end': ['sessions end console_5b1f0c9ad2e4', 'sessions end --all'],
   'api-tokens issue': [
-    'api-tokens issue --name billing --scopes customers:write,keys:write,usage:read --expires 90d',
+    'api-tokens issue --name billing --scopes customers:write,keys:write,links:write,usage:read --expires 90d',
   ],
   'api-tokens list': ['api-tokens list'],
   'api-tokens revoke': ['api-tokens revoke token_5b1f0c9ad2e4'],

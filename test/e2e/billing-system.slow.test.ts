@@ -24,7 +24,7 @@ describe('a billing system', () => {
   afterAll(() => kit[Symbol.asyncDispose]());
 
   const issueToken = async (name: string) => {
-    const scopes = 'customers:write,keys:write,usage:read';
+    const scopes = 'customers:write,keys:write,links:write,usage:read';
     const issued = await kit.json<{ id: string; token: string }>(
       'api-tokens',
       'issue',

@@ -87,6 +87,31 @@ describe('the portal', () => {
     expect(stored).not.toContain(code);
   });
 
+  test('a link needs a scope of its own, and ends with the token that made it, as does its session', async () => {
+    const { customerId } = await started.kit.issue({ name: 'Of a program' });
+    const path = `/api/customers/${customerId}/link`;
+    const other = await started.issueToken(['customers:write', 'keys:read']);
+    expect((await other.send('POST', path)).status).toBe(403);
+    const program = await started.issueToken(['links:write']);
+    const makeCode = async () => {
+      const { body, status } = await program.send('POST', path);
+      expect(status, JSON.stringify(body)).toBe(201);
+      const { link } = body as { link: string };
+      recordSecrets(link);
+      return link.split('#code=')[1];
+    };
+    const begin = (code: string | undefined) => sendToPortal(url, 'POST', '/session', { code });
+    const begun = await begin(await makeCode());
+    recordSecrets(`${String(begun.headers['set-cookie'])} ${begun.text}`);
+    const headers = { Cookie: String(begun.headers['set-cookie']).split(';')[0] ?? '' };
+    const read = async () => (await sendToPortal(url, 'GET', '/customer', undefined, headers)).status;
+    expect(await read()).toBe(200);
+    const unused = await makeCode();
+    expect((await operator.send('DELETE', `/api/tokens/${program.id}`)).status).toBe(200);
+    expect((await begin(unused)).json).toMatchObject({ code: 'invalid_code' });
+    expect(await read()).toBe(401);
+  });
+
   test('shows plan, windows, use and failed requests of the customer', async () => {
     const { key, id, customerId, portal } = await newCustomer('Shown');
     expect((await pets(key)).status).toBe(200);

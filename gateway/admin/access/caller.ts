@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { hashSecret } from '../../operations/console-secret.ts';
 import type { ConsoleSession } from '../../operations/console-sessions.ts';
 
 /** Who sends a request: a person, or a program. */
@@ -20,6 +21,10 @@ export interface RequestSession {
   session: ConsoleSession;
   token: string;
 }
+
+/** Hash of the API token of a program; undefined for a person. */
+export const apiTokenHashOf = ({ session, secret }: Caller) =>
+  session === undefined ? hashSecret(secret) : undefined;
 
 const callers = new WeakMap<Request, Caller>();
 

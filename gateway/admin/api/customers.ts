@@ -22,6 +22,7 @@ import { issueFurtherKey } from '../../operations/keys.ts';
 import { makePortalCode } from '../../operations/portal-sessions.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
+import { apiTokenHashOf, callerOf } from '../access/caller.ts';
 import { issued, respondIssued } from './key.ts';
 import { changeAndShow, limitedRoutes } from './limited-routes.ts';
 import { countInput, nextInput } from './query-input.ts';
@@ -119,12 +120,15 @@ export const customersRoutes = [
   }),
   route.post('/customers/:customer/link', {
     operationId: 'linkCustomer',
+    noun: 'links',
     summary: 'Make a link to the portal of a customer, which works once within five minutes',
     responds: 'The link, which is in this response only',
     result: portalLinkSchema,
     status: 201,
     handle: async ({ req, target }, { change, publicOrigin }) => {
-      const { result, warnings } = await change(req, (session) => makePortalCode(session, target));
+      const { result, warnings } = await change(req, (session) =>
+        makePortalCode(session, target, apiTokenHashOf(callerOf(req))),
+      );
       const { code, ...made } = result;
       return { link: portalLink(publicOrigin(), code), ...made, warnings };
     },

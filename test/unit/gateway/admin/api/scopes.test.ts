@@ -18,10 +18,11 @@ test('a route that changes something needs a scope to write, unless it is closed
   expect(deleted.map(({ operation }) => operation.operationId)).toEqual(['endSession']);
 });
 
-test('a key of a customer is a key, and plans for keys are plans', () => {
+test('a key of a customer is a key, a link to keys is a link, and plans for keys are plans', () => {
   const scopeOf = (operationId: string) =>
     apiRoutes.find(({ operation }) => operation.operationId === operationId)?.scope;
   expect(scopeOf('issueFurtherKey')).toBe('keys:write');
+  expect(scopeOf('linkCustomer')).toBe('links:write');
   expect(scopeOf('listKeyPlans')).toBe('plans:read');
   expect(scopeOf('findKey')).toBe('keys:read');
   expect(scopeOf('previewPlanLimits')).toBe('plans:read');
