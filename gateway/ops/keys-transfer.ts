@@ -1,6 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
@@ -47,12 +47,30 @@ function openExport(file: string): ExportFile {
   return { lines: linesOf(file, hash), sha256: () => hash.digest('hex') };
 }
 
+/** Lines end at LF alone: a text of a record may hold U+2028. */
 async function* linesOf(file: string, hash: Hash): AsyncGenerator<string> {
   const input = file === '-' ? process.stdin : createReadStream(file);
-  input.on('data', (chunk: Buffer | string) => hash.update(chunk));
+  let line = 0;
+  let rest = '';
   try {
-    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    // In Latin-1 each byte is a character, so that no chunk ends within one.
+    for await (const chunk of input.setEncoding('latin1')) {
+      hash.update(String(chunk), 'latin1');
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const bytes of lines) yield decode(bytes);
+    }
+    yield decode(rest);
   } catch (error) {
+    if (error instanceof InvalidOperation) throw error;
     throw new InvalidOperation(`can't read ${file}: ${errorMessage(error)}`);
+  }
+
+  function decode(latin1: string): string {
+    line += 1;
+    const bytes = Buffer.from(latin1, 'latin1');
+    if (!isUtf8(bytes))
+      throw new InvalidOperation(`line ${line} is not UTF-8: save the file with this encoding`);
+    return bytes.toString();
   }
 }

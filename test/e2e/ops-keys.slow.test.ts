@@ -190,6 +190,27 @@ describe('the life cycle of keys', () => {
       expect((await kit.json<ShownKey>('keys', 'show', id)).name).toBe('After');
     });
 
+    test('keep separators of lines in a name, and refuse what is no UTF-8', async () => {
+      const { id, customerId, keyHash } = await kit.issue({ name: 'Original' });
+      const name = 'caf\u00e9\u2028and\u2029more';
+      await kit.redis.hset(redisKeys.apiKey({ customerId, keyHash }), 'name', name);
+      const { stdout } = await kit.run('keys', 'export');
+      const exported = stdout.split('\n').find((line) => line.includes(id)) ?? '';
+      expect(exported).toContain(name);
+      await using other = await startAnyRedis();
+      const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
+      const latin1 = await run('keys', 'import', await writeInput(Buffer.from(exported, 'latin1')));
+      expect([latin1.code, latin1.stderr]).toEqual([
+        2,
+        expect.stringMatching(/line \d+ is not UTF-8: save the file with this encoding/),
+      ]);
+      expect(await other.redis.keys('gw:key*')).toEqual([]);
+      const file = await writeInput(`${exported}\r\n`);
+      expect(await run('keys', 'import', file)).toMatchObject({ code: 0, stderr: '' });
+      const shown = await run('keys', 'show', id, '--json');
+      expect(JSON.parse(shown.stdout)).toMatchObject({ name });
+    });
+
     test('report an invalid line and import nothing', async () => {
       const validRecord = {
         sha256: 'a'.repeat(64),
