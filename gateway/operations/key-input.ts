@@ -7,10 +7,13 @@ import { containsApiKey } from './pasted-key.ts';
 
 const maxTextLength = 100;
 
+/** Controls, and what changes the direction of a text or is not seen; joiners belong to scripts and emoji. */
+export const hiddenCharacters = /[[\p{Cc}\p{Cf}]--[\u{200C}\u{200D}]]/gv;
+
 /** @returns what is wrong with a text that people see, such as the name of a customer; undefined if it is valid */
 export function invalidText(text: string): string | undefined {
-  if (text === '' || text.length > maxTextLength || /\p{Cc}/u.test(text)) {
-    return `has to be 1 to ${maxTextLength} characters, without control characters`;
+  if (text === '' || text.length > maxTextLength || text.search(hiddenCharacters) !== -1) {
+    return `has to be 1 to ${maxTextLength} characters, without control or invisible characters`;
   }
   return containsApiKey(text) ? 'must not contain an API key' : undefined;
 }

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { oneLine } from '#runtime/error-message.ts';
 import stringWidth from 'string-width';
 import { keyPattern } from '../config/key-prefix.ts';
+import { hiddenCharacters } from '../operations/key-input.ts';
 
 /** A list is shown with spaces between its parts. */
 export type Cell = string | number | readonly string[] | null | undefined;
@@ -142,9 +143,9 @@ export function cellText(cell: Cell): string {
   return printable(Array.isArray(cell) ? cell.join(' ') : String(cell ?? '-'));
 }
 
-/** Replaces control characters: a value that was edited by hand must not control the terminal. */
+/** Replaces hidden characters: a value that was edited by hand must not control the terminal. */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '\u{FFFD}');
+  return text.replaceAll(hiddenCharacters, '\u{FFFD}');
 }
 
 const colours = new Map<string, 'green' | 'yellow' | 'red'>([

@@ -130,7 +130,16 @@ describe('the API of keys', () => {
 
   test.each([
     [{ name: 'x', plan: 'free', limit: 3 }, 400, 'Unrecognized key: "limit"'],
-    [{ name: '', plan: 'free' }, 400, 'name: has to be 1 to 100 characters, without control characters'],
+    [
+      { name: '', plan: 'free' },
+      400,
+      'name: has to be 1 to 100 characters, without control or invisible characters',
+    ],
+    [
+      { name: 'a\u202Eb', plan: 'free' },
+      400,
+      'name: has to be 1 to 100 characters, without control or invisible characters',
+    ],
     [{ name: `pets_${'a'.repeat(38)}`, plan: 'free' }, 400, 'name: must not contain an API key'],
     [{ name: 'x', plan: 'free', minute: 0 }, 400, 'minute: has to be a whole number from 1 to 1000000000'],
     [{ name: 'x', plan: 'fre' }, 422, 'There is no plan named "fre"; did you mean "free"?'],

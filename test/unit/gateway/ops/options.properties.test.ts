@@ -106,17 +106,23 @@ test('a time has an offset, and a duration counts from now in its direction', ()
   expect(Math.round((timeAgoArgument('2d').getTime() - Date.now()) / day)).toBe(-2);
 });
 
-test('names and reasons are trimmed, without control characters, and at most 100 characters long', () => {
+test('names and reasons are trimmed, without hidden characters, and at most 100 characters long', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 150 }), (text) => {
       for (const parse of [nameArgument, reasonArgument]) {
         const name = parseOrUndefined(parse, text);
         if (name === undefined) continue;
         expect(name).toBe(text.trim());
-        expect(name).not.toMatch(/\p{Cc}/u);
+        expect(name).not.toMatch(/\p{Cc}|(?![\u200C\u200D])\p{Cf}/u);
         expect(name.length >= 1 && name.length <= 100).toBe(true);
       }
     }),
     { numRuns: 500 },
   );
+});
+
+test('of what is not seen, a name may hold joiners alone', () => {
+  for (const name of ['\u202Etxt.exe', 'a\u2066b', 'a\u200Bb', 'a\u200Fb', 'a\u00ADb', 'a\uFEFFb'])
+    expect(() => nameArgument(name)).toThrow('without control or invisible characters');
+  for (const name of ['می\u200Cخواهم', '👩\u200D💻']) expect(nameArgument(name)).toBe(name);
 });
