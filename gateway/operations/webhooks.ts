@@ -1,12 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { publishTest } from '../events/event-queue.ts';
-import { eventTypeNames, eventTypes, isEventType } from '../events/event-types.ts';
+import { eventTypeNames, eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import { hostIssue, parseWebhookUrl } from '../events/webhook-address.ts';
 import { parseWebhooks, type Webhook } from '../events/webhook-record.ts';
 import { clearFailures, readDeliveries, readWebhookStatus, type Delivery } from '../events/webhook-status.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import type { ApiScope } from './api-scopes.ts';
 import { InvalidOperation, UnknownId } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
@@ -38,6 +39,23 @@ export const webhookSchema = z
 export type WebhookView = z.infer<typeof webhookSchema>;
 
 export const eventTypeSchema = z.object({ type: z.string(), summary: z.string() });
+
+const eventScopes: Readonly<Record<EventType, ApiScope>> = {
+  'quota.threshold': 'usage:read',
+  'ban.began': 'bans:read',
+  'key.created': 'keys:read',
+  'key.rotated': 'keys:read',
+  'key.revoked': 'keys:read',
+  'key.expiring': 'keys:read',
+  'customer.suspended': 'customers:read',
+  'plan.changed': 'customers:read',
+};
+
+/** Scopes with which a program could read what a webhook is sent. @param types null for all */
+export function scopesOfEvents(types: readonly string[] | null): ApiScope[] {
+  const sent = eventTypeNames.filter((type) => types?.includes(type) ?? true);
+  return [...new Set(sent.map((type) => eventScopes[type]))];
+}
 
 export const listEventTypes = () =>
   eventTypeNames.map((type) => ({ type, summary: eventTypes[type].summary }));
@@ -155,7 +173,7 @@ export async function readWebhookDeliveries(session: Session, id: string): Promi
   return readDeliveries(session.redis, id);
 }
 
-async function findWebhook({ redis }: Pick<Session, 'redis'>, id: string): Promise<Webhook> {
+export async function findWebhook({ redis }: Pick<Session, 'redis'>, id: string): Promise<Webhook> {
   const webhooks = parseWebhooks(await redis.hgetall(redisKeys.webhooks));
   return found(
     webhooks.find((webhook) => webhook.id === id),

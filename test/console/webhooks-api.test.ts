@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiScope } from '../../gateway/operations/api-scopes.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 import { webhookSettings } from '../support/kits/events-kit.ts';
@@ -35,6 +36,32 @@ describe('the API of webhooks', () => {
     expect(response, JSON.stringify(response.body)).toMatchObject({ status });
     return response.body as Made;
   }
+
+  test('a program needs the scopes to read what its webhook is sent', async () => {
+    const wanted = { url: `${receiver.url}/hook`, types: ['key.created', 'ban.began'] };
+    const send = async (scopes: ApiScope[], method: string, path: string, body: object) => {
+      const program = await started.issueToken(['webhooks:write', ...scopes]);
+      return program.send(method, `/api/webhooks${path}`, body);
+    };
+    const refused = (missing: string) => ({
+      status: 403,
+      body: { message: expect.stringContaining(missing) },
+    });
+    expect(await send(['keys:read'], 'POST', '', wanted)).toMatchObject(refused('the scope bans:read.'));
+    expect(await send(['keys:read'], 'POST', '', { url: wanted.url })).toMatchObject(
+      refused('the scope usage:read and bans:read and customers:read.'),
+    );
+    const made = await send(['keys:write', 'bans:read'], 'POST', '', wanted);
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    const { id } = made.body as Made;
+    const elsewhere = { url: `${receiver.url}/other` };
+    expect(await send([], 'PATCH', `/${id}`, elsewhere)).toMatchObject(refused('keys:read'));
+    expect(await send(['keys:read', 'bans:read'], 'PATCH', `/${id}`, { types: null })).toMatchObject(
+      refused('usage:read'),
+    );
+    expect((await send(['keys:read', 'bans:read'], 'PATCH', `/${id}`, elsewhere)).status).toBe(200);
+    await call('DELETE', `/api/webhooks/${id}`);
+  });
 
   test('adds, tests, changes and removes the webhook of a customer, each audited', async () => {
     const { customerId } = await started.kit.issue();

@@ -33,13 +33,19 @@ export function requirePermission(routes: readonly Permitted[]): RequestHandler 
   return router;
 }
 
-function assertPermitted({ session, scopes = [] }: Caller, { scope, isForViewers }: Permitted): void {
-  if (session !== undefined) return assertRole(session, isForViewers);
+function assertPermitted(caller: Caller, { scope, isForViewers }: Permitted): void {
+  if (caller.session !== undefined) return assertRole(caller.session, isForViewers);
   if (scope === undefined) throw new ApiError('session_required');
-  if (permits(scopes, scope)) return;
+  assertScopes(caller, [scope]);
+}
+
+/** @throws ApiError insufficient_scope for a program that lacks one of the scopes */
+export function assertScopes({ session, scopes = [] }: Caller, needed: readonly ApiScope[]): void {
+  const missing = session === undefined ? needed.filter((scope) => !permits(scopes, scope)) : [];
+  if (missing.length === 0) return;
   throw new ApiError('insufficient_scope', {
-    message: `The token needs the scope ${scope}. It has: ${scopes.join(', ')}.`,
-    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+    message: `The token needs the scope ${missing.join(' and ')}. It has: ${scopes.join(', ')}.`,
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${missing.join(' ')}"` },
   });
 }
 

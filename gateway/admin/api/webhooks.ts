@@ -7,13 +7,17 @@ import {
   addWebhook,
   changeWebhook,
   eventTypeSchema,
+  findWebhook,
   listEventTypes,
   listWebhooks,
   readWebhookDeliveries,
   removeWebhook,
+  scopesOfEvents,
   testWebhook,
   webhookSchema,
 } from '../../operations/webhooks.ts';
+import { callerOf } from '../access/caller.ts';
+import { assertScopes } from '../access/require-permission.ts';
 import { ApiError } from './api-error.ts';
 import { changed, listOf, withWarnings } from './results.ts';
 import { route } from './route.ts';
@@ -34,6 +38,8 @@ const newWebhook = z.strictObject({
     .optional(),
 });
 const changedWebhook = changed(webhookSchema).meta({ id: 'ChangedWebhook' });
+
+const needsReading = 'A token needs the scopes to read what the webhook is sent, too.';
 
 /** @throws ApiError not_found */
 function webhookId(text: string): string {
@@ -61,25 +67,35 @@ export const webhooksRoutes = [
   route.post('/webhooks', {
     operationId: 'addWebhook',
     summary: 'Send events to an address',
+    description: needsReading,
     input: newWebhook,
     responds: 'The webhook with its secret',
     result: changed(
       webhookSchema.extend({ secret: z.string().describe('Signs its events; shown this once') }),
     ).meta({ id: 'WebhookWithSecret' }),
     status: 201,
-    handle: async ({ req, input }, { change, webhookNetworks }) =>
-      withWarnings(await change(req, (session) => addWebhook(session, input, webhookNetworks))),
+    handle: async ({ req, input }, { change, webhookNetworks }) => {
+      assertScopes(callerOf(req), scopesOfEvents(input.types ?? null));
+      return withWarnings(await change(req, (session) => addWebhook(session, input, webhookNetworks)));
+    },
   }),
   route.patch('/webhooks/:id', {
     operationId: 'changeWebhook',
     summary: 'Change a webhook, or switch it on or off',
-    description: 'Fields that are absent stay as they are. Switching on also ends that it is disabled.',
+    description:
+      'Fields that are absent stay as they are. Switching on also ends that it is disabled. ' + needsReading,
     input: newWebhook.omit({ customerId: true }).partial().extend({ enabled: z.boolean().optional() }),
     responds: 'The webhook after the change',
     result: changedWebhook,
     handle: async ({ req, target, input }, { change, webhookNetworks }) => {
       const id = webhookId(target);
-      return withWarnings(await change(req, (session) => changeWebhook(session, id, input, webhookNetworks)));
+      return withWarnings(
+        await change(req, async (session) => {
+          const before = await findWebhook(session, id);
+          assertScopes(callerOf(req), scopesOfEvents(input.types === undefined ? before.types : input.types));
+          return changeWebhook(session, id, input, webhookNetworks);
+        }),
+      );
     },
   }),
   route.delete('/webhooks/:id', {
