@@ -72,6 +72,18 @@ async function findLink(session: ReadingSession, key: string): Promise<Link | un
 }
 
 /**
+ * Finds the customer of a code, without using it up.
+ * @returns undefined as beginPortalSession does
+ */
+export async function findCodeCustomer(
+  session: ReadingSession,
+  code: string,
+): Promise<CustomerId | undefined> {
+  if (!codePattern.test(code)) return undefined;
+  return (await findLink(session, redisKeys.portalCode(hashSecret(code))))?.customerId;
+}
+
+/**
  * Exchanges a code for a session.
  * @returns undefined if it was used before, has expired or never existed
  */

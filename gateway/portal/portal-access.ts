@@ -27,6 +27,8 @@ export interface PortalAccess {
   guard: readonly RequestHandler[];
   /** @throws Error if the guard has not run before */
   sessionOf(req: Request): SignedIn;
+  /** The sessions of a browser. */
+  findSessions(req: Request): Promise<SignedIn[]>;
   /** Counts a wrong code or session against the address. @throws ApiError with a code, or too_many_requests */
   refuse(req: Request, code: 'no_session' | 'invalid_code'): Promise<never>;
 }
@@ -63,7 +65,7 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
     throw tooMany(window.resetMs);
   }
 
-  const requireSession: RequestHandler = async (req, _res, next) => {
+  async function findSessions(req: Request): Promise<SignedIn[]> {
     const { read } = await redis();
     const found = await Promise.all(
       cookie.read(req).map(async (token) => ({
@@ -71,7 +73,11 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
         session: await read((session) => findPortalSession(session, token)),
       })),
     );
-    const [first, ...others] = found.flatMap(({ token, session }) => (session ? { token, session } : []));
+    return found.flatMap(({ token, session }) => (session ? { token, session } : []));
+  }
+
+  const requireSession: RequestHandler = async (req, _res, next) => {
+    const [first, ...others] = await findSessions(req);
     // With several, another page would choose whose session this is.
     if (first === undefined || others.length > 0) return refuse(req, 'no_session');
     sessions.set(req, first);
@@ -113,6 +119,7 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
     open,
     guard: [...open, requireSession, limitRequests, requireCsrfToken],
     sessionOf,
+    findSessions,
     refuse,
   };
 }

@@ -4,13 +4,15 @@ import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
 import { IssueForOperators, StaleKey } from '../operations/invalid-operation.ts';
+import { OvertakenChange } from '../operations/overtaken-change.ts';
 import {
   beginPortalSession,
   endPortalSession,
+  findCodeCustomer,
   portalPerson,
   portalSessionMs,
 } from '../operations/portal-sessions.ts';
-import { UnknownCustomer } from '../operations/stored-customers.ts';
+import { showCustomer, UnknownCustomer } from '../operations/stored-customers.ts';
 import { customerMessages, portalCsrfToken, type PortalAccess, type SignedIn } from './portal-access.ts';
 import { portalApiPath } from './portal-document.ts';
 import { portalRoutes, type PortalApi } from './portal-routes.ts';
@@ -106,11 +108,22 @@ function createSessionApi({ redis, access, scopes }: PortalApiDependencies): Por
   });
   const end = async (token: string) => (await redis()).read((session) => endPortalSession(session, token));
   return {
-    async begin(req, res, code) {
+    async begin(req, res, { code, replace }) {
       const { read } = await redis();
+      const customer = await read((session) => findCodeCustomer(session, code));
+      if (customer === undefined) return access.refuse(req, 'invalid_code');
+      const current = await access.findSessions(req);
+      const other = current.find(({ session }) => session.customerId !== customer);
+      if (other !== undefined && !replace) {
+        const [from, to] = await read((session) =>
+          Promise.all([other.session.customerId, customer].map((id) => showCustomer(session.redis, id))),
+        );
+        const message = `You are signed in for ${from?.name}, and the link is for ${to?.name}.`;
+        throw new ApiError('conflict', { message });
+      }
       const begun = await read((session) => beginPortalSession(session, code));
       if (begun === undefined) return access.refuse(req, 'invalid_code');
-      for (const token of access.cookie.read(req)) await end(token);
+      for (const { token } of current) await end(token);
       access.cookie.write(req, res, begun.token, portalSessionMs);
       return view(begun);
     },
@@ -137,7 +150,7 @@ function reword(error: ApiError): ApiError {
         message: error.cause instanceof IssueForOperators ? invalidSettings : error.message,
       });
     case 'conflict':
-      return new ApiError(error.code);
+      return error.cause instanceof OvertakenChange ? new ApiError(error.code) : error;
     case 'payload_too_large':
       return new ApiError(error.code, { message: 'The request body is too large.' });
     default:

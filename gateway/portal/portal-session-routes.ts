@@ -11,11 +11,21 @@ const sessionSchema = z
   })
   .meta({ id: 'Session' });
 
+const enterSchema = z.strictObject({
+  code: z.string().max(100).describe('Works once within five minutes'),
+  replace: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether to enter though the browser has a session of another customer, which is a 409 otherwise',
+    ),
+});
+
 export type PortalSessionView = z.infer<typeof sessionSchema>;
 
 /** What the routes of the session work with. */
 export interface PortalSessionApi {
-  begin(req: Request, res: Response, code: string): Promise<PortalSessionView>;
+  begin(req: Request, res: Response, link: z.infer<typeof enterSchema>): Promise<PortalSessionView>;
   show(req: Request): PortalSessionView;
   end(req: Request, res: Response): Promise<void>;
 }
@@ -28,10 +38,10 @@ export const portalSessionRoutes: readonly Route<PortalSessionApi>[] = [
     operationId: 'beginSession',
     summary: 'Begin a session of an hour with the code of a link',
     access: 'open',
-    input: z.strictObject({ code: z.string().max(100).describe('Works once within five minutes') }),
+    input: enterSchema,
     responds: 'The session, whose cookie is set. The session that the browser had before ends.',
     result: sessionSchema,
-    handle: ({ req, res, input }, { begin }) => begin(req, res, input.code),
+    handle: ({ req, res, input }, { begin }) => begin(req, res, input),
   }),
   route.get('/session', {
     operationId: 'getSession',

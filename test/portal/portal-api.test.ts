@@ -332,6 +332,24 @@ describe('the portal', () => {
     expect((await one.portal.send('GET', '/customer', undefined, both)).status).toBe(200);
   });
 
+  test('a link does not replace the session of another customer unasked', async () => {
+    const [own, other] = [await newCustomer('Own account'), await newCustomer('Foreign account')];
+    const code = await portalCode(started.kit.redis, other.customerId);
+    const headers = { Cookie: own.portal.cookie };
+    const enterWith = (body: object) => sendToPortal(url, 'POST', '/session', body, headers);
+    const refused = await enterWith({ code });
+    expect(refused).toMatchObject({
+      status: 409,
+      json: { message: 'You are signed in for Own account, and the link is for Foreign account.' },
+    });
+    expect(refused.headers['set-cookie']).toBeUndefined();
+    expect((await own.portal.send('GET', '/customer')).json).toMatchObject({ id: own.customerId });
+    const replaced = await enterWith({ code, replace: true });
+    recordSecrets(`${String(replaced.headers['set-cookie'])} ${replaced.text}`);
+    expect(replaced).toMatchObject({ status: 200, json: { customerId: other.customerId } });
+    expect((await own.portal.send('GET', '/customer')).status).toBe(401);
+  });
+
   test('ends a session, and that of a customer who was removed', async () => {
     const { id, customerId, portal } = await newCustomer('Leaving');
     const second = await enter(customerId);

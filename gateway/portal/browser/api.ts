@@ -1,3 +1,4 @@
+import { ApiFailure } from '../../browser/api-failure.ts';
 import { readers } from '../../browser/refresher.ts';
 import { failureOf, request } from '../../browser/request.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
@@ -33,6 +34,21 @@ export const api = {
   delete: <T>(path: string) => call<T>('DELETE', path),
 };
 
+/** Asks before the link ends the session of another customer. */
+async function enter(code: string, replace = false): Promise<PortalSessionView> {
+  try {
+    return await api.post<PortalSessionView>('/session', { code, replace });
+  } catch (error) {
+    if (
+      !(error instanceof ApiFailure) ||
+      error.code !== 'conflict' ||
+      !confirm(`${error.message} Use the link?`)
+    )
+      throw error;
+    return enter(code, true);
+  }
+}
+
 export const session = {
   get current() {
     return current;
@@ -48,9 +64,7 @@ export const session = {
    * @throws ApiFailure
    */
   async begin(code: string | undefined): Promise<void> {
-    current = await (code === undefined
-      ? api.get<PortalSessionView>('/session')
-      : api.post<PortalSessionView>('/session', { code }));
+    current = await (code === undefined ? api.get<PortalSessionView>('/session') : enter(code));
     setOver('');
   },
 

@@ -51,7 +51,7 @@ class PortalApp extends ActingElement {
   }
 
   /**
-   * Enters with the link that the page was opened with, or goes on. A link that was used before does not end the session
+   * Enters with the link that the page was opened with, or goes on. A link that was used before, or is not wanted, does not end the session
    * that there is.
    * @returns whether there is a session
    */
@@ -59,7 +59,7 @@ class PortalApp extends ActingElement {
     try {
       await session.begin(this.code);
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
+      if (!(error instanceof ApiFailure) || ![401, 409].includes(error.status)) throw error;
       if (this.code !== undefined) {
         this.code = undefined;
         return this.enter(error.message);
