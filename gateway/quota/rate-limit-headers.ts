@@ -40,7 +40,7 @@ function banHeaders(limits: Limits, remainingMs: number, nowMs: number): RateLim
   const ban = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
   return {
     ...xRateLimit(ban, nowMs),
-    'RateLimit-Policy': policies(limits, nowMs),
+    'RateLimit-Policy': `${policies(limits, nowMs)}, ${policy('ban', 0, wholeSeconds(remainingMs))}`,
     RateLimit: quotaLeft('ban', ban),
   };
 }

@@ -29,8 +29,8 @@ function readWindows({ headers }: RecordedRequest): ReadonlyMap<string, ShownWin
   const left = (headers['ratelimit'] ?? '').matchAll(/"(\w+)";r=(\d+);t=(\d+)/g);
   return new Map(
     Array.from(left, ([, name = '', r, t]): [string, ShownWindow] => {
-      // A ban is shown beside the policies of the windows, and has the limit of the minute.
-      const limit = limits.get(name) ?? limits.get('minute') ?? Number.NaN;
+      // X-RateLimit shows the limit of the minute during a ban.
+      const limit = limits.get(name === 'ban' ? 'minute' : name) ?? Number.NaN;
       const remaining = Number(r);
       const used = limit - remaining;
       return [name, { limit, remaining, resetSeconds: Number(t), used, isExact: remaining > 0 }];

@@ -78,6 +78,7 @@ export function banned({ endsAt, ...made }: Made & { endsAt: number }): Recorded
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(Math.ceil(endMs / 1000)),
       'x-ratelimit-window': 'ban',
+      'ratelimit-policy': `${shown.headers['ratelimit-policy']}, "ban";q=0;w=${seconds}`,
       ratelimit: `"ban";r=0;t=${seconds}`,
       'retry-after': seconds,
     },

@@ -104,7 +104,7 @@ test('a banned request shows the minute limit, nothing remaining and the end of 
     'X-RateLimit-Limit': '60',
     'X-RateLimit-Remaining': '0',
     'X-RateLimit-Reset': '1795176119',
-    'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+    'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400, "ban";q=0;w=119',
     RateLimit: '"ban";r=0;t=119',
     'X-RateLimit-Window': 'ban',
     'Retry-After': '119',
