@@ -5,7 +5,7 @@ export interface RawConnection {
   write(bytes: string): void;
   /** Ends the client's side of the connection, and only that. */
   end(): void;
-  /** Responses until the server ended its side. Rejects if it reset the connection, or ended it within a response. */
+  /** Final responses until the server ended its side. Rejects if it reset the connection, or ended it within a response. */
   responses: Promise<Message[]>;
 }
 
@@ -19,7 +19,7 @@ export function openRawConnection(port: number): RawConnection {
     socket.on('end', () => {
       socket.end();
       const { messages, rest } = parseMessages(Buffer.concat(chunks).toString('latin1'), 'responses');
-      if (rest === '') resolve(messages);
+      if (rest === '') resolve(messages.filter(({ start }) => !start.startsWith('HTTP/1.1 1')));
       else reject(new Error(`not a complete response: ${rest}`));
     });
   });
