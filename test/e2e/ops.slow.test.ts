@@ -40,9 +40,13 @@ describe('the ops command', () => {
       '"minute";q=300;w=60, "day";q=10000;w=86400',
     );
     const { key: _key, ...record } = issued;
-    // Gateways tell of the use of a key some seconds later.
-    const { use: _use, ...shown } = await json('keys', 'show', String(issued['id']));
+    const show = () => json('keys', 'show', String(issued['id']));
+    const { use: _use, ...shown } = await show();
     expect(shown).toEqual(record);
+    // Gateways tell of the use of a key some seconds later.
+    await expect
+      .poll(async () => (await show())['use'], { timeout: 20_000 })
+      .toEqual({ lastUsedAt: expect.stringMatching(/Z$/) as string, servedToday: 1, refusedToday: 0 });
   });
 
   test('keys list --json prints an array of records, oldest first, without keys', async () => {
