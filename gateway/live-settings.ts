@@ -19,8 +19,6 @@ interface LiveSettingsDependencies {
   now: () => number;
 }
 
-export type LiveSettings = ReturnType<typeof createLiveSettings>;
-
 /** What operators may set in Redis at any time, as it is in force. */
 export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDependencies) {
   const invalidValues = createInvalidValues({

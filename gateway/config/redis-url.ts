@@ -91,11 +91,6 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   }
 }
 
-/** @returns the URL without user names and passwords, so that it names the same data after they have changed */
-export function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^@/?#]*@/, '//').replace(/\?.*/s, '');
-}
-
 /** Describes the address for people, without a password. */
 export function describeRedis(address: RedisAddress): string {
   const list = address.hosts

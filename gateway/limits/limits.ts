@@ -62,11 +62,6 @@ export function changedLimits(limits: SomeLimits, change: ByWindow<number | null
   return byWindow((name) => (change[name] === undefined ? limits[name] : (change[name] ?? undefined)));
 }
 
-/** `null`, for an invalid limit, differs from every limit. */
-export function equalLimits(one: ByWindow<number | null>, other: ByWindow<number | null>): boolean {
-  return windows.every(({ name }) => one[name] === other[name]);
-}
-
 /**
  * Describes limits as in "60 a minute, 1000 a day"; `null` and undefined count as no limit.
  * @param none words for no limit at all

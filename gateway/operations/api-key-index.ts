@@ -42,11 +42,6 @@ export async function placesOf(
   return (await redis.hmget(apiKeyIds, ...ids)).map((text) => parsePlace(text ?? ''));
 }
 
-/** Number of ids of API keys. */
-export function countKeys(redis: RedisClient): Promise<number> {
-  return redis.zcard(apiKeysByCreation);
-}
-
 /** Adds a key. Without a valid time of creation it counts as made now. */
 export async function addToIndex(
   { redis, now }: ReadingSession,

@@ -168,17 +168,3 @@ export const banInput = z
     message: 'give either seconds or until',
   })
   .describe('Either seconds or until');
-
-/** Addresses and networks to block; whether they are such is for the operation to say. */
-const networkInput = z
-  .string('has to be an address or a network')
-  .max(maxTextLength, 'is too long to be a network')
-  .refine((text) => !containsApiKey(text), 'must not contain an API key');
-
-export const blockInput = z.strictObject({
-  network: networkInput,
-  seconds: z.int(secondsRange(1)).min(1, secondsRange(1)).max(maxSeconds, secondsRange(1)),
-  reason: nameInput,
-});
-
-export const unblockInput = z.strictObject({ network: networkInput });

@@ -10,13 +10,11 @@ export type Cell = string | number | readonly string[] | null | undefined;
 export type Row = readonly Cell[];
 
 let closedPipeFails = false;
-let stopBatch: ((reason: string) => void) | undefined;
 let warning: string | undefined;
 
 /** Forgets what an earlier command of this process has said. */
 export function resetOutput(): void {
   closedPipeFails = false;
-  stopBatch = undefined;
   warning = undefined;
 }
 
@@ -25,13 +23,7 @@ export function failOnClosedPipe(): void {
   closedPipeFails = true;
 }
 
-/** For a change of many things: is called in place of the end of the process if the output can't be written. */
-export function stopOnClosedPipe(stop: (reason: string) => void): void {
-  stopBatch = stop;
-}
-
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (stopBatch !== undefined) return stopBatch(cannotPrint(error));
   // The reader has enough, as in `ops keys list | head`.
   if (error.code === 'EPIPE' && !closedPipeFails) process.exit(0);
   printError(`${cannotPrint(error)}; for changes see: ops audit`);

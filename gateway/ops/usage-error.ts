@@ -13,18 +13,15 @@ export function describeUsageError({ code, message }: CommanderError): string {
   return text;
 }
 
-/**
- * Ends a command with the name of the command below it that was probably meant.
- * @param problem what is wrong; by default that there is no command of this name
- */
-export function unknownCommand(command: Command, name: string, problem = `unknown command '${name}'`): never {
+/** Ends a command with the name of the command below it that was probably meant. */
+export function unknownCommand(command: Command, name: string): never {
   const names = command
     .createHelp()
     .visibleCommands(command)
     .map((child) => child.name());
   const near = nearestName(name, names);
   const hint = near === undefined ? `; see: ${pathOf(command)} --help` : ` (Did you mean ${near}?)`;
-  return command.error(`error: ${problem}${hint}`);
+  return command.error(`error: unknown command '${name}'${hint}`);
 }
 
 /** A command with those above it, as it is typed. */
@@ -41,7 +38,7 @@ export function required<T>(value: T | undefined, flags: string, command: Comman
   return value;
 }
 
-/** Length and reason of a ban or a block: both are required. */
+/** Length and reason of a ban: both are required. */
 export function lengthAndReason(command: Command): { durationMs: number; reason: string } {
   const options = command.opts<{ for?: number; reason?: string }>();
   return {

@@ -103,13 +103,6 @@ export function unitsOn({ fields }: MonthRecord, day: string): number {
   return countOf(fields.get(day));
 }
 
-/** Units that were used on all days of the month. */
-export function unitsOfMonth({ fields }: MonthRecord): number {
-  let units = 0;
-  for (const [field, text] of fields) if (/^\d\d$/.test(field)) units += countOf(text);
-  return units;
-}
-
 /** The plan is recorded on its first day only. A day before that, if Redis' clock was set back, gets the first one. */
 function planOn({ fields, plans }: MonthRecord, day: string): string | null {
   const start = plans.findLast((field) => field <= `p${day}`) ?? plans[0];

@@ -137,18 +137,6 @@ export const redisKeys = {
   anonymousPrefix: 'gw:anonymous',
 } as const;
 
-/** @returns the place of the API key in the name of a Redis key of a kind, such as `key` or `ban`; undefined for any other */
-export function placeIn(kind: 'key' | 'ban', key: string): KeyPlace | undefined {
-  const [, found, tag, keyHash] = /^gw:([a-z]+):\{([^}]+)\}:([\da-f]{64})$/.exec(key) ?? [];
-  return found === kind ? parsePlace(`${tag}:${keyHash}`) : undefined;
-}
-
-/** @returns the customer in the name of its record's Redis key; undefined for any other key */
-export function customerIdIn(key: string): CustomerId | undefined {
-  const [, tag = ''] = /^gw:customer:\{([^}]+)\}$/.exec(key) ?? [];
-  return isCustomerId(tag) ? tag : undefined;
-}
-
 /** Pattern for SCAN: day counters and months of use of all customers, their totals, and the few other names that begin alike. */
 export const usagePattern = 'gw:[du]*:{*}:*';
 

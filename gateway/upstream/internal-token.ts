@@ -54,19 +54,6 @@ export function createAuthorize(
   };
 }
 
-/** Signs one token as those that the gateway sends, for a test of a service. */
-export function issueGatewayToken(
-  privateKey: KeyObject,
-  contents: { audience: string; subject: string; lifetimeSeconds: number },
-): string {
-  return signToken(
-    privateKey,
-    keyId(privateKey),
-    { issuer: 'gateway', plan: 'free', ...contents },
-    Date.now(),
-  );
-}
-
 /** Issues a token for a person or a script that calls a service directly. */
 export function issueServiceToken(
   privateKey: KeyObject,

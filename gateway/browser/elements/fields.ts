@@ -105,7 +105,7 @@ export function choice(
   >`;
 }
 
-/** For how long: of a ban, of a block. */
+/** Length of a ban. */
 export const lengthField = (options: { autofocus?: boolean } = {}) =>
   choice(
     'For',
