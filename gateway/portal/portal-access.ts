@@ -127,15 +127,18 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
 /** Token that the page sends with each change. */
 export const portalCsrfToken = ({ token }: SignedIn) => csrfTokenFor(token);
 
-/** Not sent with requests for the API. Without TLS, its name ends with the port: cookies are shared by all ports of a host. */
+/**
+ * With TLS, no other host of the domain can set a cookie of this name. Without it, the name ends with the port: cookies are shared
+ * by all ports of a host.
+ */
 function portalCookie(originOf: (req: Request) => string | undefined): SessionCookie {
   const isSecure = (req: Request) => originOf(req)?.startsWith('https:') === true;
   return createCookie({
     nameOf: (req) =>
       isSecure(req)
-        ? '__Secure-portal-session'
+        ? '__Host-portal-session'
         : `portal-session-${URL.parse(originOf(req) ?? '')?.port || '80'}`,
-    path: '/portal',
+    plainPath: '/portal',
     isSecure,
   });
 }

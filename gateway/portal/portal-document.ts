@@ -20,7 +20,7 @@ export function describePortal(title: string): object {
     hasTokens: false,
     cookie: {
       name: 'portal-session',
-      description: 'With https: `__Secure-portal-session`. Otherwise the name ends with the port.',
+      description: 'With https: `__Host-portal-session`. Otherwise the name ends with the port.',
     },
   });
 }

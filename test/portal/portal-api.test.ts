@@ -11,6 +11,7 @@ import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support
 import { placeOfKey } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -330,6 +331,26 @@ describe('the portal', () => {
     const stale = `${one.portal.cookie.split('=')[0]}=${'x'.repeat(43)}`;
     const both = { Cookie: `${stale}; ${one.portal.cookie}` };
     expect((await one.portal.send('GET', '/customer', undefined, both)).status).toBe(200);
+  });
+
+  test('with https only a cookie counts that no other host of the domain can set', async () => {
+    const { customerId } = await started.kit.issue({ name: 'Safe' });
+    const origin = 'https://api.example.com';
+    const { server, upstream, redis } = started.kit;
+    const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, PUBLIC_URL: origin };
+    await using gateway = await startGateway(env);
+    const code = await portalCode(redis, customerId);
+    const begun = await sendToPortal(gateway.url, 'POST', '/session', { code }, { Origin: origin });
+    const cookie = String(begun.headers['set-cookie']);
+    recordSecrets(`${cookie} ${begun.text}`);
+    expect(cookie).toMatch(
+      /^__Host-portal-session=[\w-]{43}; Max-Age=3600; Path=\/; Expires=[^;]+; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    const read = async (Cookie: string) =>
+      (await sendToPortal(gateway.url, 'GET', '/customer', undefined, { Cookie })).status;
+    const [value = ''] = cookie.split(';');
+    expect(await read(value)).toBe(200);
+    expect(await read(value.replace('__Host-', '__Secure-'))).toBe(401);
   });
 
   test('a link does not replace the session of another customer unasked', async () => {

@@ -32,24 +32,25 @@ export function createSessionCookie(adminUrl: string | undefined): SessionCookie
   const secure = isHttpsOnly(adminUrl);
   return createCookie({
     nameOf: (req) => (secure ? secureName : directName(req)),
-    path: '/',
+    plainPath: '/',
     isSecure: () => secure,
   });
 }
 
 interface CookieSettings {
   nameOf: (req: Request) => string;
-  path: string;
+  /** Its path without TLS. With TLS it is /, as the prefix __Host- of its name needs. */
+  plainPath: string;
   /** Whether browsers may send it with TLS only. */
   isSecure: (req: Request) => boolean;
 }
 
 /** A cookie that no script can read, and that is not sent with what another site begins. */
-export function createCookie({ nameOf, path, isSecure }: CookieSettings): SessionCookie {
+export function createCookie({ nameOf, plainPath, isSecure }: CookieSettings): SessionCookie {
   const optionsOf = (req: Request): CookieOptions => ({
     httpOnly: true,
     sameSite: 'strict',
-    path,
+    path: isSecure(req) ? '/' : plainPath,
     secure: isSecure(req),
   });
   return {
