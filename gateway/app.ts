@@ -1,11 +1,12 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { findAmbiguity } from '#runtime/malformed-request.ts';
 import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Express, type Request } from 'express';
 import type { Logger } from 'pino';
 import { loadApiDescription, type ApiDescription } from './api-description.ts';
-import { createApiKeyCache } from './api-keys/api-key-cache.ts';
+import { createApiKeyCache, type Caller } from './api-keys/api-key-cache.ts';
+import { withCurrentRecord } from './api-keys/current-record.ts';
 import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs } from './docs/docs.ts';
@@ -13,6 +14,7 @@ import type { GatewayError } from './errors.ts';
 import { findClientAddress } from './http/client-address.ts';
 import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { createIsProxy } from './http/trusted-proxies.ts';
+import { asksForWebSocket, createWebSockets } from './http/websocket.ts';
 import { allowOrigins, createOriginHeaders } from './journey/allow-origins.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
@@ -79,6 +81,10 @@ export interface Gateway {
   app: RequestListener;
   /** Classes for the HTTP server's requests and responses. */
   messageClasses: MessageClasses;
+  /** Whether a request becomes a WebSocket. */
+  isUpgrade(req: IncomingMessage): boolean;
+  /** Ends all WebSockets, since the process ends. */
+  closeWebSockets(): void;
   /** What the operations ask of keys. */
   access(): ApiDescription['access'];
   /** All methods of the API. */
@@ -104,6 +110,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { addressLimit, isProxy, portalConnection } = parts;
   const app = createApp(isProxy);
   addJourney(app, parts);
+  const checks = setInterval(() => void parts.webSockets.closeUnless(isServed(parts)), webSocketCheckMs);
 
   return {
     app(req, res) {
@@ -117,7 +124,13 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     access: () => api.access,
     allow: () => api.everything.allow,
     isProxy,
-    close: portalConnection.close,
+    isUpgrade: (req) =>
+      asksForWebSocket(req) && api.match((req.url ?? '').split('?')[0] ?? '')?.service?.upgrade === true,
+    closeWebSockets: parts.webSockets.closeAll,
+    close() {
+      clearInterval(checks);
+      portalConnection.close();
+    },
     recordRawResponse: (...response) => recordRawResponse({ log, metrics }, ...response),
     originHeaders: createOriginHeaders(dependencies.corsOrigins),
     async chargeAddress(address, { code, headers }) {
@@ -128,9 +141,24 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   };
 }
 
+/** A revoked or banned key keeps its WebSockets this much longer. */
+const webSocketCheckMs = 5000;
+
+/** Whether a caller's requests would be served. While that is unknown, its WebSockets last. */
+function isServed({ apiKeys, lookUpUsage }: Parts): (caller: Caller) => Promise<boolean> {
+  return async (caller) => {
+    try {
+      const current = await withCurrentRecord(apiKeys, caller, lookUpUsage);
+      return current.outcome === 'current' ? current.result.banMs === 0 : current.error.status !== 401;
+    } catch {
+      return true;
+    }
+  };
+}
+
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
-  const { services, upstreams, api, docs, portal, keyHeader } = parts;
+  const { services, upstreams, api, docs, portal, keyHeader, webSockets } = parts;
   const { plans, addressLimit, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, busyCustomers, keyUse, usageReports, usageTotals } = parts;
   const { lookUpUsage, publicAddress, isProxy } = parts;
@@ -157,7 +185,7 @@ function addJourney(app: Express, parts: Parts): void {
       rejectMalformed(basePaths),
       rejectUnknownRoute(),
       receiveBody(parts),
-      proxyToService({ upstreams, isProxy, publicAddress, keyHeader, spans }),
+      proxyToService({ upstreams, isProxy, publicAddress, keyHeader, webSockets, spans }),
     );
   app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
@@ -202,6 +230,7 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
     }),
     lookUpUsage: createUsageLookup(dependencies),
     takeLargeBodySlot: createLargeBodySlots(),
+    webSockets: createWebSockets<Caller>(),
     portalConnection,
     isProxy,
     publicAddress,

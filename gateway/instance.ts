@@ -81,7 +81,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     onOpenConnections: (count) => metrics.connections.set(count),
     ...createConnectionReport({ log, metrics, limits }),
   });
-  const drain = createDrain(server);
+  const drain = createDrain(server, gatewayApp.closeWebSockets);
 
   function status(): Health['status'] {
     if (drain.draining) return 'draining';

@@ -22,6 +22,8 @@ export interface ServiceConfig {
   description: DescriptionText | undefined;
   /** What is under them and not described leads to it, whatever its method. */
   paths: readonly string[];
+  /** Whether it has WebSockets under its paths. */
+  upgrade?: boolean | undefined;
 }
 
 /** An OpenAPI file as it was read at the start, so that a worker that starts later serves the same. */

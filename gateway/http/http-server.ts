@@ -20,6 +20,8 @@ import { watchBody } from './slow-senders.ts';
 interface HttpServerOptions {
   app: RequestListener;
   messageClasses: MessageClasses;
+  /** Whether a request becomes a WebSocket; any other that asks for an upgrade is served as if it did not. */
+  isUpgrade: (req: IncomingMessage) => boolean;
   /** All methods of the API, for the response to CONNECT. */
   allow: () => readonly string[];
   limits: HttpLimits;
@@ -52,7 +54,10 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const idle = createIdleConnections();
   const pipelines = createPipelines(app, limits, idle);
 
-  const server = createNodeServer(options.messageClasses, limits, (req, res) => {
+  const { ServerResponse } = options.messageClasses;
+  const classes = { ...options.messageClasses, shouldUpgradeCallback: options.isUpgrade };
+
+  const server = createNodeServer(classes, limits, (req, res) => {
     const limit = limitOf(req.socket);
     if (limit !== undefined) return refuseConnection(req, limit);
     if (hasBody(req)) {
@@ -92,6 +97,20 @@ export function createHttpServer(options: HttpServerOptions): Server {
     } else {
       failUnfinished(last, requestError);
     }
+  });
+
+  server.on('upgrade', (req, socket: Socket, head) => {
+    // Node has removed its listeners from the socket, as below.
+    socket.on('error', () => {});
+    if (head.length > 0) socket.unshift(head);
+    pipelines.whenIdle(socket, () => {
+      const res = new ServerResponse(req);
+      res.assignSocket(socket);
+      res.on('finish', () => {
+        if (res.statusCode !== 101) socket.destroySoon();
+      });
+      server.emit('request', req, res);
+    });
   });
 
   server.on('connect', (_req, socket: Socket) => {

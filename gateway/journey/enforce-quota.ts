@@ -19,7 +19,7 @@ import type { UsageTotals } from '../quota/usage-totals.ts';
 import { operationOf } from '../services/routes.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
+import { callerOf, isUnrestrictedInPage, isUpgrade, setDecision } from './request-context.ts';
 
 type Limited = Extract<CurrentDecision, { outcome: 'limited' }>;
 
@@ -117,8 +117,10 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
   };
 }
 
+/** What follows the handshake of a WebSocket may be anything. */
 function accessOf({ req, locals }: Response): OperationAccess {
-  return operationOf(locals.route?.service, req.method) ?? noAccess;
+  const service = locals.route?.service;
+  return (isUpgrade(req, locals) ? service?.others : operationOf(service, req.method)) ?? noAccess;
 }
 
 /** A request that is forbidden costs one unit, like any other that its service does not get. */

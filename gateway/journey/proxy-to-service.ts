@@ -1,11 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
+import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import type { WebSockets } from '../http/websocket.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { operationOf, type RoutedService } from '../services/routes.ts';
 import { createTransport } from '../upstream/exchange.ts';
@@ -19,7 +21,7 @@ import {
   type UpstreamHeaders,
 } from '../upstream/transport.ts';
 import { UnsuitableResponse } from '../upstream/upstream-error.ts';
-import { callerOf } from './request-context.ts';
+import { callerOf, isUpgrade } from './request-context.ts';
 
 interface ProxyToServiceDependencies {
   /** By the ordinal of the service. */
@@ -29,6 +31,7 @@ interface ProxyToServiceDependencies {
   publicAddress: PublicAddress;
   /** Header in lower case that may hold the API key, which no service sees. */
   keyHeader: string | undefined;
+  webSockets: WebSockets<Caller>;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
 }
@@ -47,11 +50,20 @@ const proxy = createProxyMiddleware<Request, Response>({
 
 /** Sends the request to the service of its route, on the same path, in the caller's name. */
 export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDependencies): RequestHandler {
+  const { webSockets } = dependencies;
   const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
   return function proxyToService(req, res, next) {
+    if (isUpgrade(req, res.locals) && !webSockets.hasRoom(callerOf(res.locals))) throw tooManyWebSockets();
     res.locals.transport = transports[serviceOf(res).ordinal];
     void proxy(req, res, next);
   };
+}
+
+function tooManyWebSockets(): GatewayError {
+  return new GatewayError('service_unavailable', {
+    message: 'Too many WebSockets are open. Close some.',
+    headers: { 'Retry-After': '1' },
+  });
 }
 
 /** Requests without a route do not arrive here, and the gateway's own routes have ended earlier. */
@@ -62,13 +74,17 @@ function serviceOf({ locals }: Response): RoutedService {
 
 function createServiceTransport(
   { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
-  { isProxy, publicAddress, keyHeader, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
+  { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
   return createTransport<Request, Response>({
     upstreams,
     dispatcher,
     timeoutMs,
     requestHeaders,
+    upgrade(req, { locals }) {
+      if (!isUpgrade(req, locals)) return undefined;
+      return (service) => webSockets.open(req.socket, service, callerOf(locals));
+    },
     requestBody: (res) => res.locals.body ?? null,
     responseHeaders,
     onErrorCode(res, code) {

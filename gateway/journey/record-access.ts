@@ -6,7 +6,7 @@ import { addressGroup } from '../http/address-group.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { LogRequest } from '../observability/request-log.ts';
 import type { FailureReports } from '../quota/failures.ts';
-import { clientAddress } from './request-context.ts';
+import { clientAddress, isUpgrade } from './request-context.ts';
 
 interface RecordAccessDependencies {
   services: readonly { name: string }[];
@@ -28,7 +28,15 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
     const { method, socket } = req;
     // Requests of one connection are served one after another, so all further bytes belong to this response.
     const bytesBefore = socket.bytesWritten;
-    res.on('close', () => {
+    let isRecorded = false;
+    // A WebSocket lasts, so its handshake is what counts.
+    if (isUpgrade(req, res.locals)) res.on('finish', recordOnce);
+    res.on('close', recordOnce);
+    next();
+
+    function recordOnce(): void {
+      if (isRecorded) return;
+      isRecorded = true;
       const status = res.headersSent ? res.statusCode : clientClosedRequest;
       const durationMs = performance.now() - startedAt;
       const bytes = socket.bytesWritten - bytesBefore;
@@ -77,8 +85,7 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
       // A client may leave while its request waits for the decision, which is made all the same.
       if (status === clientClosedRequest && res.locals.decision === undefined) res.locals.onDecision = record;
       else record();
-    });
-    next();
+    }
   };
 }
 

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import type { Caller, EndedKey } from '../api-keys/api-key-cache.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import { asksForWebSocket } from '../http/websocket.ts';
 import type { WindowName } from '../limits/windows.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiRoute } from '../services/routes.ts';
@@ -60,6 +61,11 @@ declare module 'express-serve-static-core' {
     /** Status of the upstream's response, if it has begun. */
     upstreamStatus?: number | undefined;
   }
+}
+
+/** Whether the request becomes a WebSocket. */
+export function isUpgrade(req: Request, { route }: { route?: ApiRoute | undefined }): boolean {
+  return route?.service?.upgrade === true && asksForWebSocket(req);
 }
 
 /** Sets the decision on the quota. */

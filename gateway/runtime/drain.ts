@@ -18,8 +18,11 @@ export interface Drain {
 /** Time for the first request of a connection that was just accepted to arrive. */
 const arrivalMs = 1000;
 
-/** Lets requests in flight finish, so that a restart loses none. */
-export function createDrain(server: Server): Drain {
+/**
+ * Lets requests in flight finish, so that a restart loses none.
+ * @param onClosing called when no new connections are taken any more
+ */
+export function createDrain(server: Server, onClosing = (): void => {}): Drain {
   /** Unanswered requests of each connection. Arrays and not Sets: V8 keeps entries alive in old tables of a Set. */
   const inFlight = new Map<Socket, ServerResponse[]>();
   let draining = false;
@@ -64,6 +67,7 @@ export function createDrain(server: Server): Drain {
       }
       await sleep(delayMs, undefined, { signal: force }).catch(() => {});
       closing = true;
+      onClosing();
       const closed = new Promise((resolve) => {
         // The method of HTTP servers would also close connections whose first request is on its way.
         NetServer.prototype.close.call(server, resolve);

@@ -1,7 +1,6 @@
-import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpError } from './http-error.ts';
-import type { MessageClasses } from './message-classes.ts';
 
 export interface HttpServerLimits {
   /** Bytes of a request's target and headers together. */
@@ -17,12 +16,12 @@ const headersTimeoutMs = 10_000;
 
 /** Creates Node's HTTP server without its own bare responses to requests: the service decides on Host and Expect. */
 export function createNodeServer(
-  messageClasses: MessageClasses,
+  options: ServerOptions,
   { maxHeaderBytes, requestTimeoutMs, keepAliveTimeoutMs }: HttpServerLimits,
   serve: RequestListener,
 ): Server {
   const server = createServer({
-    ...messageClasses,
+    ...options,
     requireHostHeader: false,
     // A stream that nobody reads is a twentieth of a refused request.
     optimizeEmptyRequests: true,

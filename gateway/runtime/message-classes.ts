@@ -1,7 +1,10 @@
-import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-export type MessageClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
+export interface MessageClasses {
+  IncomingMessage: typeof IncomingMessage;
+  ServerResponse: typeof ServerResponse;
+}
 
 /**
  * Classes for Node's HTTP server, whose objects have the prototypes of the Express app from the start. Express otherwise

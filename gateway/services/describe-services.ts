@@ -48,9 +48,10 @@ export interface DescribedServices {
 
 export type DescribedService = Pick<ServiceConfig, 'name' | 'description'> & {
   paths?: readonly string[] | undefined;
+  upgrade?: boolean | undefined;
 };
 
-type Owner = Pick<RoutedService, 'name' | 'ordinal'>;
+type Owner = Pick<RoutedService, 'name' | 'ordinal' | 'upgrade'>;
 
 /** It takes some 10 ms, and a start asks several times for the same. */
 let last: { asked: unknown; described: DescribedServices } | undefined;
@@ -63,7 +64,12 @@ export function describeServices(
   services: readonly DescribedService[],
   { title, basePath, keyHeader }: PublishedApi = {},
 ): DescribedServices {
-  const parts = services.map(({ name, description, paths }) => ({ name, description, paths }));
+  const parts = services.map(({ name, description, paths, upgrade }) => ({
+    name,
+    description,
+    paths,
+    upgrade,
+  }));
   const asked = { parts, title, basePath, keyHeader, keyPrefix: keyPrefix() };
   if (last === undefined || !isDeepStrictEqual(asked, last.asked))
     last = { asked, described: describe(parts, { title, basePath, keyHeader }) };
@@ -81,8 +87,8 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
     const { basePath, issues } = basePathOf(description);
     return { name: owner.name, owner, description, basePath, issues };
   });
-  const passing = services.flatMap(({ name, paths = [] }, ordinal) =>
-    paths.map((under) => passingRoute({ name, ordinal }, under)),
+  const passing = services.flatMap(({ name, paths = [], upgrade }, ordinal) =>
+    paths.map((under) => passingRoute({ name, ordinal, upgrade }, under)),
   );
   const underPaths = passing.map(({ under }) => under);
   const basePath = api.basePath ?? based[0]?.basePath ?? underPaths[0] ?? defaultBasePath;

@@ -130,6 +130,7 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
             text: read(['services', service, 'description'], fields.description),
           },
     paths: fields.paths ?? [],
+    upgrade: fields.upgrade,
   }));
   // The guide of the pets service is for its API, alone or with other services.
   const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;

@@ -20,6 +20,8 @@ export interface RoutedService {
   operations: Readonly<Record<string, RoutedOperation>>;
   /** What any other method is, if it passes. */
   others?: RoutedOperation;
+  /** Whether it has WebSockets. */
+  upgrade?: boolean | undefined;
 }
 
 /** What passes to an operation, and what it asks of a key. */

@@ -130,6 +130,10 @@ export const serviceFileSchema = z
         .min(1, { error: 'is empty: name at least one path such as /v1' })
         .optional()
         .meta({ description: 'what is under them passes to the service, whatever its method, type or size' }),
+      upgrade: z
+        .boolean({ error: 'is neither true nor false' })
+        .optional()
+        .meta({ description: 'whether there are WebSockets under its paths' }),
       audience: audience
         .optional()
         .meta({ description: 'audience of the tokens for the service; by default its name' }),
@@ -153,6 +157,12 @@ export const serviceFileSchema = z
     },
   )
   .check(({ value, issues }) => {
+    if (value.upgrade === true && value.paths === undefined)
+      issues.push({
+        code: 'custom',
+        message: 'has upgrade without paths, under which the WebSockets would be',
+        input: value,
+      });
     const has = [value.description, value.paths].filter((each) => each !== undefined).length;
     if (has === 1) return;
     const message =

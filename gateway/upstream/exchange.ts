@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import { Readable, type Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
@@ -35,6 +35,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   readonly #fail: (error: GatewayError) => void;
   readonly #headers: string[];
   readonly #body: Buffer | Readable | null;
+  readonly #upgrade: ((service: Duplex) => void) | undefined;
   #target: Target;
   /** Set when a second target is needed. */
   #tried: Set<Target> | undefined;
@@ -71,6 +72,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#fail = fail;
     this.#headers = options.requestHeaders(req, res);
     this.#body = options.requestBody(res);
+    this.#upgrade = options.upgrade?.(req, res);
   }
 
   begin(): void {
@@ -97,6 +99,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
       method: this.#req.method ?? 'GET',
       headers: this.#attempt === undefined ? this.#headers : [...this.#headers, ...this.#attempt.headers],
       body: this.#body,
+      upgrade: this.#upgrade === undefined ? null : 'websocket',
       // A request that is sent again has no more time.
       headersTimeout: Math.max(1, Math.min(timeoutMs, this.#dueAt - performance.now())),
       bodyTimeout: timeoutMs,
@@ -162,6 +165,27 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   /** Must not throw: undici would emit it as an event without a listener, which ends the process. */
+  onRequestUpgrade(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: UpstreamHeaders,
+    service: Duplex,
+  ): void {
+    this.#status = status;
+    try {
+      const response = this.#options.responseHeaders(this.#res, headers);
+      response.setAll({ Connection: 'Upgrade', Upgrade: 'websocket' });
+      this.#res.writeHead(status, response.toRaw());
+      this.#res.end();
+    } catch (error) {
+      service.destroy();
+      throw error;
+    }
+    this.#upgrade?.(service);
+    this.#options.upstreams.succeeded(this.#target, this.#epoch, this.#sentAt);
+    this.#settle();
+  }
+
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
     try {

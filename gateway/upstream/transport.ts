@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import type { ResponseHeaders } from '../http/response-headers.ts';
@@ -20,6 +20,8 @@ export interface TransportOptions<Req extends IncomingMessage, Res extends Serve
   requestHeaders: (req: Req, res: Res) => string[];
   /** The body for the upstream: complete, or a stream of one that is still arriving. */
   requestBody: (res: Res) => Buffer | Readable | null;
+  /** What takes the connection to the service over, if the request becomes a WebSocket. */
+  upgrade?: (req: Req, res: Res) => ((service: Duplex) => void) | undefined;
   /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
   /** Called with the code that an error of the service names. */

@@ -126,7 +126,7 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'an unknown field': {
     files: { 'services.yaml': services.replace('urls:', 'timeout: 5, urls:') },
     issue:
-      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, audience, timeoutMs, connections, maxBodyBytes, readiness',
+      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, upgrade, audience, timeoutMs, connections, maxBodyBytes, readiness',
   },
   'a bad URL': {
     files: { 'services.yaml': services.replace('http://127.0.0.1:3003', '127.0.0.1') },
@@ -330,6 +330,11 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'the prefix of ids': {
     files: { 'services.yaml': `api: { keyPrefix: key_ }\n${services}` },
     issue: 'services.yaml:1:8: api.keyPrefix is key_, with which the ids of keys begin',
+  },
+  'WebSockets of a service with a description': {
+    files: { 'services.yaml': services.replace('urls:', 'upgrade: true, urls:') },
+    issue:
+      'services.yaml:2:3: services.orders has upgrade without paths, under which the WebSockets would be',
   },
   'a header that the gateway sets for the key': {
     files: { 'services.yaml': `api: { keyHeader: Cookie }\n${services}` },

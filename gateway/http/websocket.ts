@@ -1,0 +1,153 @@
+import type { IncomingMessage } from 'node:http';
+import { Transform, type Duplex, type TransformCallback } from 'node:stream';
+
+/*
+ * Frames are not read, but for where one ends, so that the gateway can end a connection between two of them.
+ */
+
+/** Whether a request asks for a WebSocket (RFC 6455 section 4.1). */
+export function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+  return (
+    method === 'GET' &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/i.test(headers.connection ?? '')
+  );
+}
+
+/** Status codes of Close frames (RFC 6455 section 7.4.1). */
+export const closeCodes = { goingAway: 1001, policyViolation: 1008 };
+
+/** Passes frames on until it is closed, and ends with a Close frame then. */
+export class Frames extends Transform {
+  /** Bytes of a header of which more follow. */
+  #header: number[] = [];
+  /** Bytes that the payload of the current frame still has. */
+  #left = 0;
+  #closeFrame: Buffer | undefined;
+  #closed = false;
+
+  /** Ends after the frame that is being passed on, with a Close frame of this code. */
+  close(code: number): void {
+    if (this.#closeFrame !== undefined) return;
+    this.#closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff]);
+    if (this.#header.length === 0 && this.#left === 0) this.#finish();
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {
+    if (!this.#closed) {
+      const length = this.#advance(chunk);
+      this.push(length === chunk.length ? chunk : chunk.subarray(0, length));
+      if (this.#closeFrame !== undefined && this.#header.length === 0 && this.#left === 0) this.#finish();
+    }
+    callback();
+  }
+
+  #finish(): void {
+    this.#closed = true;
+    this.push(this.#closeFrame);
+  }
+
+  /** @returns how much of the chunk passes: all of it, or what is left of the last frame */
+  #advance(chunk: Buffer): number {
+    let index = 0;
+    while (index < chunk.length) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, chunk.length - index);
+        this.#left -= taken;
+        index += taken;
+      } else {
+        this.#header.push(chunk[index] ?? 0);
+        index += 1;
+        this.#left = payloadLength(this.#header) ?? 0;
+        if (payloadLength(this.#header) !== undefined) this.#header = [];
+      }
+      if (this.#closeFrame !== undefined && this.#header.length === 0 && this.#left === 0) return index;
+    }
+    return index;
+  }
+}
+
+/** @returns undefined if the header is not complete (RFC 6455 section 5.2) */
+function payloadLength(header: readonly number[]): number | undefined {
+  const [, second] = header;
+  if (second === undefined) return undefined;
+  const short = second & 0x7f;
+  const extended = short === 127 ? 8 : short === 126 ? 2 : 0;
+  const complete = 2 + extended + (second & 0x80 ? 4 : 0);
+  if (header.length < complete) return undefined;
+  return extended === 0 ? short : header.slice(2, 2 + extended).reduce((sum, byte) => sum * 256 + byte, 0);
+}
+
+export interface WebSockets<Owner> {
+  /** @returns whether the owner may open one more */
+  hasRoom(owner: Owner): boolean;
+  /** Connects both sides, whose handshake is complete. */
+  open(client: Duplex, service: Duplex, owner: Owner): void;
+  /** Closes those of whom the function resolves to false. */
+  closeUnless(isServed: (owner: Owner) => Promise<boolean>): Promise<void>;
+  /** Closes all, since the process ends. */
+  closeAll(): void;
+}
+
+const maxOpen = 1000;
+/** Of one customer, whatever the number of its keys. */
+const maxOpenOfCustomer = 100;
+/** Time to answer a Close frame, or to end the other direction once one has ended. */
+const closeTimeoutMs = 5000;
+/** An end that has vanished is noticed by TCP. */
+const keepAliveMs = 30_000;
+
+interface Key {
+  keyHash: string;
+  customerId: string;
+}
+
+export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
+  const close = new Map<(code: number) => void, Owner>();
+
+  return {
+    hasRoom({ customerId }) {
+      const ofCustomer = Array.from(close.values()).filter((owner) => owner.customerId === customerId);
+      return close.size < maxOpen && ofCustomer.length < maxOpenOfCustomer;
+    },
+    open(client, service, owner) {
+      const frames = new Frames();
+      let timer: NodeJS.Timeout | undefined;
+      const end = (): void => {
+        timer ??= setTimeout(() => [client, service].forEach((side) => side.destroy()), closeTimeoutMs);
+      };
+      const closeThis = (code: number): void => {
+        frames.close(code);
+        end();
+      };
+      close.set(closeThis, owner);
+      for (const [side, other] of [
+        [client, service],
+        [service, client],
+      ] as const) {
+        if ('setKeepAlive' in side && typeof side.setKeepAlive === 'function')
+          side.setKeepAlive(true, keepAliveMs);
+        side.on('error', () => {});
+        side.on('end', end);
+        side.on('close', () => {
+          close.delete(closeThis);
+          clearTimeout(timer);
+          other.destroy();
+        });
+      }
+      client.pipe(service);
+      service.pipe(frames).pipe(client);
+    },
+    async closeUnless(isServed) {
+      const owners = new Map(Array.from(close.values(), (owner) => [owner.keyHash, owner]));
+      for (const owner of owners.values()) {
+        if (await isServed(owner)) continue;
+        for (const [closeThis, { keyHash }] of close)
+          if (keyHash === owner.keyHash) closeThis(closeCodes.policyViolation);
+      }
+    },
+    closeAll() {
+      for (const closeThis of close.keys()) closeThis(closeCodes.goingAway);
+    },
+  };
+}

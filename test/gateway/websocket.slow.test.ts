@@ -1,0 +1,234 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { WebSocket, WebSocketServer, type ClientOptions } from 'ws';
+import { residentBytes } from '../support/checks/resident-memory.ts';
+import { send, sendRaw } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+
+const megabyte = 1024 * 1024;
+
+describe('a service with upgrade: true', () => {
+  const stack = new AsyncDisposableStack();
+  const echo = new WebSocketServer({ noServer: true, maxPayload: 100 * megabyte });
+  let env: Record<string, string>;
+  let gateway: Service;
+  let issuer: ReturnType<typeof keyIssuer>;
+  let key: string;
+  /** What the service saw last. */
+  let headers: Record<string, unknown> = {};
+
+  async function listen(server: Server): Promise<string> {
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    stack.defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  beforeAll(async () => {
+    const redis = stack.use(await startAnyRedis());
+    const directory = stack.use(await temporaryDirectory());
+    const respond: RequestListener = (req, res) => {
+      ({ headers } = req);
+      res.writeHead(req.url === '/readyz' ? 200 : 418).end(req.url);
+    };
+    const server = createServer(respond);
+    server.on('upgrade', (req, socket, head) => {
+      ({ headers } = req);
+      if (req.url === '/live/refused') {
+        socket.end('HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno');
+      } else if (req.url !== '/live/silent') {
+        echo.handleUpgrade(req, socket, head, (client) => echo.emit('connection', client, req));
+      }
+    });
+    echo.on('connection', (client, req) => {
+      if (req.url === '/live/end') client.close(4001, 'bye');
+      client.on('message', (data, isBinary) => client.send(data, { binary: isBinary }));
+    });
+    const url = await listen(server);
+    const file = join(directory.path, 'services.yaml');
+    const services = {
+      live: { urls: [url], paths: ['/live'], upgrade: true, timeoutMs: 1000 },
+      plain: { urls: [await listen(createServer(respond))], paths: ['/plain'] },
+    };
+    await writeFile(file, JSON.stringify({ services }));
+    env = { REDIS_URL: redis.url, DATA_DIR: directory.path, SERVICES_FILE: file };
+    gateway = stack.use(await startGateway(env));
+    const client = await connectRedis(redis.url);
+    stack.defer(() => client.disconnect());
+    issuer = keyIssuer(client);
+    ({ key } = await issuer.issue({ plan: 'business' }));
+  }, 120_000);
+  afterAll(() => stack.disposeAsync());
+
+  function open(path: string, options: ClientOptions & { key?: string; from?: Service } = {}): WebSocket {
+    const { from = gateway, ...rest } = options;
+    const socket = new WebSocket(`${from.url.replace('http', 'ws')}${path}`, {
+      headers: { authorization: `Bearer ${options.key ?? key}` },
+      ...rest,
+    });
+    socket.on('error', () => {});
+    onTestFinished(() => socket.terminate());
+    return socket;
+  }
+
+  const opened = (socket: WebSocket) => new Promise((resolve) => socket.once('open', resolve));
+  const closed = (socket: WebSocket) => new Promise((resolve) => socket.once('close', resolve));
+  const refused = (socket: WebSocket) =>
+    new Promise<{ status: number | undefined; headers: Record<string, unknown>; text: string }>(
+      (resolve, reject) => {
+        socket.once('open', () => reject(new Error('it was opened')));
+        socket.once('unexpected-response', (_req, res) => {
+          let text = '';
+          res.on('data', (chunk: Buffer) => (text += chunk.toString()));
+          res.on('end', () => resolve({ status: res.statusCode, headers: res.headers, text }));
+        });
+      },
+    );
+
+  test('has WebSockets, which cost one unit, in the name of the caller', async () => {
+    const { key: own } = await issuer.issue({ plan: 'business' });
+    const socket = open('/live/echo?a=1', { key: own });
+    const upgrade = new Promise<Record<string, unknown>>((resolve) =>
+      socket.once('upgrade', (res) => resolve(res.headers)),
+    );
+    await opened(socket);
+    expect(await upgrade).toMatchObject({
+      'x-ratelimit-remaining': '999',
+      'x-request-id': expect.any(String),
+    });
+    expect(headers).toMatchObject({ authorization: expect.stringMatching(/^Bearer ey/) });
+    expect(JSON.stringify(headers)).not.toContain(own);
+    for (const message of ['hello', 'x'.repeat(70_000), Buffer.alloc(5 * megabyte, 7)]) {
+      const echoed = new Promise<Buffer>((resolve) =>
+        socket.once('message', (data) => resolve(data as Buffer)),
+      );
+      socket.send(message);
+      expect((await echoed).equals(Buffer.from(message))).toBe(true);
+    }
+    expect((await send(`${gateway.url}/live/usage`, { key: own })).json).toMatchObject({
+      minute: { used: 1 },
+    });
+    socket.close(4000, 'done');
+    expect(await closed(socket)).toBe(4000);
+    await expect
+      .poll(() => gateway.output())
+      .toMatch(/"route":"\/live\/\*","upstreamService":"live","status":101,"keyId"/);
+  });
+
+  test('ends them as it likes, and its refusals pass', async () => {
+    expect(await closed(open('/live/end'))).toBe(4001);
+    expect(await refused(open('/live/refused'))).toMatchObject({
+      status: 409,
+      text: 'no',
+      headers: { 'x-ratelimit-limit': '1000' },
+    });
+  });
+
+  test('that is silent or dead gets an Error body as for any request', async () => {
+    expect(await refused(open('/live/silent'))).toMatchObject({
+      status: 504,
+      text: expect.stringContaining('"code":"upstream_timeout"'),
+    });
+  });
+
+  test('needs a valid key with the scope to write, within the limits', async () => {
+    expect(await refused(open('/live/a', { key: 'nothing' }))).toMatchObject({ status: 401 });
+    const { key: reader } = await issuer.issue({ plan: 'business', scopes: ['live:read'] });
+    expect(await refused(open('/live/a', { key: reader }))).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('live:write'),
+    });
+    const { key: poor } = await issuer.issue({ plan: 'business', minute: 1 });
+    await opened(open('/live/a', { key: poor }));
+    expect(await refused(open('/live/a', { key: poor }))).toMatchObject({ status: 429 });
+  });
+
+  test('gets any other request, also with an upgrade to something else, and no other service gets one', async () => {
+    const head = (path: string, upgrade: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+    const statuses = await Promise.all(
+      [head('/live/a', 'h2c'), head('/plain/a', 'websocket'), head('/live/%2e%2e/a', 'websocket')].map(
+        async (bytes) => Number((await sendRaw(gateway.port, bytes)).split(' ')[1]),
+      ),
+    );
+    expect(statuses).toEqual([418, 418, 400]);
+    expect(headers['upgrade']).toBeUndefined();
+  });
+
+  test('gets one that follows another request on the connection', async () => {
+    const bytes =
+      `GET /live/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n` +
+      `GET /live/end HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+    const socket = connect(gateway.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+    socket.write(bytes);
+    await expect.poll(() => received).toMatch(/^HTTP\/1\.1 418 [^]*HTTP\/1\.1 101 [^]*bye$/);
+  });
+
+  test('loses those of a key that is revoked or banned', async () => {
+    const ended = await Promise.all(
+      ['revoke', 'ban'].map(async (what) => {
+        const issued = await issuer.issue({ plan: 'business' });
+        const socket = open('/live/a', { key: issued.key });
+        await opened(socket);
+        return { what, issued, code: closed(socket) };
+      }),
+    );
+    const other = open('/live/a');
+    await opened(other);
+    for (const { what, issued } of ended) {
+      const args =
+        what === 'revoke'
+          ? ['keys', 'revoke', issued.id, '--yes']
+          : ['bans', 'add', issued.id, '--for', '15m'];
+      expect(await runOps([...args, '--as', 'test', '--reason', 'test'], env)).toMatchObject({ code: 0 });
+    }
+    expect(await Promise.all(ended.map(({ code }) => code))).toEqual([1008, 1008]);
+    expect(other.readyState).toBe(WebSocket.OPEN);
+  }, 30_000);
+
+  test('has at most a hundred of a customer', async () => {
+    const { key: own } = await issuer.issue({ plan: 'business' });
+    const sockets = Array.from({ length: 100 }, () => open('/live/a', { key: own }));
+    await Promise.all(sockets.map(opened));
+    expect(await refused(open('/live/a', { key: own }))).toMatchObject({ status: 503 });
+    sockets[0]?.close();
+    await expect.poll(() => echo.clients.size).toBe(99);
+    await opened(open('/live/a', { key: own }));
+  });
+
+  test('takes no memory for a client that does not read', async () => {
+    const socket = open('/live/a');
+    await opened(socket);
+    const before = residentBytes(gateway.pid);
+    socket.pause();
+    for (let sent = 0; sent < 200; sent += 1) socket.send(Buffer.alloc(megabyte));
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(100 * megabyte);
+  });
+
+  test('closes them between two messages when the gateway stops', async () => {
+    await using stopping = await startGateway({ ...env, SHUTDOWN_DELAY_MS: '100' });
+    const socket = open('/live/a', { from: stopping });
+    await opened(socket);
+    let bytes = 0;
+    socket.on('message', (data: Buffer) => (bytes += data.length));
+    socket.send(Buffer.alloc(20 * megabyte));
+    stopping.signal('SIGTERM');
+    expect(await closed(socket)).toBe(1001);
+    expect([0, 20 * megabyte]).toContain(bytes);
+    expect(await stopping.exited).toBe(0);
+  });
+});
