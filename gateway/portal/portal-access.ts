@@ -25,6 +25,8 @@ export interface PortalAccess {
   open: readonly RequestHandler[];
   /** Checks of every other request, in their order. */
   guard: readonly RequestHandler[];
+  /** Those of one that takes access away, which no limit refuses. */
+  guardOfEnd: readonly RequestHandler[];
   /** @throws Error if the guard has not run before */
   sessionOf(req: Request): SignedIn;
   /** The sessions of a browser. */
@@ -118,6 +120,7 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
     cookie,
     open,
     guard: [...open, requireSession, limitRequests, requireCsrfToken],
+    guardOfEnd: [...open, requireSession, requireCsrfToken],
     sessionOf,
     findSessions,
     refuse,

@@ -2,6 +2,7 @@ import express, { Router, type Request } from 'express';
 import type { Logger } from 'pino';
 import { ApiError } from '../admin/api/api-error.ts';
 import { renderApiError } from '../admin/api/render-api-error.ts';
+import type { Route } from '../admin/api/route.ts';
 import type { ConsoleRedis } from '../admin/console-redis.ts';
 import { IssueForOperators, StaleKey } from '../operations/invalid-operation.ts';
 import { OvertakenChange } from '../operations/overtaken-change.ts';
@@ -35,7 +36,9 @@ const maxBody = '16kb';
 /** The portal's API: what a customer sees and does, as JSON. */
 export function createPortalApi(dependencies: PortalApiDependencies): Router {
   const { access, document, log } = dependencies;
-  const { open, guard } = access;
+  const { open, guard, guardOfEnd } = access;
+  const guardOf = ({ operation }: Pick<Route, 'operation'>) =>
+    ['endSession', 'revokeKey'].includes(operation.operationId) ? guardOfEnd : guard;
   const sessionApi = createSessionApi(dependencies);
   const api = createApi(dependencies);
   const router = Router();
@@ -43,7 +46,7 @@ export function createPortalApi(dependencies: PortalApiDependencies): Router {
     res.json(document());
   });
   for (const route of portalSessionRoutes) {
-    const checks = route.operation.access === 'open' ? open : guard;
+    const checks = route.operation.access === 'open' ? open : guardOf(route);
     router[route.method](
       `${portalApiPath}${route.path}`,
       ...checks,
@@ -54,7 +57,7 @@ export function createPortalApi(dependencies: PortalApiDependencies): Router {
   for (const route of portalRoutes) {
     router[route.method](
       `${portalApiPath}${route.path}`,
-      ...guard,
+      ...guardOf(route),
       express.json({ limit: maxBody }),
       (req, res) => route.serve(api, req, res),
     );
