@@ -35,6 +35,16 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     });
   });
 
+  test('plans list has a plan that was made by hand once its name is in gw:plans, as REDIS.md says', async () => {
+    await kit.redis.hset(redisKeys.plan('by-hand'), { minute: 7, day: 70 });
+    const find = async () =>
+      (await kit.json<{ name: string }[]>('plans', 'list')).find(({ name }) => name === 'by-hand');
+    expect(await find()).toBeUndefined();
+    await kit.redis.sadd(redisKeys.planNames, 'by-hand');
+    expect(await find()).toMatchObject({ minute: 7, day: 70, customers: 0 });
+    await kit.json('plans', 'remove', 'by-hand', '--yes');
+  });
+
   test('plans remove refuses while customers are on the plan, and then removes it', async () => {
     await kit.json('plans', 'set', 'gone', '--create', '--minute', '10', '--day', '90');
     const { id } = await kit.issue({ plan: 'gone' });
