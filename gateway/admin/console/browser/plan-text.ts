@@ -15,17 +15,26 @@ export function limitsText(limits: ByWindow<number | null>, none = 'no valid lim
 
 export const shadowText = (plan: ByPlanField<number | null>) => limitsText(shadowLimitsIn(plan), 'none');
 
+/** Time after a change in which gateways take it over, and say so. */
+export const settlingMs = 3000;
+
 /**
  * Which gateways enforce what is stored.
  * @param running gateways that run
+ * @param isSettling whether it was changed a moment ago
  */
-export function enforcedText({ gateways, enforced }: Pick<Plan, 'gateways' | 'enforced'>, running: number) {
+export function enforcedText(
+  { gateways, enforced }: Pick<Plan, 'gateways' | 'enforced'>,
+  running: number,
+  isSettling = false,
+) {
   if (running === 0) return html`<span class="quiet">no gateway runs</span>`;
   if (enforced.length === 0) {
     return gateways === 0
       ? html`<span class="quiet">by none yet</span>`
       : html`by ${formatNumber(gateways)} of ${formatNumber(running)}`;
   }
+  if (isSettling) return html`<span class="quiet">taking effect…</span>`;
   return html`${gateways === 0 ? nothing : html`by ${formatNumber(gateways)} of ${formatNumber(running)}; `}<span
       class="failure-text"
       >${enforced.map(

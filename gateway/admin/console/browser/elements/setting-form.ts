@@ -3,7 +3,7 @@ import { inlineFailure } from '../../../../browser/elements/page-state.ts';
 import { formatNumber } from '../../../../browser/format.ts';
 import { Refresher } from '../../../../browser/refresher.ts';
 import { api } from '../api.ts';
-import { issueList } from '../plan-text.ts';
+import { issueList, settlingMs } from '../plan-text.ts';
 import type { SettingState } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
 
@@ -26,8 +26,14 @@ export abstract class SettingForm<Value extends object, State extends SettingSta
   /** Text that describes a value. */
   abstract describe(value: Value): string;
 
+  #changedAt = -Infinity;
+
+  get isSettling() {
+    return performance.now() < this.#changedAt + settlingMs;
+  }
+
   get pauseMs() {
-    return 5000;
+    return this.isSettling ? 1000 : 5000;
   }
 
   async load() {
@@ -36,6 +42,7 @@ export abstract class SettingForm<Value extends object, State extends SettingSta
 
   override async apply(change: typeof this.save) {
     await super.apply(change);
+    if (this.failure === undefined) this.#changedAt = performance.now();
     await this.refresher.now();
     // What was typed stays, and can be saved over what is there now.
     if (this.hasConflict && this.typed !== undefined) this.base = this.subject;
@@ -44,8 +51,8 @@ export abstract class SettingForm<Value extends object, State extends SettingSta
   override render() {
     const { subject, refresher } = this;
     if (subject === undefined) return refresher.placeholder();
-    return html`${inlineFailure(refresher.failure)} ${settingState(subject, (value) => this.describe(value))}
-    ${super.render()}`;
+    return html`${inlineFailure(refresher.failure)} ${issueList(subject.issues)}
+    ${enforcedView(subject, this.isSettling, (value) => this.describe(value))} ${super.render()}`;
   }
 }
 
@@ -55,21 +62,24 @@ export function numberWithin(text: string | undefined, { min, max }: Bounds) {
   return text !== undefined && text !== '' && value >= min && value <= max ? value : undefined;
 }
 
-/** What is wrong with a setting, and what gateways enforce if it is not what is stored. */
-const settingState = <T>({ issues, enforced, gateways }: SettingState<T>, describe: (value: T) => string) =>
-  html`${issueList(issues)}
-  ${
-    enforced.length === 0
-      ? html`<p class="quiet">
-          ${gateways === 0 ? 'No gateway enforces it yet.' : `In force on ${formatNumber(gateways)} ${gateways === 1 ? 'gateway' : 'gateways'}.`}
-        </p>`
-      : html`<ul class="warnings">
-          ${enforced.map(
-            ({ value, gateways }) =>
-              html`<li>
-                ${formatNumber(gateways)} ${gateways === 1 ? 'gateway enforces' : 'gateways enforce'}:
-                ${describe(value)}
-              </li>`,
-          )}
-        </ul>`
-  }`;
+/** Which gateways enforce what is stored, and what the others enforce. */
+function enforcedView<T>(
+  { enforced, gateways }: SettingState<T>,
+  isSettling: boolean,
+  describe: (value: T) => string,
+) {
+  if (enforced.length === 0)
+    return html`<p class="quiet">
+      ${gateways === 0 ? 'No gateway enforces it yet.' : `In force on ${formatNumber(gateways)} ${gateways === 1 ? 'gateway' : 'gateways'}.`}
+    </p>`;
+  if (isSettling) return html`<p class="quiet">Taking effect…</p>`;
+  return html`<ul class="warnings">
+    ${enforced.map(
+      ({ value, gateways }) =>
+        html`<li>
+          ${formatNumber(gateways)} ${gateways === 1 ? 'gateway enforces' : 'gateways enforce'}:
+          ${describe(value)}
+        </li>`,
+    )}
+  </ul>`;
+}

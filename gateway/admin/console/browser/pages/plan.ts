@@ -10,7 +10,7 @@ import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { enforcedText, issueList, limitsText, shadowText } from '../plan-text.ts';
+import { enforcedText, issueList, limitsText, settlingMs, shadowText } from '../plan-text.ts';
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
@@ -27,6 +27,20 @@ class PagePlan extends PolledElement<ShownPlan> {
   static override properties = { item: {} };
 
   item = '';
+  #changedAt = -Infinity;
+
+  get isSettling() {
+    return performance.now() < this.#changedAt + settlingMs;
+  }
+
+  override get pauseMs() {
+    return this.isSettling ? 1000 : super.pauseMs;
+  }
+
+  showChanged() {
+    this.#changedAt = performance.now();
+    this.reload();
+  }
 
   async read() {
     const name = this.item;
@@ -64,7 +78,7 @@ class PagePlan extends PolledElement<ShownPlan> {
     ${factList([
       ['Limits', limitsText(plan)],
       ['Shadow limits, counted only', shadowText(plan)],
-      ['In force', enforcedText(plan, plan.running)],
+      ['In force', enforcedText(plan, plan.running, this.isSettling)],
       [
         'Customers',
         html`<a href=${url`/console/customers?plan=${name}`}>${plural(customers ?? 0, 'customer')}</a>`,
@@ -75,7 +89,7 @@ class PagePlan extends PolledElement<ShownPlan> {
         ? html`<h2>Limits of each customer</h2>
             <plan-limits-form
               .subject=${plan}
-              @changed=${this.reload}
+              @changed=${this.showChanged}
               @conflict=${this.reload}
             ></plan-limits-form>
             ${this.lastChanges(entries)}

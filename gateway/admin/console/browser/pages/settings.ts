@@ -57,7 +57,7 @@ class NumberSetting extends SettingForm<Record<string, number>, NumberSettingSta
   effect: (value: number) => string = () => '';
 
   override get pauseMs() {
-    return this.subject?.adjustment?.outcome === null ? 1000 : 5000;
+    return this.subject?.adjustment?.outcome === null ? 1000 : super.pauseMs;
   }
 
   describe(value: Record<string, number>) {
