@@ -3,7 +3,7 @@ import { createAuditLog } from '../redis/record-change.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { findValidToken } from './api-tokens.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
-import { findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+import { codeMs, findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { showCustomer } from './stored-customers.ts';
 
@@ -63,12 +63,37 @@ export async function makePortalCode(
   return { customer: customerId, code, expiresAt };
 }
 
-/** Finds a link or a session. @returns undefined if it has ended, or the API token that has made it */
-async function findLink(session: ReadingSession, key: string): Promise<Link | undefined> {
+/**
+ * Finds a link or a session.
+ * @param lifetimeMs of all such
+ * @returns undefined if it has ended, or the API token that has made it
+ */
+async function findLink(session: ReadingSession, key: string, lifetimeMs: number): Promise<Link | undefined> {
   const found = await findCode(session, key, linkSchema);
-  const ended =
-    found?.tokenHash !== undefined && (await findValidToken(session, found.tokenHash)) === undefined;
-  return ended ? undefined : found;
+  if (found === undefined) return undefined;
+  const { customerId, tokenHash, expiresAtMs } = found;
+  const [endedMs, token] = await Promise.all([
+    session.redis.get(redisKeys.portalEnded(customerId)),
+    tokenHash === undefined ? 'of a person' : findValidToken(session, tokenHash),
+  ]);
+  const isOver = endedMs !== null && expiresAtMs - lifetimeMs <= Number(endedMs);
+  return isOver || token === undefined ? undefined : found;
+}
+
+/**
+ * Ends all sessions of a customer, and its links that were not used yet.
+ * @throws InvalidOperation if there is no such customer
+ */
+export async function endPortalSessions(
+  { redis, audit, now }: Session,
+  customer: string,
+): Promise<{ customer: CustomerId; endedAt: string }> {
+  const { id } = await showCustomer(redis, customer);
+  const endedMs = now();
+  const endedAt = new Date(endedMs).toISOString();
+  await audit({ action: 'portal.end', target: id, before: null, after: { endedAt } });
+  await redis.set(redisKeys.portalEnded(id), endedMs, 'PX', portalSessionMs);
+  return { customer: id, endedAt };
 }
 
 /**
@@ -80,7 +105,7 @@ export async function findCodeCustomer(
   code: string,
 ): Promise<CustomerId | undefined> {
   if (!codePattern.test(code)) return undefined;
-  return (await findLink(session, redisKeys.portalCode(hashSecret(code))))?.customerId;
+  return (await findLink(session, redisKeys.portalCode(hashSecret(code)), codeMs))?.customerId;
 }
 
 /**
@@ -93,7 +118,7 @@ export async function beginPortalSession(
 ): Promise<{ token: string; session: PortalSession } | undefined> {
   if (!codePattern.test(code)) return undefined;
   const key = redisKeys.portalCode(hashSecret(code));
-  const found = await findLink({ redis, now }, key);
+  const found = await findLink({ redis, now }, key, codeMs);
   if (found === undefined || !(await useCode({ redis }, key))) return undefined;
   const { customerId, grantedBy } = found;
   const token = generateSecret(tokenBits);
@@ -120,7 +145,7 @@ export async function findPortalSession(
   token: string,
 ): Promise<PortalSession | undefined> {
   if (!portalTokenPattern.test(token)) return undefined;
-  const found = await findLink(session, redisKeys.portalSession(hashSecret(token)));
+  const found = await findLink(session, redisKeys.portalSession(hashSecret(token)), portalSessionMs);
   if (found === undefined) return undefined;
   const { customerId, grantedBy, expiresAtMs } = found;
   if ((await session.redis.exists(redisKeys.customer(customerId))) === 0) return undefined;

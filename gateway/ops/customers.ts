@@ -14,7 +14,7 @@ import {
   type CustomerView,
 } from '../operations/customers.ts';
 import type { KeyRow } from '../operations/key-rows.ts';
-import { makePortalCode } from '../operations/portal-sessions.ts';
+import { endPortalSessions, makePortalCode } from '../operations/portal-sessions.ts';
 import { resetDay } from '../operations/reset-day.ts';
 import type { ChangingSession } from '../operations/session.ts';
 import { changing } from './changing.ts';
@@ -39,6 +39,7 @@ export function customersCommand(): Command {
     .addCommand(createCommand())
     .addCommand(setCommand())
     .addCommand(linkCommand())
+    .addCommand(signOutCommand())
     .addCommand(resetUsageCommand())
     .addCommand(
       stateCommand('suspend', 'refuse all keys of a customer from their next request on', suspendCustomer),
@@ -103,6 +104,13 @@ function linkCommand(): Command {
       printResult({ link: portalLink(publicOrigin(config), code), ...made }, json);
     },
   );
+}
+
+function signOutCommand(): Command {
+  const command = new Command('sign-out')
+    .description('end all sessions of a customer in the portal, and its links that were not used yet')
+    .argument('<customer>', '', customerArgument);
+  return changing(command, (id) => (session) => endPortalSessions(session, id));
 }
 
 function resetUsageCommand(): Command {

@@ -15,6 +15,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     `customers set ${customer} --day 5000 --reason "import of their stock"`,
   ],
   'customers link': [`customers link ${customer}`],
+  'customers sign-out': [`customers sign-out ${customer} --reason "a laptop was stolen"`],
   'customers reset-usage': [`customers reset-usage ${customer} --reason "their retry loop, ticket 813"`],
   'customers suspend': [`customers suspend ${customer} --reason "unpaid since May"`],
   'customers resume': [`customers resume ${customer}`],

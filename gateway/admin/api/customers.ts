@@ -19,7 +19,7 @@ import {
   withoutNulls,
 } from '../../operations/key-input.ts';
 import { issueFurtherKey } from '../../operations/keys.ts';
-import { makePortalCode } from '../../operations/portal-sessions.ts';
+import { endPortalSessions, makePortalCode } from '../../operations/portal-sessions.ts';
 import { showCustomer } from '../../operations/stored-customers.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { apiTokenHashOf, callerOf } from '../access/caller.ts';
@@ -132,6 +132,13 @@ export const customersRoutes = [
       const { code, ...made } = result;
       return { link: portalLink(publicOrigin(), code), ...made, warnings };
     },
+  }),
+  route.post('/customers/:customer/sign-out', {
+    operationId: 'signOutCustomer',
+    noun: 'links',
+    summary: 'End all sessions of a customer in the portal, and its links that were not used yet',
+    ...changedCustomer,
+    handle: (call, api) => change(call, api, (session) => endPortalSessions(session, call.target)),
   }),
   route.delete('/customers/:customer', {
     operationId: 'removeCustomer',
