@@ -38,7 +38,7 @@ export interface PortalAccess {
 interface PortalAccessDependencies {
   redis: () => Promise<Pick<ConsoleRedis, 'read'>>;
   publicAddress: PublicAddress;
-  addressLimit: Pick<AddressLimit, 'charge'>;
+  addressLimit: Pick<AddressLimit, 'charge' | 'peek'>;
 }
 
 /** Requests of one customer a minute and process: more than the page of several people asks for. */
@@ -79,6 +79,9 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
   }
 
   const requireSession: RequestHandler = async (req, _res, next) => {
+    // A browser has one: of an address over its limit, several are not looked up.
+    if (cookie.read(req).length > 1 && (await addressLimit.peek(req.ip ?? '')).remaining === 0)
+      return refuse(req, 'no_session');
     const [first, ...others] = await findSessions(req);
     // With several, another page would choose whose session this is.
     if (first === undefined || others.length > 0) return refuse(req, 'no_session');

@@ -62,7 +62,7 @@ export function createPortalConnection(dependencies: PortalConnectionDependencie
 interface PortalDependencies {
   connection: Pick<PortalConnection, 'redis'>;
   publicAddress: PublicAddress;
-  addressLimit: Pick<AddressLimit, 'charge'>;
+  addressLimit: Pick<AddressLimit, 'charge' | 'peek'>;
   /** Scopes that a key can have. */
   scopes: readonly string[];
   look: PortalLook;

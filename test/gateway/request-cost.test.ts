@@ -8,6 +8,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { enterPortal } from '../support/kits/portal-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
@@ -66,6 +67,24 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
   async function repeat(times: number, request: () => Promise<{ status: number }>, status: number) {
     for (let index = 0; index < times; index += 1) expect((await request()).status).toBe(status);
   }
+
+  test('of an address over its limit, the portal looks up no session among several cookies', async () => {
+    const name = `portal-session-${new URL(kit.gateway.url).port}`;
+    const cookies = Array.from({ length: 20 }, (_, index) => `${name}=${String(index).padStart(43, 'x')}`);
+    const enter = (Cookie: string) =>
+      send(`${kit.gateway.url}/portal/api/session`, {
+        headers: { Cookie, 'X-Forwarded-For': '198.51.100.20' },
+      });
+    await expect.poll(async () => (await enter('')).status).toBe(429);
+    const commands = await countCommands(['gw:portal:session:'], () =>
+      repeat(3, () => enter(cookies.join('; ')), 429),
+    );
+    expect(commands).toEqual({});
+    // That of somebody behind the same address is found all the same.
+    const { customerId } = await issue();
+    const { cookie } = await enterPortal(kit.gateway.url, kit.redis, customerId);
+    expect((await enter(cookie)).status).toBe(200);
+  });
 
   // The one gateway that delivers events sends three a second for that, the others one.
   test('an idle gateway sends at most ten commands in each half second', async () => {
