@@ -31,7 +31,7 @@ export const chosenChanges: readonly ChosenChange[] = [
   },
   {
     source: 'gateway/operations/rotate-key.ts',
-    before: 'const issued = await issueFurtherKey(session, customerId, wanted);',
+    before: 'const issued = await issueFurtherKey(session, customerId, wanted, confine);',
     after: "const issued = await (await import('./keys.ts')).issueKey(session, { ...wanted, plan: 'free' });",
     tests: [customerKeys],
   },
