@@ -8,7 +8,8 @@ var fs = require('node:fs');
 var path = require('node:path');
 
 var root = path.join(__dirname, '..', '..');
-var requiredMajor = 26;
+/* server.shouldUpgradeCallback came with it. */
+var oldest = [24, 9];
 var program = path.relative(root, process.argv[1]);
 /* `npm run dev` runs this file itself first: an older Node refuses its options, too. */
 var commands = { 'start-all.ts': 'npm start', 'check-installation.cjs': 'npm run dev' };
@@ -16,14 +17,14 @@ var name = commands[path.relative(__dirname, process.argv[1])] || program;
 
 /** @returns what is missing and what to do, or undefined */
 function findFault() {
-  if (Number(process.versions.node.split('.')[0]) < requiredMajor) {
+  var version = process.versions.node.split('.').map(Number);
+  if (version[0] < oldest[0] || (version[0] === oldest[0] && version[1] < oldest[1])) {
     return (
       'the project needs Node ' +
-      requiredMajor +
-      ', and this is ' +
+      oldest.join('.') +
+      ' or later, and this is ' +
       process.version +
-      ': run npm ci without --ignore-scripts, --omit=dev and NODE_ENV=production, which installs its own, or install Node ' +
-      requiredMajor
+      ': run npm ci without --ignore-scripts, --omit=dev and NODE_ENV=production, which installs its own Node 26 in node_modules/.bin, or install one'
     );
   }
   if (!fs.existsSync(path.join(root, 'node_modules')))

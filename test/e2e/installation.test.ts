@@ -69,7 +69,7 @@ describe('npm start on an incomplete installation prints one line', () => {
       expect(code).toBe(1);
       expect(stderr.startsWith(`${name}: `)).toBe(true);
       expect(stderr.slice(name.length)).toMatch(
-        /^: the project needs Node 26, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own, or install Node 26\n$/,
+        /^: the project needs Node 24\.9 or later, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own Node 26 in node_modules\/\.bin, or install one\n$/,
       );
     },
   );

@@ -20,7 +20,7 @@ export interface ReverseProxy extends AsyncDisposable {
 export const hasNginx = spawnSync('nginx', ['-v']).error === undefined;
 export const hasHaproxy = spawnSync('haproxy', ['-v']).error === undefined;
 
-const nginxConfig = (directory: string, port: number, upstreamPort: number) => `
+const nginxConfig = (directory: string, port: number, upstreamPort: number, normalizes: boolean) => `
 daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log ${directory}/error.log;
 events { worker_connections 512; }
 http {
@@ -32,13 +32,21 @@ http {
   upstream gateway { server 127.0.0.1:${upstreamPort}; keepalive 1; }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_request_buffering off; proxy_pass http://gateway; }
+    location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_request_buffering off; proxy_pass http://gateway${normalizes ? '/' : ''}; }
   }
 }
 `;
 
-const haproxyConfig = (_directory: string, port: number, upstreamPort: number) => `
+const haproxyNormalizers = [
+  'percent-decode-unreserved',
+  'path-strip-dot',
+  'path-strip-dotdot',
+  'path-merge-slashes',
+];
+
+const haproxyConfig = (_directory: string, port: number, upstreamPort: number, normalizes: boolean) => `
 global
+  ${normalizes ? 'expose-experimental-directives' : ''}
   log stdout format raw local0
 defaults
   mode http
@@ -52,18 +60,26 @@ defaults
   http-reuse always
 frontend clients
   bind 127.0.0.1:${port}
+  ${normalizes ? haproxyNormalizers.map((name) => `http-request normalize-uri ${name}\n`).join('  ') : ''}
   default_backend gateway
 backend gateway
   server gateway 127.0.0.1:${upstreamPort} pool-max-conn 1
 `;
 
-/** @param upstreamPort of the service behind it */
-export async function startReverseProxy(name: ProxyName, upstreamPort: number): Promise<ReverseProxy> {
+/**
+ * @param upstreamPort of the service behind it
+ * @param options.normalizes whether the service gets paths as the proxy reads them, and not as they were sent
+ */
+export async function startReverseProxy(
+  name: ProxyName,
+  upstreamPort: number,
+  { normalizes = false } = {},
+): Promise<ReverseProxy> {
   const directory = await temporaryDirectory();
   const port = await freePort();
   const config = join(directory.path, `${name}.conf`);
   const makeConfig = name === 'nginx' ? nginxConfig : haproxyConfig;
-  await writeFile(config, makeConfig(directory.path, port, upstreamPort));
+  await writeFile(config, makeConfig(directory.path, port, upstreamPort, normalizes));
   const args = name === 'nginx' ? ['-p', directory.path, '-c', config] : ['-f', config];
   const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
