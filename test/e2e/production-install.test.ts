@@ -1,6 +1,8 @@
-import { cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
@@ -9,9 +11,10 @@ import { startRedisServer } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
 /*
- * The sources and the packages that the Dockerfiles install, without the packages of the embedded stores.
+ * What `npm pack` makes, and the packages that the Dockerfiles install, without those of the embedded stores.
  */
 
+const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 interface LockFile {
@@ -31,8 +34,9 @@ describe('a production installation', () => {
 
   beforeAll(async () => {
     directory = await temporaryDirectory();
-    for (const entry of ['package.json', 'gateway', 'pets-service', 'prisma'])
-      await cp(join(root, entry), join(directory.path, entry), { recursive: true });
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory.path], { cwd: root });
+    const [archive = ''] = await readdir(directory.path);
+    await run('tar', ['-xzf', archive, '--strip-components=1'], { cwd: directory.path });
     for (const path of installed) {
       const target = join(directory.path, path);
       await mkdir(target, { recursive: true });
