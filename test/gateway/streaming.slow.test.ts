@@ -1,8 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import { Agent, EventSource, request, type Dispatcher } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { residentBytes } from '../support/checks/resident-memory.ts';
@@ -27,6 +29,7 @@ describe('a service that is known by its path', () => {
   let key: string;
   let readOnly: string;
   let shop: string;
+  let directory: string;
 
   async function listen(server: Server): Promise<string> {
     await new Promise<void>((resolve) => {
@@ -41,19 +44,19 @@ describe('a service that is known by its path', () => {
 
   beforeAll(async () => {
     const redis = stack.use(await startAnyRedis());
-    const directory = stack.use(await temporaryDirectory());
+    ({ path: directory } = stack.use(await temporaryDirectory()));
     const url = await listen(
       createServer((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res))),
     );
     const inner = await listen(createServer((req, res) => res.end(`inner ${req.url}`)));
-    const file = join(directory.path, 'services.yaml');
+    const file = join(directory, 'services.yaml');
     const services = {
       shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
       inner: { urls: [inner], paths: ['/v1/inner'] },
     };
     await writeFile(file, JSON.stringify({ services, api: { keyHeader: 'X-API-Key' } }));
     gateway = stack.use(
-      await startGateway({ REDIS_URL: redis.url, DATA_DIR: directory.path, SERVICES_FILE: file }),
+      await startGateway({ REDIS_URL: redis.url, DATA_DIR: directory, SERVICES_FILE: file }),
     );
     const client = await connectRedis(redis.url);
     stack.defer(() => client.disconnect());
@@ -245,6 +248,22 @@ describe('a service that is known by its path', () => {
         bytes: 3 * megabyte,
         headers: { 'transfer-encoding': 'chunked' },
       });
+    });
+
+    test('of a file by curl arrives whole', { tags: ['curl'] }, async () => {
+      const file = join(directory, 'file');
+      await writeFile(file, Buffer.alloc(3 * megabyte, 'x'));
+      const headers = ['-H', `Authorization: Bearer ${key}`];
+      for (const args of [
+        ['-T', file],
+        ['-F', `file=@${file}`],
+        ['-T', '-'],
+      ]) {
+        const curl = promisify(execFile)('curl', ['-s', ...headers, ...args, `${shop}/a`]);
+        curl.child.stdin?.end(await readFile(file));
+        const { bytes } = JSON.parse((await curl).stdout) as { bytes: number };
+        expect(bytes, args.join(' ')).toBeGreaterThanOrEqual(3 * megabyte);
+      }
     });
 
     test('that waits for 100 Continue gets it from the gateway', async () => {
