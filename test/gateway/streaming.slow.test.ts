@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { Agent, EventSource, request, type Dispatcher } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
@@ -51,7 +51,7 @@ describe('a service that is known by its path', () => {
     const inner = await listen(createServer((req, res) => res.end(`inner ${req.url}`)));
     const file = join(directory, 'services.yaml');
     const services = {
-      shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
+      shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000, connections: 1100 },
       inner: { urls: [inner], paths: ['/v1/inner'] },
     };
     await writeFile(file, JSON.stringify({ services, api: { keyHeader: 'X-API-Key' } }));
@@ -61,7 +61,7 @@ describe('a service that is known by its path', () => {
     const client = await connectRedis(redis.url);
     stack.defer(() => client.disconnect());
     const { issue } = keyIssuer(client);
-    ({ key } = await issue({ plan: 'business' }));
+    ({ key } = await issue({ plan: 'business', minute: 100_000 }));
     ({ key: readOnly } = await issue({ plan: 'business', scopes: ['shop:read'] }));
     shop = `${gateway.url}/v1`;
   }, 120_000);
@@ -368,6 +368,29 @@ describe('a service that is known by its path', () => {
         expect((most - before) / megabyte).toBeLessThan(150);
       },
     );
+
+    test('that waits costs at most 40 KiB', { tags: ['linux'] }, async () => {
+      respond = (_req, res) =>
+        void res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
+      const sockets: Socket[] = [];
+      onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+      const openStreams = (count: number) =>
+        Promise.all(
+          Array.from({ length: count }, async () => {
+            const socket = connect(gateway.port, '127.0.0.1');
+            sockets.push(socket);
+            socket.write(head('GET', '/v1/events'));
+            let received = '';
+            socket.on('data', (chunk) => (received += chunk.toString()));
+            await expect.poll(() => received, { timeout: 10_000 }).toContain(': hello');
+          }),
+        );
+      await openStreams(100);
+      const before = residentBytes(gateway.pid);
+      const streams = 900;
+      await openStreams(streams);
+      expect((residentBytes(gateway.pid) - before) / streams / 1024).toBeLessThan(40);
+    });
 
     test('is an event stream for an EventSource, which gets each event as it is sent', async () => {
       const sent: (() => void)[] = [];
