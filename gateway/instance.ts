@@ -14,7 +14,6 @@ import { createRequestSpans } from './observability/request-spans.ts';
 import { defaultPlans } from './plans/plan-settings.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
-import { assertLayout } from './redis/assert-layout.ts';
 import type { Health, Service } from './service.ts';
 import { closeServiceUpstreams, createServiceUpstreams } from './upstream/service-upstream.ts';
 
@@ -118,8 +117,8 @@ export function createInstance(dependencies: InstanceDependencies): Service {
 
   return {
     async listen() {
-      if (await state.waitUntilOpen(redisTimeoutMs)) await assertLayout(state.redis);
-      else log.error('Redis is unavailable; every request gets 503 until it is back');
+      if (!(await state.waitUntilOpen(redisTimeoutMs)))
+        log.error('Redis is unavailable; every request gets 503 until it is back');
       warnOfCosts();
       const port = await listen(server, publicEndpoint(config));
       metrics.workers.set(1);

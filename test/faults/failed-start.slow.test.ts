@@ -3,11 +3,9 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 /*
  * A service that cannot start reports the invalid setting in one line and leaves nothing behind. The tests may run as
@@ -349,12 +347,4 @@ describe('a limit of open files that leaves too few for clients', { tags: ['linu
     );
     expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
   });
-});
-
-test('gateway: reports a Redis with API keys that have no customers, and serves none of them', async () => {
-  await using server = await startAnyRedis();
-  await server.redis.hset(redisKeys.apiKeyIds, 'key_1', 'a'.repeat(64));
-  await using directory = await temporaryDirectory();
-  const line = await failedStart('gateway', { DATA_DIR: directory.path, REDIS_URL: server.url });
-  expect(line).toMatch(/^Redis holds API keys of an unreleased build.*ops keys export.*ops keys import/);
 });
