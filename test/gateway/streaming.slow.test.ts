@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Agent, EventSource, request, type Dispatcher } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { toolPackages } from '../contract/tools/tools.ts';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
@@ -271,6 +274,42 @@ describe('a service that is known by its path', () => {
         const { bytes } = JSON.parse((await curl).stdout) as { bytes: number };
         expect(bytes, args.join(' ')).toBeGreaterThanOrEqual(3 * megabyte);
       }
+    });
+
+    test('that breaks goes on where it was, with tus-js-client', { tags: ['api-tools'] }, async () => {
+      const { Upload } = (await import(
+        pathToFileURL(join(toolPackages, 'tus-js-client/lib.esm/node/index.js')).href
+      )) as { Upload: new (file: Buffer, options: object) => { start(): void } };
+      const file = randomBytes(3 * megabyte);
+      let arrived = Buffer.alloc(0);
+      const methods: (string | undefined)[] = [];
+      // The core of the protocol: https://tus.io/protocols/resumable-upload
+      respond = (req, res) => {
+        methods.push(req.method);
+        res.setHeader('Tus-Resumable', '1.0.0').setHeader('Upload-Length', file.length);
+        const answer = (status: number) =>
+          void res.writeHead(status, { location: '/v1/files/1', 'upload-offset': arrived.length }).end();
+        if (req.method !== 'PATCH') return answer(req.method === 'POST' ? 201 : 200);
+        const isFirst = arrived.length === 0;
+        req.on('data', (chunk: Buffer) => {
+          arrived = Buffer.concat([arrived, chunk]);
+          if (isFirst && arrived.length > megabyte) req.socket.destroy();
+        });
+        req.on('end', () => answer(204));
+      };
+      await new Promise<void>((resolve, reject) => {
+        const headers = { authorization: `Bearer ${key}` };
+        const options = {
+          endpoint: `${shop}/files`,
+          headers,
+          retryDelays: [0],
+          onSuccess: resolve,
+          onError: reject,
+        };
+        new Upload(file, options).start();
+      });
+      expect(arrived.equals(file)).toBe(true);
+      expect(methods).toEqual(['POST', 'PATCH', 'HEAD', 'PATCH']);
     });
 
     test('that waits for 100 Continue gets it from the gateway', async () => {
