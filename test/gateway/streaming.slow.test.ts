@@ -210,6 +210,28 @@ describe('a service that is known by its path', () => {
     expect(JSON.stringify(json)).not.toContain(key);
   });
 
+  test('gets no trailers, and sends none', async () => {
+    respond = (req, res) => {
+      res.writeHead(200, { trailer: 'X-Sum' });
+      req.resume().on('end', () => {
+        res.addTrailers({ 'X-Sum': 'of the service' });
+        res.end(JSON.stringify(req.trailers));
+      });
+    };
+    const body =
+      'Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\nConnection: close\r\n\r\n1\r\na\r\n0\r\nX-Sum: of the client';
+    const received = await sendRaw(gateway.port, head('POST', '/v1/a', body));
+    expect(received).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\{\}\r\n/);
+    expect(received).not.toMatch(/of the|^trailer/im);
+  });
+
+  test('has pages of documentation that speak of it', async () => {
+    const page = (await send(`${gateway.url}/docs`)).text;
+    for (const text of ['Shop API', 'Authorization: Bearer', 'X-RateLimit-Remaining', 'rate_limit_exceeded'])
+      expect(page).toContain(text);
+    expect(page).not.toMatch(/\bpets?\b(?!_)|animal store/i);
+  });
+
   describe('an upload', () => {
     test('of 50 MB waits for a service that does not read, and arrives whole when it does', async () => {
       let bytes = 0;
