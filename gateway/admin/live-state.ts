@@ -68,7 +68,7 @@ export function createLive({ read, service, redisIsPrivate, now }: LiveDependenc
     const atMs = now();
     const statuses = (await service.statuses()).map((status) => Object.assign({}, status, { at: atMs }));
     const gateways = groupByGateway(statuses, atMs);
-    const unknown = { activeBans: 0, withoutStatus: [], invalidSettings: [], disabledWebhooks: [] };
+    const unknown = { activeBans: 0, invalidSettings: [], disabledWebhooks: [] };
     return {
       ...describeFleet({
         redis: { available: false, since },

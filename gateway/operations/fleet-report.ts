@@ -19,7 +19,6 @@ export const fleetReportSchema = z
     redis: redisStateSchema.describe('While it is not available, only this gateway is known'),
     activeBans: z.int(),
     gateways: z.array(gatewaySchema),
-    withoutStatus: z.int().describe('Processes of a release that publishes no status'),
     upstreams: z.array(upstreamStateSchema),
     recent: measuresSchema,
   })
@@ -37,7 +36,7 @@ export async function readFleetReport(
 }
 
 export function describeFleet(known: Pick<Facts, 'redis' | 'redisIsPrivate' | 'fleet'>): FleetReport {
-  const { atMs, gateways, activeBans, withoutStatus } = known.fleet;
+  const { atMs, gateways, activeBans } = known.fleet;
   const [upstreams, recent] = [combineUpstreams(gateways), combineMeasures(gateways)];
   const problems = findProblems({ ...known, upstreams, recent });
   return {
@@ -47,7 +46,6 @@ export function describeFleet(known: Pick<Facts, 'redis' | 'redisIsPrivate' | 'f
     redis: known.redis,
     activeBans,
     gateways: gateways.map(viewGateway),
-    withoutStatus: withoutStatus.length,
     upstreams,
     recent,
   };

@@ -1,7 +1,5 @@
 import { readProcessStatuses, type PublishedStatus } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { scoredMembers } from '../redis/scored-members.ts';
 import { countBans } from './bans.ts';
 import type { ReadingSession } from './session.ts';
 import { settingPage } from './setting-page.ts';
@@ -34,8 +32,6 @@ export interface FleetStatus {
   gateways: FleetGateway[];
   /** API keys that are banned now. */
   activeBans: number;
-  /** Processes that announce themselves without a status: they run an older release. */
-  withoutStatus: { id: string; seenAtMs: number }[];
   /**
    * Invalid values in Redis, with the fields that are stored now, the number of processes that report them, and how many of these
    * have no values in force.
@@ -53,23 +49,18 @@ export interface FleetStatus {
 
 /** Reads what all gateways and workers say of themselves. */
 export async function readFleetStatus({ redis, now }: ReadingSession): Promise<FleetStatus> {
-  const [statuses, announced, activeBans, webhooks] = await Promise.all([
+  const [statuses, activeBans, webhooks] = await Promise.all([
     readProcessStatuses(redis),
-    redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES'),
     countBans({ redis, now }),
     listWebhooks({ redis }),
   ]);
   const atMs = now();
   const gateways = groupByGateway(statuses, atMs);
-  const known = new Set(statuses.map(({ id }) => id));
   const live = gateways.flatMap(({ processes }) => processes).filter(({ state }) => state !== 'not_seen');
   return {
     atMs,
     gateways,
     activeBans,
-    withoutStatus: scoredMembers(announced)
-      .filter(([id]) => !known.has(id))
-      .map(([id, seenAtMs]) => ({ id, seenAtMs })),
     invalidSettings: await readInvalidSettings(redis, live),
     disabledWebhooks: webhooks.filter(({ state }) => state === 'disabled'),
   };

@@ -26,7 +26,7 @@ export function statusCommand(): Command {
 }
 
 async function printReport(report: FleetReport): Promise<void> {
-  const { summary, problems, gateways, upstreams, redis, recent, activeBans, withoutStatus } = report;
+  const { summary, problems, gateways, upstreams, redis, recent, activeBans } = report;
   const servers = redis.available ? redis.servers : [];
   await print(`${summary}\n\n${problems.map(problemText).join('')}`);
   printTable(
@@ -40,7 +40,6 @@ async function printReport(report: FleetReport): Promise<void> {
       timeWithoutRedis(gateway),
     ]),
   );
-  if (withoutStatus > 0) await print(`and ${withoutStatus} of an older version, without a status\n`);
   await print('\n');
   printTable(
     ['UPSTREAM', 'STATE', 'SEEN AS'],

@@ -142,11 +142,8 @@ const rules = [
     link: alerts('GatewayWithoutRedis'),
   }),
   rule('critical', 'no-gateway', 'No gateway is running', {
-    find: ({ redis, fleet: { gateways, withoutStatus } }) =>
-      redis.available &&
-      withoutStatus.length === 0 &&
-      !gateways.some(isSeen) &&
-      'No gateway announces itself on this Redis.',
+    find: ({ redis, fleet: { gateways } }) =>
+      redis.available && !gateways.some(isSeen) && 'No gateway announces itself on this Redis.',
     advice: 'Start one, or check that REDIS_URL is the Redis of the gateways.',
     link: alerts('GatewayMissing'),
   }),
@@ -173,9 +170,8 @@ const rules = [
     link: alerts('GatewayWorkersRestarting'),
   }),
   rule('notice', 'versions', 'Two versions are running', {
-    find({ fleet: { gateways, withoutStatus } }) {
+    find({ fleet: { gateways } }) {
       const found = new Set(gateways.filter(isSeen).map(({ version }) => version));
-      if (withoutStatus.length > 0) found.add('one without a status (older version)');
       return found.size > 1 && `Versions ${[...found].join(', ')}. During an upgrade this is expected.`;
     },
     advice: 'If no upgrade is under way, restart the gateways of the older version.',

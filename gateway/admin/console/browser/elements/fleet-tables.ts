@@ -7,7 +7,6 @@ import {
   formatRelative,
   formatShare,
   formatTime,
-  plural,
 } from '../../../../browser/format.ts';
 import { keyLink } from '../key.ts';
 import type { LiveState } from '../responses.ts';
@@ -31,7 +30,7 @@ function stateTag(state: string) {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-export function gatewayTable({ gateways, withoutStatus, at }: LiveState) {
+export function gatewayTable({ gateways, at }: LiveState) {
   const nowMs = Date.parse(at);
   return table({
     label: 'Gateways and workers',
@@ -46,15 +45,7 @@ export function gatewayTable({ gateways, withoutStatus, at }: LiveState) {
       numeric('Memory'),
       'Without Redis',
     ],
-    rows: html`${gateways.map((gateway) => gatewayRows(gateway, nowMs))}
-    ${
-      withoutStatus === 0
-        ? nothing
-        : html`<tr>
-            <th scope="row">${plural(withoutStatus, 'process', 'processes')}</th>
-            <td colspan="7">No status (older version)</td>
-          </tr>`
-    }`,
+    rows: html`${gateways.map((gateway) => gatewayRows(gateway, nowMs))}`,
   });
 }
 

@@ -94,7 +94,6 @@ const facts = ({
     atMs: nowMs,
     gateways: [gateway()],
     activeBans: 0,
-    withoutStatus: [],
     invalidSettings: [],
     disabledWebhooks: [],
     ...fleet,
@@ -280,9 +279,9 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     says: 'wh_1 gets no events any more: every attempt has failed for 24 hours.',
   },
   'Two versions are running': {
-    problems: found({ fleet: { withoutStatus: [{ id: 'older', seenAtMs: nowMs }] } }),
+    problems: found({ fleet: { gateways: [gateway(), { ...gateway(), id: 'other', version: '1.1.0' }] } }),
     severity: 'notice',
-    says: 'without a status (older version)',
+    says: 'Versions 1.0.0, 1.1.0.',
   },
   'Many requests fail': {
     problems: found({ recent: recent({ byStatus: { '2xx': 4900, '5xx': 90, cut_off: 10 } }) }),
