@@ -278,19 +278,11 @@ function findStalls({ redis, fleet: { gateways, atMs } }: Facts): Finding[] {
   const [first] = stalls.toSorted((one, other) => one.from.localeCompare(other.from));
   if (first === undefined) return [];
   const isLasting = stalls.some(({ to }) => to === null);
-  const end = isLasting
-    ? 'which goes on'
-    : `until ${stalls
-        .map(({ to }) => to ?? '')
-        .toSorted()
-        .at(-1)}`;
-  return [
-    {
-      of: first.from,
-      severity: isLasting ? 'critical' : 'notice',
-      detail: `${[...new Set(stalls.map(({ name }) => name))].join(', ')}: from ${first.from}, ${end}. Each process limits known API keys on its own in this time.`,
-    },
-  ];
+  const ends = stalls.map(({ to }) => to ?? '').toSorted();
+  const end = isLasting ? 'which goes on' : `until ${ends.at(-1)}`;
+  const names = [...new Set(stalls.map(({ name }) => name))].join(', ');
+  const detail = `${names}: from ${first.from}, ${end}. Each process limits known API keys on its own in this time.`;
+  return [{ of: first.from, severity: isLasting ? 'critical' : 'notice', detail }];
 }
 
 function findMissing(gateway: FleetGateway, nowMs: number): Finding[] {
@@ -311,21 +303,17 @@ const stateText: Record<string, string> = { down: 'down and ejected', not_ready:
 /** @param instances of one service */
 function findDown(instances: Facts['upstreams']): Finding[] {
   const failing = instances.filter(({ state }) => state in stateText);
-  if (failing.length < instances.length) {
-    return failing.map(({ upstream, state, seenAs }) => ({
-      of: upstream,
-      severity: state === 'down' ? 'warning' : 'notice',
-      title: `Upstream ${upstream} is ${stateText[state]}`,
-      detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. The other instances get its requests.`,
-    }));
-  }
-  return failing.map(({ upstream, service, state, seenAs }) => ({
-    of: upstream,
-    severity: 'critical',
-    title: `No instance of ${service} is ready`,
-    detail: `${upstream} is ${stateText[state]} for ${seenAs[state]} gateway processes. Requests that need it get 503.`,
-    link: alerts('GatewayNoUpstreamReady'),
-  }));
+  return failing.map(({ upstream: of, service, state, seenAs }) => {
+    const text = `${of} is ${stateText[state]} for ${seenAs[state]} gateway processes.`;
+    if (failing.length < instances.length) {
+      const severity = state === 'down' ? 'warning' : 'notice';
+      const detail = `${text} The other instances get its requests.`;
+      return { of, severity, title: `Upstream ${of} is ${stateText[state]}`, detail };
+    }
+    const detail = `${text} Requests that need it get 503.`;
+    const link = alerts('GatewayNoUpstreamReady');
+    return { of, severity: 'critical', title: `No instance of ${service} is ready`, detail, link };
+  });
 }
 
 function describeInvalid(setting: Facts['fleet']['invalidSettings'][number]): Finding {
@@ -353,8 +341,8 @@ function describeInvalid(setting: Facts['fleet']['invalidSettings'][number]): Fi
   };
 }
 
-const isSeen = ({ state }: Pick<FleetGateway, 'state'>) => state !== 'not_seen';
+const isSeen = ({ state }: { state: string }) => state !== 'not_seen';
 const liveProcesses = (gateways: readonly FleetGateway[]) =>
-  gateways.flatMap(({ processes }) => processes).filter(({ state }) => state !== 'not_seen');
+  gateways.flatMap(({ processes }) => processes).filter(isSeen);
 const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
 const plural = (count: number, one: string, several: string) => `${count} ${count === 1 ? one : several}`;
