@@ -141,7 +141,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     await dialogOf(page).waitFor({ state: 'detached' });
     expect(await page.getByLabel('Requests a minute').inputValue()).toBe('94');
     const warning = page.locator('session-warning');
-    expect(await warning.textContent()).toContain('Your session has ended.');
+    await expect.poll(() => warning.textContent()).toContain('Your session has ended.');
     await warning.getByRole('button', { name: 'Sign in again' }).click();
     await dialogOf(page).waitFor();
     await fieldOf(page).fill(await link());
