@@ -106,6 +106,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     pipelines.whenIdle(socket, () => {
       const res = new ServerResponse(req);
       res.assignSocket(socket);
+      socket.on('drain', () => res.emit('drain'));
       res.on('finish', () => {
         if (res.statusCode !== 101) socket.destroySoon();
       });

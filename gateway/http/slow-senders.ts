@@ -11,7 +11,9 @@ export function watchBody(req: IncomingMessage, timeoutMs: number, onSlow: () =>
   const { socket } = req;
   let before = socket.bytesRead;
   const timer = setInterval(() => {
-    if (!req.complete && socket.bytesRead - before < minBytes) {
+    // A service that does not read has a timeout of its own.
+    const isReading = !req.isPaused() && !socket.isPaused();
+    if (isReading && !req.complete && socket.bytesRead - before < minBytes) {
       clearInterval(timer);
       onSlow();
     }

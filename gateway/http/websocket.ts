@@ -1,14 +1,18 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform, type Duplex, type TransformCallback } from 'node:stream';
+import { createInUseCounter } from './in-use-counters.ts';
+import { hasBody } from './request-body.ts';
 
 /*
  * Frames are not read, but for where one ends, so that the gateway can end a connection between two of them.
  */
 
 /** Whether a request asks for a WebSocket (RFC 6455 section 4.1). */
-export function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+export function asksForWebSocket(req: IncomingMessage): boolean {
+  const { method, headers } = req;
   return (
     method === 'GET' &&
+    !hasBody(req) &&
     headers.upgrade?.toLowerCase() === 'websocket' &&
     /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/i.test(headers.connection ?? '')
   );
@@ -28,7 +32,8 @@ export class Frames extends Transform {
 
   /** Ends after the frame that is being passed on, with a Close frame of this code. */
   close(code: number): void {
-    if (this.#closeFrame !== undefined) return;
+    // The service may have ended what the client does not read.
+    if (this.#closeFrame !== undefined || this.writableEnded || this.destroyed) return;
     this.#closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff]);
     if (this.#header.length === 0 && this.#left === 0) this.#finish();
   }
@@ -79,8 +84,8 @@ function payloadLength(header: readonly number[]): number | undefined {
 }
 
 export interface WebSockets<Owner> {
-  /** @returns whether the owner may open one more */
-  hasRoom(owner: Owner): boolean;
+  /** Takes the place of one more, until the response of its handshake is closed. @returns false if too many are open */
+  takePlace(owner: Owner, res: ServerResponse): boolean;
   /** Connects both sides, whose handshake is complete. */
   open(client: Duplex, service: Duplex, owner: Owner): void;
   /** Closes those of whom the function resolves to false. */
@@ -104,11 +109,21 @@ interface Key {
 
 export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
   const close = new Map<(code: number) => void, Owner>();
+  const perCustomer = createInUseCounter();
+  let taken = 0;
+  let isEnding = false;
 
   return {
-    hasRoom({ customerId }) {
-      const ofCustomer = Array.from(close.values()).filter((owner) => owner.customerId === customerId);
-      return close.size < maxOpen && ofCustomer.length < maxOpenOfCustomer;
+    takePlace({ customerId }, res) {
+      if (taken >= maxOpen || perCustomer.count(customerId) >= maxOpenOfCustomer) return false;
+      taken += 1;
+      perCustomer.add(customerId);
+      // That of a WebSocket closes with its connection.
+      res.once('close', () => {
+        taken -= 1;
+        perCustomer.remove(customerId);
+      });
+      return true;
     },
     open(client, service, owner) {
       const frames = new Frames();
@@ -137,6 +152,7 @@ export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
       }
       client.pipe(service);
       service.pipe(frames).pipe(client);
+      if (isEnding) closeThis(closeCodes.goingAway);
     },
     async closeUnless(isServed) {
       const owners = new Map(Array.from(close.values(), (owner) => [owner.keyHash, owner]));
@@ -147,6 +163,7 @@ export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
       }
     },
     closeAll() {
+      isEnding = true;
       for (const closeThis of close.keys()) closeThis(closeCodes.goingAway);
     },
   };

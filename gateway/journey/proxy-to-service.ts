@@ -53,7 +53,8 @@ export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDep
   const { webSockets } = dependencies;
   const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
   return function proxyToService(req, res, next) {
-    if (isUpgrade(req, res.locals) && !webSockets.hasRoom(callerOf(res.locals))) throw tooManyWebSockets();
+    if (isUpgrade(req, res.locals) && !webSockets.takePlace(callerOf(res.locals), res))
+      throw tooManyWebSockets();
     res.locals.transport = transports[serviceOf(res).ordinal];
     void proxy(req, res, next);
   };

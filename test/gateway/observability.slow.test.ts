@@ -308,6 +308,8 @@ describe('the access log line of a client that left before its response began', 
   });
 
   async function leave(key: string, until?: () => Promise<unknown>): Promise<unknown> {
+    // On a busy machine, the delay may have been an outage.
+    await expect.poll(() => redisStateOf(gateway)).toBe('ok');
     const requestId = crypto.randomUUID();
     const socket = connect(gateway.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -343,8 +345,6 @@ describe('the access log line of a client that left before its response began', 
     const { key, id } = await kit.issue({ plan: 'pro' });
     const expected = { status: 499, keyId: id, plan: 'pro', decision: 'allowed', cutOff: true };
     relay.delayMs = 0;
-    // On a busy machine, the delay may have been an outage.
-    await expect.poll(() => redisStateOf(gateway)).toBe('ok');
     let upstreamResponded = false;
     kit.upstream.response = (_req, res) => {
       // With a length it is collected, so nothing has been sent yet.

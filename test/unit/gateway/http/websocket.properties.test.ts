@@ -48,3 +48,16 @@ test('frames pass as they are, and a Close frame comes after a whole one, wherev
     ),
   );
 });
+
+test('what the service has ended is not closed once more, while the client has not read it', async () => {
+  const frames = new Frames();
+  const whole = frame(Buffer.alloc(100_000));
+  frames.write(whole);
+  frames.end();
+  // The end has gone through, and waits behind what nobody reads.
+  await new Promise((resolve) => setImmediate(resolve));
+  frames.close(1001);
+  const chunks: Buffer[] = [];
+  for await (const chunk of frames) chunks.push(chunk as Buffer);
+  expect(Buffer.concat(chunks).equals(whole)).toBe(true);
+});
