@@ -28,28 +28,27 @@ export class Frames extends Transform {
   /** Bytes that the payload of the current frame still has. */
   #left = 0;
   #closeFrame: Buffer | undefined;
-  #closed = false;
+
+  /** Whether it is to be closed, and the last frame has passed. */
+  get #isClosed(): boolean {
+    return this.#closeFrame !== undefined && this.#header.length === 0 && this.#left === 0;
+  }
 
   /** Ends after the frame that is being passed on, with a Close frame of this code. */
   close(code: number): void {
     // The service may have ended what the client does not read.
     if (this.#closeFrame !== undefined || this.writableEnded || this.destroyed) return;
     this.#closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff]);
-    if (this.#header.length === 0 && this.#left === 0) this.#finish();
+    if (this.#isClosed) this.push(this.#closeFrame);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {
-    if (!this.#closed) {
+    if (!this.#isClosed) {
       const length = this.#advance(chunk);
       this.push(length === chunk.length ? chunk : chunk.subarray(0, length));
-      if (this.#closeFrame !== undefined && this.#header.length === 0 && this.#left === 0) this.#finish();
+      if (this.#isClosed) this.push(this.#closeFrame);
     }
     callback();
-  }
-
-  #finish(): void {
-    this.#closed = true;
-    this.push(this.#closeFrame);
   }
 
   /** @returns how much of the chunk passes: all of it, or what is left of the last frame */
@@ -63,10 +62,10 @@ export class Frames extends Transform {
       } else {
         this.#header.push(chunk[index] ?? 0);
         index += 1;
-        this.#left = payloadLength(this.#header) ?? 0;
-        if (payloadLength(this.#header) !== undefined) this.#header = [];
+        const length = payloadLength(this.#header);
+        if (length !== undefined) [this.#left, this.#header] = [length, []];
       }
-      if (this.#closeFrame !== undefined && this.#header.length === 0 && this.#left === 0) return index;
+      if (this.#isClosed) return index;
     }
     return index;
   }
