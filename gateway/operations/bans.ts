@@ -56,17 +56,26 @@ export async function isBannedByOperator(session: ReadingSession, place: KeyPlac
 
 /** Bans the key that replaces another one for as long as that one is banned. The rotation is in the audit log. */
 export async function carryOverBan(session: Session, from: KeyPlace, id: string): Promise<void> {
-  const { redis, audit, now } = session;
   const ban = await readBan(session, from);
   if (ban === undefined) return;
-  const { place } = await showStoredKey(redis, id);
+  const { place } = await showStoredKey(session.redis, id);
   const leftMs = ban.leftMs < 0 ? defaultBanPolicy.maxBanSeconds * 1000 : Math.max(1, ban.leftMs);
-  await audit.make([], {
+  await writeBan(session, { id, place }, { value: ban.value, ms: leftMs }, []);
+}
+
+/** Bans a key in place of any other ban, and notes it in the list of bans. */
+async function writeBan(
+  { redis, audit, now }: Session,
+  { id, place }: { id: string; place: KeyPlace },
+  { value, ms }: { value: string; ms: number },
+  entries: Parameters<Session['audit']['make']>[0],
+): Promise<void> {
+  await audit.make(entries, {
     script: 'setBanAudited',
     keys: banKeys(place),
-    args: [ban.value, leftMs, await readRetentionDays(redis)],
+    args: [value, ms, await readRetentionDays(redis)],
   });
-  await indexBan(redis, id, now() + leftMs, now());
+  await indexBan(redis, id, now() + ms, now());
 }
 
 /** All bans in pages, soonest to expire first. */
@@ -131,16 +140,11 @@ export async function addBan(
   durationMs: number,
   reason: string,
 ): Promise<ActiveBan> {
-  const { redis, audit, now } = session;
   const { place, key, ban: before = null } = await describe(session, id);
-  const endsAt = new Date(now() + durationMs).toISOString();
+  const endsAt = new Date(session.now() + durationMs).toISOString();
   const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
-  await audit.make([{ action: 'bans.add', target: id, before, after }], {
-    script: 'setBanAudited',
-    keys: banKeys(place),
-    args: [reason, durationMs, await readRetentionDays(redis)],
-  });
-  await indexBan(redis, id, now() + durationMs, now());
+  const entry = { action: 'bans.add', target: id, before, after } as const;
+  await writeBan(session, { id, place }, { value: reason, ms: durationMs }, [entry]);
   const found = await findBan(session, place);
   if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
   return { ...key, ...found };
