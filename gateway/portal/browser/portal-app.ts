@@ -51,8 +51,8 @@ class PortalApp extends ActingElement {
   }
 
   /**
-   * Enters with the link that the page was opened with, or goes on. A link that was used before, or is not wanted, does not end the session
-   * that there is.
+   * Enters with the link that the page was opened with, or goes on. A link that was used before, or is not wanted, does not
+   * end the session that there is.
    * @returns whether there is a session
    */
   async enter(refusal = ''): Promise<boolean> {

@@ -16,7 +16,20 @@ export function limitsText(limits: ByWindow<number | null>, none = 'no valid lim
 export const shadowText = (plan: ByPlanField<number | null>) => limitsText(shadowLimitsIn(plan), 'none');
 
 /** Time after a change in which gateways take it over, and say so. */
-export const settlingMs = 3000;
+const settlingMs = 3000;
+
+/** Whether a setting was changed a moment ago. */
+export class Settling {
+  #changedAt = -Infinity;
+
+  begin() {
+    this.#changedAt = performance.now();
+  }
+
+  get isOn() {
+    return performance.now() < this.#changedAt + settlingMs;
+  }
+}
 
 /**
  * Which gateways enforce what is stored.

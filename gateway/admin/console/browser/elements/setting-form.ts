@@ -3,7 +3,7 @@ import { inlineFailure } from '../../../../browser/elements/page-state.ts';
 import { formatNumber } from '../../../../browser/format.ts';
 import { Refresher } from '../../../../browser/refresher.ts';
 import { api } from '../api.ts';
-import { issueList, settlingMs } from '../plan-text.ts';
+import { issueList, Settling } from '../plan-text.ts';
 import type { SettingState } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
 
@@ -26,14 +26,10 @@ export abstract class SettingForm<Value extends object, State extends SettingSta
   /** Text that describes a value. */
   abstract describe(value: Value): string;
 
-  #changedAt = -Infinity;
-
-  get isSettling() {
-    return performance.now() < this.#changedAt + settlingMs;
-  }
+  readonly #settling = new Settling();
 
   get pauseMs() {
-    return this.isSettling ? 1000 : 5000;
+    return this.#settling.isOn ? 1000 : 5000;
   }
 
   async load() {
@@ -42,7 +38,7 @@ export abstract class SettingForm<Value extends object, State extends SettingSta
 
   override async apply(change: typeof this.save) {
     await super.apply(change);
-    if (this.failure === undefined) this.#changedAt = performance.now();
+    if (this.failure === undefined) this.#settling.begin();
     await this.refresher.now();
     // What was typed stays, and can be saved over what is there now.
     if (this.hasConflict && this.typed !== undefined) this.base = this.subject;
@@ -52,7 +48,7 @@ export abstract class SettingForm<Value extends object, State extends SettingSta
     const { subject, refresher } = this;
     if (subject === undefined) return refresher.placeholder();
     return html`${inlineFailure(refresher.failure)} ${issueList(subject.issues)}
-    ${enforcedView(subject, this.isSettling, (value) => this.describe(value))} ${super.render()}`;
+    ${enforcedView(subject, this.#settling.isOn, (value) => this.describe(value))} ${super.render()}`;
   }
 }
 

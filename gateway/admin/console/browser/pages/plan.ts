@@ -10,7 +10,7 @@ import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { enforcedText, issueList, limitsText, settlingMs, shadowText } from '../plan-text.ts';
+import { enforcedText, issueList, limitsText, Settling, shadowText } from '../plan-text.ts';
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
@@ -27,18 +27,14 @@ class PagePlan extends PolledElement<ShownPlan> {
   static override properties = { item: {} };
 
   item = '';
-  #changedAt = -Infinity;
-
-  get isSettling() {
-    return performance.now() < this.#changedAt + settlingMs;
-  }
+  readonly #settling = new Settling();
 
   override get pauseMs() {
-    return this.isSettling ? 1000 : super.pauseMs;
+    return this.#settling.isOn ? 1000 : super.pauseMs;
   }
 
   showChanged() {
-    this.#changedAt = performance.now();
+    this.#settling.begin();
     this.reload();
   }
 
@@ -78,7 +74,7 @@ class PagePlan extends PolledElement<ShownPlan> {
     ${factList([
       ['Limits', limitsText(plan)],
       ['Shadow limits, counted only', shadowText(plan)],
-      ['In force', enforcedText(plan, plan.running, this.isSettling)],
+      ['In force', enforcedText(plan, plan.running, this.#settling.isOn)],
       [
         'Customers',
         html`<a href=${url`/console/customers?plan=${name}`}>${plural(customers ?? 0, 'customer')}</a>`,
