@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
@@ -13,6 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { toolPackages } from '../contract/tools/tools.ts';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { listening } from '../support/http/listening.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -35,16 +36,7 @@ describe('a service that is known by its path', () => {
   let shop: string;
   let directory: string;
 
-  async function listen(server: Server): Promise<string> {
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    stack.defer(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
+  const listen = async (server: Server) => stack.use(await listening(server)).url;
 
   beforeAll(async () => {
     const redis = stack.use(await startAnyRedis());

@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer, type ClientOptions } from 'ws';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { send, sendRaw } from '../support/http/http.ts';
+import { listening } from '../support/http/listening.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -23,16 +24,7 @@ describe('a service with upgrade: true', () => {
   /** What the service saw last. */
   let headers: Record<string, unknown> = {};
 
-  async function listen(server: Server): Promise<string> {
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    stack.defer(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
+  const listen = async (server: Server) => stack.use(await listening(server)).url;
 
   beforeAll(async () => {
     const redis = stack.use(await startAnyRedis());

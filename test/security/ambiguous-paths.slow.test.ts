@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isAmbiguousPath } from '../../gateway/services/routes.ts';
 import { sendRaw } from '../support/http/http.ts';
+import { listening } from '../support/http/listening.ts';
 import { startReverseProxy } from '../support/kits/reverse-proxy.ts';
 
 /* What passes the gateway, three servers that normalize paths read as the segments that were sent. */
@@ -63,11 +63,7 @@ describe.each(['nginx', 'haproxy', 'Express'] as const)(
         name === 'Express'
           ? createServer(app)
           : createServer(({ url = '' }, res) => res.end(JSON.stringify(segmentsOf(url))));
-      await new Promise<void>((resolve) => {
-        server.listen(0, '127.0.0.1', resolve);
-      });
-      stack.defer(() => void server.close());
-      ({ port } = server.address() as AddressInfo);
+      port = Number(new URL(stack.use(await listening(server)).url).port);
       if (name !== 'Express')
         ({ port } = stack.use(await startReverseProxy(name, port, { normalizes: true })));
     });
