@@ -20,7 +20,7 @@ import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
 import { authenticate } from './journey/authenticate.ts';
-import { enforceQuota } from './journey/enforce-quota.ts';
+import { createGiveBack, enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
 import { proxyToService } from './journey/proxy-to-service.ts';
 import { createLargeBodySlots, receiveBody } from './journey/receive-body.ts';
@@ -187,7 +187,8 @@ function addJourney(app: Express, parts: Parts): void {
       receiveBody(parts),
       proxyToService({ upstreams, isProxy, publicAddress, keyHeader, webSockets, spans }),
     );
-  app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
+  const giveBack = createGiveBack({ quota, usageTotals });
+  app.use(renderError({ publicAddress, basePaths, addressLimit, giveBack, log, now }));
   app.use(renderFallback({ log }));
 }
 

@@ -30,7 +30,7 @@ interface EnforceQuotaDependencies {
   busyCustomers: Pick<BusyCustomers, 'count'>;
   keyUse: Pick<KeyUseReports, 'count'>;
   usageReports: Pick<UsageReports, 'addRefused'>;
-  usageTotals: Pick<UsageTotals, 'count' | 'takeBack'>;
+  usageTotals: Pick<UsageTotals, 'count'>;
   metrics: Metrics;
   plans: { shadowLimitsOf(plan: string): SomeLimits | undefined };
 }
@@ -88,15 +88,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     keyUse.count(caller, isRefused);
     usageTotals.count(caller, isRefused, cost);
     if (decision.outcome !== 'allowed') usageReports.addRefused(caller.customerId, decision.nowMs);
-    else {
-      const allowed = decision;
-      res.locals.giveBack = async () => {
-        const current = await quota.giveBack(caller, cost, allowed);
-        if (current === undefined) return;
-        usageTotals.takeBack(caller, cost);
-        res.locals.headers.setAll(rateLimitHeaders(current));
-      };
-    }
+    else res.locals.charged = { cost, decision };
     setDecision(res, decision.outcome);
     const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
     if (decision.outcome === 'limited' && tooSmall !== undefined) {
@@ -114,6 +106,27 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       case 'banned':
         return next(decision.reason === undefined ? keyBanned : bannedByOperator.memo(decision.reason));
     }
+  };
+}
+
+/**
+ * Gives back what a request has cost to which the gateway fails to get a response, and corrects the rate limit headers. Never rejects.
+ */
+export type GiveBack = (res: Response) => Promise<void>;
+
+export function createGiveBack(dependencies: {
+  quota: Pick<Quota, 'giveBack'>;
+  usageTotals: Pick<UsageTotals, 'takeBack'>;
+}): GiveBack {
+  const { quota, usageTotals } = dependencies;
+  return async function giveBack({ locals }) {
+    if (locals.charged === undefined) return;
+    const { cost, decision } = locals.charged;
+    const caller = callerOf(locals);
+    const current = await quota.giveBack(caller, cost, decision);
+    if (current === undefined) return;
+    usageTotals.takeBack(caller, cost);
+    locals.headers.setAll(rateLimitHeaders(current));
   };
 }
 

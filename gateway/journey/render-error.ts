@@ -9,6 +9,7 @@ import { beginJson, endOnceRead, sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { isUnder } from '../services/routes.ts';
+import type { GiveBack } from './enforce-quota.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {
@@ -16,6 +17,7 @@ interface RenderErrorDependencies {
   /** What is under them has the headers of a limit. */
   basePaths: readonly string[];
   addressLimit: AddressLimit;
+  giveBack: GiveBack;
   log: Logger;
   now: () => number;
 }
@@ -25,7 +27,7 @@ const ownFailures: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
-  const { publicAddress, basePaths, addressLimit, log, now } = dependencies;
+  const { publicAddress, basePaths, addressLimit, giveBack, log, now } = dependencies;
   return async function renderError(thrown, req, res, _next) {
     const error = toGatewayError(thrown);
     logCause(error, res);
@@ -36,8 +38,8 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
       res.destroy();
       return;
     }
-    const { headers, giveBack } = res.locals;
-    if (ownFailures.has(error.status)) await giveBack?.();
+    const { headers } = res.locals;
+    if (ownFailures.has(error.status)) await giveBack(res);
     headers.setAll(error.headers);
     headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
     if (isUnder(basePaths, req.path) && !headers.has('X-RateLimit-Limit')) {

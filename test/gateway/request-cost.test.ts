@@ -185,6 +185,24 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
     }
   });
 
+  /** Bytes of V8's old space, where objects are that outlive two collections. */
+  async function oldSpace(): Promise<number> {
+    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
+    return Number(/^nodejs_heap_space_size_used_bytes\{space="old"\} (\d+)$/m.exec(text)?.[1]);
+  }
+
+  test('what a request allocates is free again after it, without a collection of the old space', async () => {
+    const { key } = await issue();
+    const serve = (times: number) =>
+      Promise.all(Array.from({ length: 20 }, () => repeat(times / 20, () => get(key), 200)));
+    await serve(1000);
+    const before = await oldSpace();
+    const requests = 3000;
+    await serve(requests);
+    // A request allocates some 30 kB. Once a closure kept 7 kB of each.
+    expect(((await oldSpace()) - before) / requests).toBeLessThan(3000);
+  });
+
   /** Number of read and write calls of the gateway process; undefined without /proc. */
   async function systemCalls(): Promise<{ reads: number; writes: number } | undefined> {
     const text = await readFile(`/proc/${kit.gateway.pid}/io`, 'utf8').catch(() => undefined);

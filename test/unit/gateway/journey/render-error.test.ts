@@ -25,6 +25,7 @@ test('an error that cannot be rendered gets 500 in the Error shape, and its deta
       publicAddress: { baseUrl: () => '' },
       basePaths: ['/v1'],
       addressLimit,
+      giveBack: () => Promise.resolve(),
       log,
       now: Date.now,
     }),
