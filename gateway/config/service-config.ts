@@ -24,6 +24,8 @@ export interface ServiceConfig {
   paths: readonly string[];
   /** Whether it has WebSockets under its paths. */
   upgrade?: boolean | undefined;
+  /** Whether its responses may set cookies. */
+  setCookie?: boolean | undefined;
 }
 
 /** An OpenAPI file as it was read at the start, so that a worker that starts later serves the same. */

@@ -74,7 +74,7 @@ function serviceOf({ locals }: Response): RoutedService {
 }
 
 function createServiceTransport(
-  { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
+  { name, upstreams, dispatcher, timeoutMs, setCookie, authorize }: ServiceUpstream,
   { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
   return createTransport<Request, Response>({
@@ -120,6 +120,7 @@ function createServiceTransport(
     addClientHeaders(
       response,
       absoluteAddresses(headers, () => publicAddress.baseUrl(res.req)),
+      setCookie,
     );
     return response;
   }

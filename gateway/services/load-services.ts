@@ -131,6 +131,7 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
           },
     paths: fields.paths ?? [],
     upgrade: fields.upgrade,
+    setCookie: fields.setCookie,
   }));
   // The guide of the pets service is for its API, alone or with other services.
   const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;

@@ -134,6 +134,10 @@ export const serviceFileSchema = z
         .boolean({ error: 'is neither true nor false' })
         .optional()
         .meta({ description: 'whether there are WebSockets under its paths' }),
+      setCookie: z
+        .boolean({ error: 'is neither true nor false' })
+        .optional()
+        .meta({ description: 'whether Set-Cookie of its responses passes; by default it is dropped' }),
       audience: audience
         .optional()
         .meta({ description: 'audience of the tokens for the service; by default its name' }),

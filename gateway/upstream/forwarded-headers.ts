@@ -115,10 +115,12 @@ export function hasIdempotencyKey(headers: readonly string[]): boolean {
 /**
  * Adds the headers of the upstream's response, but for those of a connection, the gateway's own, and those that command a
  * browser or a proxy in front of the gateway. Their names are in lower case.
+ * @param setCookie whether the response may set cookies
  */
 export function addClientHeaders(
   response: ResponseHeaders,
   headers: Readonly<Record<string, string | string[] | undefined>>,
+  setCookie = false,
 ): void {
   const connection = headers['connection'];
   const named = connection === undefined ? noNames : new Set(tokens(String(connection)));
@@ -127,7 +129,11 @@ export function addClientHeaders(
     if (value === undefined || named.has(name)) continue;
     // The gateway's own responses differ by what it names there.
     if (name === 'vary') response.append(name, String(value));
-    else if (name !== 'content-length' && !isReservedInResponse(name)) response.set(name, value);
+    else if (
+      name !== 'content-length' &&
+      (!isReservedInResponse(name) || (setCookie && name === 'set-cookie'))
+    )
+      response.set(name, value);
   }
   // Last: Node reads a Content-Disposition that follows it as UTF-8, and refuses characters of more than a byte.
   const length = headers['content-length'];

@@ -12,6 +12,8 @@ import { createUpstreams, type Upstreams } from './upstreams.ts';
 export interface ServiceUpstream {
   name: string;
   timeoutMs: number;
+  /** Whether its responses may set cookies. */
+  setCookie: boolean | undefined;
   upstreams: Upstreams;
   dispatcher: Dispatcher;
   authorize: Authorize;
@@ -31,9 +33,10 @@ export function createServiceUpstreams(
   dependencies: ServiceUpstreamsDependencies,
 ): readonly ServiceUpstream[] {
   const { services, privateKey, log, onState, now } = dependencies;
-  return services.map(({ name, audience, urls, timeoutMs, connections, readiness }) => ({
+  return services.map(({ name, audience, urls, timeoutMs, connections, readiness, setCookie }) => ({
     name,
     timeoutMs,
+    setCookie,
     upstreams: createUpstreams({
       urls,
       probe: createReadinessProbe(readiness),

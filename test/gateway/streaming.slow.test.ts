@@ -26,6 +26,7 @@ import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const megabyte = 1024 * 1024;
 const maxBodyBytes = 64 * megabyte;
+const cookies = ['a=1; Path=/v1', 'b=2'];
 
 describe('a service that is known by its path', () => {
   const stack = new AsyncDisposableStack();
@@ -44,7 +45,9 @@ describe('a service that is known by its path', () => {
     const url = await listen(
       createServer((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res))),
     );
-    const inner = await listen(createServer((req, res) => res.end(`inner ${req.url}`)));
+    const inner = await listen(
+      createServer((req, res) => res.setHeader('set-cookie', cookies).end(`inner ${req.url}`)),
+    );
     const events = await listen(
       createServer((_req, res) =>
         res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n'),
@@ -53,7 +56,7 @@ describe('a service that is known by its path', () => {
     const file = join(directory, 'services.yaml');
     const services = {
       shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
-      inner: { urls: [inner], paths: ['/v1/inner'] },
+      inner: { urls: [inner], paths: ['/v1/inner'], setCookie: true },
       events: { urls: [events], paths: ['/v1/events'], connections: 1000, timeoutMs: 60_000 },
     };
     await writeFile(file, JSON.stringify({ services, api: { keyHeader: 'X-API-Key' } }));
@@ -222,6 +225,13 @@ describe('a service that is known by its path', () => {
     for (const text of ['Shop API', 'Authorization: Bearer', 'X-RateLimit-Remaining', 'rate_limit_exceeded'])
       expect(page).toContain(text);
     expect(page).not.toMatch(/\bpets?\b(?!_)|animal store/i);
+  });
+
+  test('sets cookies only if its entry says so', async () => {
+    respond = (_req, res) => res.setHeader('set-cookie', cookies).end('outer');
+    const [outer, inner] = await Promise.all(['/a', '/inner'].map((path) => send(shop + path, { key })));
+    expect([outer?.text, outer?.headers['set-cookie']]).toEqual(['outer', undefined]);
+    expect([inner?.text, inner?.headers['set-cookie']]).toEqual(['inner /v1/inner', cookies]);
   });
 
   describe('an upload', () => {

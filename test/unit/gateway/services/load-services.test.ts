@@ -126,7 +126,7 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'an unknown field': {
     files: { 'services.yaml': services.replace('urls:', 'timeout: 5, urls:') },
     issue:
-      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, upgrade, audience, timeoutMs, connections, maxBodyBytes, readiness',
+      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, upgrade, setCookie, audience, timeoutMs, connections, maxBodyBytes, readiness',
   },
   'a bad URL': {
     files: { 'services.yaml': services.replace('http://127.0.0.1:3003', '127.0.0.1') },
