@@ -1,6 +1,5 @@
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
-import { defaultKeyPrefix, keyPrefix } from './config/key-prefix.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { Instances } from './quota/instances.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
@@ -72,9 +71,9 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     void usageReports.report().catch(() => {});
   }
 
-  /** Redis may have lost it. The default one is not written. */
+  /** Redis may have lost it. */
   function restoreKeyPrefix(): void {
-    if (keyPrefix() !== defaultKeyPrefix) void publishKeyPrefix(redis).catch(() => {});
+    void publishKeyPrefix(redis).catch(() => {});
   }
 
   async function measureMemory(): Promise<void> {

@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 
 const shared: TestProjectInlineConfiguration['test'] = {
   root,
+  setupFiles: ['support/pets-keys.setup.ts'],
   // Tests start real servers and mostly wait for them. Two files at a time, on any number of cores, do not slow each
   // other down.
   maxWorkers: 2,

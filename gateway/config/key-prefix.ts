@@ -4,8 +4,8 @@
  * keys through.
  */
 
-/** Prefix of a gateway whose services file names no other. */
-export const defaultKeyPrefix = 'pets_';
+/** Prefix of an API whose services file names no other. */
+export const defaultKeyPrefix = 'api_';
 
 let prefix = defaultKeyPrefix;
 
@@ -21,7 +21,7 @@ export function setKeyPrefix(value: string): void {
 /** Says what is wrong with a prefix; undefined if it is valid. */
 export function whyNoKeyPrefix(text: string): string | undefined {
   if (!/^[a-z0-9]{1,15}_$/.test(text))
-    return 'is not a prefix such as pets_: at most 16 lower-case letters and digits, of which the last is _';
+    return 'is not a prefix such as box_: at most 16 lower-case letters and digits, of which the last is _';
   return text === 'key_' ? 'is key_, with which the ids of keys begin' : undefined;
 }
 

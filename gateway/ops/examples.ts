@@ -31,7 +31,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'keys list --search acme',
     'keys list --output csv > keys.csv',
   ],
-  'keys show': [`keys show ${id}`, 'keys show pets_GQ4x'],
+  'keys show': [`keys show ${id}`, 'keys show api_GQ4x'],
   'keys set': [
     `keys set ${id} --plan pro`,
     `keys set ${id} --day 5000 --reason "import of their stock"`,

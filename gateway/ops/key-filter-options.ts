@@ -18,7 +18,7 @@ export function addKeyFilterOptions(command: Command): Command {
     .addOption(new Option('--state <state>', 'keys in a state').choices(listedStates))
     .option(
       '--search <text>',
-      'keys by an id, a SHA-256, a hint such as pets_ab12, or a part of a name or an id',
+      'keys by an id, a SHA-256, a hint such as api_ab12, or a part of a name or an id',
       keyTextArgument,
     )
     .option(

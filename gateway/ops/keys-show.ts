@@ -19,7 +19,7 @@ export function keysShowCommand(): Command {
     .description('one key, with its last use')
     .argument(
       '[key]',
-      'id, SHA-256, or hint such as pets_ab12; without it, the key itself is read from standard input',
+      'id, SHA-256, or hint such as api_ab12; without it, the key itself is read from standard input',
       keyTextArgument,
     )
     .addOption(jsonOption())

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
-import { defaultKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
+import { keyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { changeRedis } from '../operations/change-redis.ts';
 import { InvalidOperation, OperationFailure } from '../operations/invalid-operation.ts';
@@ -64,16 +64,18 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
 }
 
 /**
- * Makes and redacts keys with the prefix of the gateways from now on. What was given to the command was checked without it.
+ * Makes and redacts keys with the prefix of the gateways from now on, if one has run yet. What was given to the command was checked
+ * without it.
  * @throws InvalidOperation if an argument or an option has a key; OperationFailure if the prefix was edited into an invalid one
  */
 async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
-  const prefix = await readKeyPrefix(redis);
+  const prefix = (await readKeyPrefix(redis)) ?? keyPrefix();
   const issue = whyNoKeyPrefix(prefix);
   if (issue !== undefined)
     throw new OperationFailure(`${redisKeys.keyPrefix} ${issue}; a gateway writes it when it starts`);
+  if (prefix === keyPrefix()) return;
   setKeyPrefix(prefix);
-  if (prefix === defaultKeyPrefix || !givenTexts.some(containsApiKey)) return;
+  if (!givenTexts.some(containsApiKey)) return;
   throw new InvalidOperation(
     'an argument is or contains an API key, and is in the history of the shell now; ops keys show reads a key from standard input',
   );

@@ -1,10 +1,12 @@
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { CommanderError } from 'commander';
+import { setKeyPrefix } from '../config/key-prefix.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { OvertakenChange } from '../operations/overtaken-change.ts';
 import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost, nameWrongType } from '../redis/redis-errors.ts';
+import { petsKeyPrefix } from '../services/pets-service.ts';
 import { printError, resetOutput } from './output.ts';
 import { program } from './program.ts';
 import { describeUsageError } from './usage-error.ts';
@@ -18,6 +20,8 @@ console.warn = () => {};
  */
 export async function run(args: readonly string[]): Promise<void> {
   resetOutput();
+  // That of a gateway without a services file, until Redis says another.
+  setKeyPrefix(petsKeyPrefix);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {

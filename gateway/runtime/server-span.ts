@@ -72,7 +72,7 @@ export function knownMethod(method = ''): string {
 /**
  * Replaces all segments of a path that a client chose freely: a key that is sent in the path by mistake must not be
  * recorded. The segments of the route's pattern stay, and numbers where it has a parameter.
- * @param route pattern such as /v1/pets/{petId}
+ * @param route pattern such as /v1/orders/{id}
  */
 export function safePath(path: string, route: string | undefined): string {
   if (route === undefined) return '/REDACTED';

@@ -112,7 +112,7 @@ export interface Operation extends Omit<
 > {
   /** Name of the method in capitals. */
   method: string;
-  /** Path with the base path: /v1/pets/{petId}. */
+  /** Path with the base path: /v1/orders/{id}. */
   path: string;
   parameters: Parameter[];
   requestBody: Content | undefined;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { defaultKeyPrefix } from '../config/key-prefix.ts';
 import type { ApiConfig, DescriptionText } from '../config/service-config.ts';
 
 /** The service behind a gateway without SERVICES_FILE. */
 export const petsServiceName = 'pets-service';
 
-const defaultKeyVariable = 'ANIMAL_STORE_KEY';
+export const petsKeyPrefix = 'pets_';
+const petsKeyVariable = 'ANIMAL_STORE_KEY';
 
 export function petsDescription(): DescriptionText {
   return { file: 'pets.yaml', text: readFileSync(new URL('pets.yaml', import.meta.url), 'utf8') };
@@ -13,14 +13,14 @@ export function petsDescription(): DescriptionText {
 
 /** The API of the pets service, to which other services may be added. */
 export function petsApi({
-  keyPrefix = defaultKeyPrefix,
-  keyVariable = defaultKeyVariable,
+  keyPrefix = petsKeyPrefix,
+  keyVariable = petsKeyVariable,
 }: { keyPrefix?: string | undefined; keyVariable?: string | undefined } = {}): ApiConfig {
   const readDocument = (name: string) =>
     // The Dockerfile names the files.
     readFileSync(new URL(name, import.meta.url), 'utf8')
-      .replaceAll(defaultKeyPrefix, keyPrefix)
-      .replaceAll(defaultKeyVariable, keyVariable);
+      .replaceAll(petsKeyPrefix, keyPrefix)
+      .replaceAll(petsKeyVariable, keyVariable);
   return {
     title: undefined,
     basePath: undefined,

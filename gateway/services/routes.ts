@@ -2,7 +2,7 @@ import type { OperationAccess } from '../limits/access.ts';
 
 /** One path of the API and its methods. */
 export interface ApiRoute {
-  /** Path as in the OpenAPI document, with the base path: /v1/pets/{petId}. */
+  /** Path as in the OpenAPI document, with the base path: /v1/orders/{id}. */
   pattern: string;
   /** Value of the Allow header. */
   allow: readonly string[];

@@ -85,7 +85,7 @@ export function parametersOf(pathItem: Fields, operation: Fields): readonly unkn
   return [...listOf(pathItem['parameters']), ...listOf(operation['parameters'])];
 }
 
-/** Target of a reference, such as `#/components/schemas/Pet`. */
+/** Target of a reference, such as `#/components/schemas/Order`. */
 export function referenceOf(value: unknown): string | undefined {
   const { $ref } = fieldsOf(value);
   return typeof $ref === 'string' ? $ref : undefined;

@@ -10,7 +10,7 @@ import type { Target } from './target.ts';
 import type { Transport, TransportOptions, UpstreamAttempt, UpstreamHeaders } from './transport.ts';
 import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
 
-/** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
+/** Larger than a page of a hundred entries of a kilobyte each. */
 export const maxCollectedBytes = 128 * 1024;
 
 /**

@@ -48,7 +48,7 @@ interface UpstreamsDependencies {
 }
 
 const probeMs = 500;
-/** Services that start together need time: the pets service may create its database first. */
+/** Services that start together need time: one may create its database first. */
 const defaultStartTimeoutMs = 60_000;
 
 /**

@@ -3,12 +3,14 @@ import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-forma
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { adoptKeyPrefix } from '../support/kits/keys.ts';
 
 const batchSize = 1000;
 const idLength = 18;
 
 /** Adds keys without limits, each of a customer of its own, and writes them into a file, one a line. */
 export async function addKnownKeys(redis: RedisClient, count: number, file: string): Promise<void> {
+  await adoptKeyPrefix(redis);
   const keys: string[] = [];
   while (keys.length < count) {
     const pipeline = redis.pipeline();

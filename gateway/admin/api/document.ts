@@ -21,7 +21,7 @@ interface DescribedApi {
 }
 
 const info = {
-  title: "Operators' API of the animal store gateway",
+  title: "Operators' API of the gateway",
   version: '1.0.0',
   description: `For programs, such as a billing system, and for the console. It is on the admin port.
 

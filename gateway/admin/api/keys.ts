@@ -36,7 +36,7 @@ export const keysRoutes = [
         .max(200, 'is longer than 200 characters')
         .optional()
         .describe(
-          'An id, a SHA-256, a hint such as pets_ab12, or part of a name or of an id. An API key is refused.',
+          'An id, a SHA-256, a hint such as api_ab12, or part of a name or of an id. An API key is refused.',
         ),
       plan: z.string().optional(),
       state: z.enum(keyStates, `has to be one of ${keyStates.join(', ')}`).optional(),

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
+import { setKeyPrefix } from '../../../gateway/config/key-prefix.ts';
 import { placeOfHash } from '../../../gateway/operations/api-key-index.ts';
 import {
   changeKey,
@@ -14,9 +15,11 @@ import {
 } from '../../../gateway/operations/keys.ts';
 import { rotateKey } from '../../../gateway/operations/rotate-key.ts';
 import { readKeyOfHash, showStoredKey } from '../../../gateway/operations/stored-keys.ts';
+import { readKeyPrefix } from '../../../gateway/redis/published-key-prefix.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
 import type { CustomerId, KeyPlace } from '../../../gateway/redis/redis-keys.ts';
+import { petsKeyPrefix } from '../../../gateway/services/pets-service.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 
@@ -53,6 +56,11 @@ export async function placeOfKey(redis: RedisClient, key: string): Promise<KeyPl
   return place;
 }
 
+/** Makes keys as the gateways on this Redis expect them. */
+export async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
+  setKeyPrefix((await readKeyPrefix(redis)) ?? petsKeyPrefix);
+}
+
 let lastIssuedMs = 0;
 
 /** Issues keys as the ops command does, each in a millisecond of its own, so that lists have them in this order. */
@@ -73,6 +81,7 @@ export function keyIssuer(redis: RedisClient) {
       },
     },
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
+      await adoptKeyPrefix(redis);
       while (Date.now() === lastIssuedMs) await setImmediate();
       const { key, record } = await issueKey(session, { name: 'test', plan: 'free', ...wanted });
       lastIssuedMs = Date.parse(record.createdAt);

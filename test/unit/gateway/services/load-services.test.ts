@@ -321,11 +321,11 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
   'a prefix that is none': {
     files: { 'services.yaml': `api: { keyPrefix: Box- }\n${services}` },
     issue:
-      'services.yaml:1:8: api.keyPrefix is not a prefix such as pets_: at most 16 lower-case letters and digits, of which the last is _',
+      'services.yaml:1:8: api.keyPrefix is not a prefix such as box_: at most 16 lower-case letters and digits, of which the last is _',
   },
   'a prefix that is too long': {
     files: { 'services.yaml': `api:\n  title: Boxes\n  keyPrefix: abcdefghijklmnop_\n${services}` },
-    issue: /^services\.yaml:3:3: api\.keyPrefix is not a prefix such as pets_/,
+    issue: /^services\.yaml:3:3: api\.keyPrefix is not a prefix such as box_/,
   },
   'the prefix of ids': {
     files: { 'services.yaml': `api: { keyPrefix: key_ }\n${services}` },
@@ -486,7 +486,7 @@ test('what the file says of the API is taken, and what it leaves out has default
     guide: undefined,
     clients: undefined,
     changelog: undefined,
-    keyPrefix: 'pets_',
+    keyPrefix: 'api_',
     keyVariable: 'API_KEY',
     productName: 'Orders gateway',
   };
