@@ -158,7 +158,7 @@ function isServed({ apiKeys, lookUpUsage }: Parts): (caller: Caller) => Promise<
 
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
-  const { services, upstreams, api, docs, portal, keyHeader, webSockets } = parts;
+  const { upstreams, api, docs, portal, keyHeader, webSockets } = parts;
   const { plans, addressLimit, refuseAnonymous, log, now } = parts;
   const { apiKeys, quota, busyCustomers, keyUse, usageReports, usageTotals } = parts;
   const { lookUpUsage, publicAddress, isProxy } = parts;
@@ -175,7 +175,7 @@ function addJourney(app: Express, parts: Parts): void {
       setSecurityHeaders(),
       matchRoute(api, docs, portal),
       traceRequest({ spans, isProxy }),
-      recordAccess({ services, logRequest, metrics, failures, docs }),
+      recordAccess({ logRequest, metrics, failures, docs }),
       ...allowOrigins({ corsOrigins, api, publicAddress }),
       outsidePath(basePaths, serveDescription(api, publicAddress), serveDocs(docs, api), servePortal(portal)),
       answerOptions({ api, addressLimit, now }),

@@ -20,8 +20,8 @@ export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
   for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
-  metrics.requests.expect({ operations: api.operations, plans: [noPlan] });
-  for (const service of api.services) metrics.upstreamSeconds.child({ service });
+  metrics.requests.expect({ operations: api.operations, plan: noPlan });
+  for (const service of api.services) metrics.upstreamSeconds.zero({ service });
   showKnownPlan(metrics, enterprisePlan);
 }
 
@@ -42,7 +42,7 @@ function showKnownAddresses(metrics: Metrics): void {
 
 /** The same for a plan that keys may have. */
 function showKnownPlan(metrics: Metrics, plan: string, limits: PlanLimits = {}): void {
-  metrics.requests.expect({ plans: [plan] });
+  metrics.requests.expect({ plan });
   for (const { name: window, required } of windows) {
     // Other windows have series only where they have a limit.
     if (!required && limits[window] === undefined) continue;

@@ -9,7 +9,6 @@ import type { FailureReports } from '../quota/failures.ts';
 import { clientAddress, isUpgrade } from './request-context.ts';
 
 interface RecordAccessDependencies {
-  services: readonly { name: string }[];
   logRequest: LogRequest;
   metrics: Metrics;
   failures: Pick<FailureReports, 'add'>;
@@ -21,8 +20,7 @@ interface RecordAccessDependencies {
  * or a body.
  */
 export function recordAccess(dependencies: RecordAccessDependencies): RequestHandler {
-  const { services, logRequest, metrics, failures, docs } = dependencies;
-  const upstreamSeconds = services.map(({ name: service }) => metrics.upstreamSeconds.child({ service }));
+  const { logRequest, metrics, failures, docs } = dependencies;
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
     const { method, socket } = req;
@@ -52,7 +50,7 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
         const key = caller ?? endedKey;
         metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
         if (service !== undefined && upstreamMs !== undefined)
-          upstreamSeconds[service.ordinal]?.observe(upstreamMs / 1000);
+          metrics.upstreamSeconds.observe({ service: service.name }, upstreamMs / 1000);
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
         if (key !== undefined && status >= 400 && status !== clientClosedRequest) {
           const { id: keyId, customerId } = key;

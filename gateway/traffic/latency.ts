@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationBounds } from '../observability/duration-bounds.ts';
+import { durationBounds } from '../observability/metrics.ts';
 
 /**
  * Quantiles in milliseconds, interpolated within a bucket as Prometheus does. The true value is in the same bucket, that

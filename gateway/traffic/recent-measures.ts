@@ -1,6 +1,6 @@
 import type { Metrics } from '../observability/metrics.ts';
-import type { HistogramChild } from '../observability/prelabelled-histogram.ts';
 import type { RecentMeasures } from '../observability/process-status.ts';
+import { bucketCounts } from '../observability/request-metrics.ts';
 import { latencyOf } from './latency.ts';
 import {
   countsSince,
@@ -44,19 +44,17 @@ export function createRecentMeasures(
     while (reading.atMs - (readings[1]?.atMs ?? reading.atMs) >= keptMs) readings.shift();
     if (reading.atMs - (readings.at(-1)?.atMs ?? 0) >= stepMs) readings.push(reading);
     const added = countsSince(readings[0]?.counts, reading.counts);
-    return describe(added, metrics.upstreamSeconds.children().map(serviceOf));
+    return describe(added);
   };
 }
 
 /** The counts of the record, and those that only the last minute has. */
 async function readCounts(metrics: Measured): Promise<TrafficCounts> {
   const counts = await readTrafficCounts(metrics);
-  const addBuckets = (kind: string, histogram: HistogramChild) => {
-    for (const { bound, count } of histogram.buckets()) counts.set(`${kind}:${formatBound(bound)}`, count);
-  };
-  addBuckets('redis', metrics.redisSeconds);
-  for (const each of metrics.upstreamSeconds.children())
-    addBuckets(`upstream ${serviceOf(each)}`, each.child);
+  for (const { bound, count } of await bucketCounts(metrics.redisSeconds))
+    counts.set(`redis:${formatBound(bound)}`, count);
+  for (const { labels, bound, count } of await bucketCounts(metrics.upstreamSeconds))
+    counts.set(`upstream ${labels['service']}:${formatBound(bound)}`, count);
   for (const { labels, value } of (await metrics.errors.get()).values)
     counts.set(`error:${labels.code}`, value);
   for (const { labels, value } of (await metrics.bans.get()).values) counts.set(`ban:${labels.plan}`, value);
@@ -66,11 +64,9 @@ async function readCounts(metrics: Measured): Promise<TrafficCounts> {
   return counts;
 }
 
-type UpstreamChild = ReturnType<Metrics['upstreamSeconds']['children']>[number];
-const serviceOf = ({ labels }: UpstreamChild) => String(labels['service']);
 const notStatuses = /^(?:refused|ms|redis|error|ban|unauthenticated|upstream .*)$/;
 
-function describe(added: TrafficCounts, services: readonly string[]): RecentMeasures {
+function describe(added: TrafficCounts): RecentMeasures {
   const fields = Array.from(added, ([field, count]) => ({ field: parseField(field), count }));
   const ofKind = (wanted: string) =>
     fields
@@ -89,7 +85,10 @@ function describe(added: TrafficCounts, services: readonly string[]): RecentMeas
   } of fields) {
     if (!notStatuses.test(status)) byStatus[status] = (byStatus[status] ?? 0) + count;
   }
-  const upstreamP99s = services.map((service) => p99Of(`upstream ${service}`)).filter((ms) => ms !== null);
+  const upstreams = new Set(
+    fields.map(({ field: [kind] }) => kind).filter((kind) => kind.startsWith('upstream ')),
+  );
+  const upstreamP99s = Array.from(upstreams, p99Of).filter((ms) => ms !== null);
   return {
     byStatus,
     refused: byName('refused'),

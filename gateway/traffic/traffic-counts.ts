@@ -1,4 +1,5 @@
 import type { Metrics } from '../observability/metrics.ts';
+import { bucketCounts } from '../observability/request-metrics.ts';
 
 /**
  * Counts of a time span by field, as a minute of the record has them: requests by class of status and plan (`2xx:free`),
@@ -17,12 +18,11 @@ export async function readTrafficCounts(
   const add = (field: string, count: number) => {
     if (count > 0) counts.set(field, (counts.get(field) ?? 0) + count);
   };
-  const { requests, durations } = metrics.requests.totals();
-  for (const { status, plan, count } of requests) add(`${status}:${plan}`, count);
-  for (const { status, buckets } of durations) {
-    if (!servedStatuses.has(status)) continue;
-    for (const { bound, count } of buckets) add(`ms:${formatBound(bound)}`, count);
-  }
+  const { requests, seconds } = metrics.requests;
+  for (const { labels, value } of (await requests.get()).values)
+    add(`${labels.status}:${labels.plan}`, value);
+  for (const { labels, bound, count } of await bucketCounts(seconds))
+    if (servedStatuses.has(String(labels['status']))) add(`ms:${formatBound(bound)}`, count);
   for (const counter of [metrics.quotaRefusals, metrics.bannedRequests]) {
     for (const { labels, value } of (await counter.get()).values) add(`refused:${labels.plan}`, value);
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { durationBounds } from '../../../../gateway/observability/duration-bounds.ts';
+import { durationBounds } from '../../../../gateway/observability/metrics.ts';
 import { latencyOf } from '../../../../gateway/traffic/latency.ts';
 
 test('without requests there is no latency', () => {

@@ -16,8 +16,8 @@ const nothing = {
 test('counts, p99 and errors are those of the last minute, and a p99 of few is none', async () => {
   const metrics = createMetrics({ droppedLogLines: () => 0 });
   let nowMs = 0;
-  const upstreamSeconds = metrics.upstreamSeconds.child({ service: 'pets' });
-  metrics.upstreamSeconds.child({ service: 'idle' });
+  const upstreamSeconds = metrics.upstreamSeconds.labels({ service: 'pets' });
+  metrics.upstreamSeconds.zero({ service: 'idle' });
   const read = createRecentMeasures(metrics, () => nowMs);
   expect(await read()).toEqual(nothing);
   for (let count = 0; count < 98; count += 1) metrics.redisSeconds.observe(0.0004);
