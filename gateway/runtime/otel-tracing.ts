@@ -10,15 +10,12 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
-  type Sampler,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
@@ -56,11 +53,9 @@ export async function createOtelTracing(
       'service.name': serviceName,
       'service.instance.id': randomUUID(),
       'process.pid': process.pid,
-      ...settings.resource,
-    }),
-    sampler: samplers[settings.sampler](settings.samplerRatio),
-    spanLimits: settings.limits,
-    spanProcessors: [new BatchSpanProcessor({ exporter, ...settings.batch })],
+    }).merge(detectResources({ detectors: [envDetector] })),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.ratio) }),
+    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: settings.exportDelayMs })],
   });
   const tracer = provider.getTracer('animal-store');
   const propagator = new W3CTraceContextPropagator();
@@ -116,7 +111,7 @@ export async function createOtelTracing(
   };
 }
 
-/** The exporters read OTEL_EXPORTER_OTLP_* themselves; tracing-settings.ts has checked the values. */
+/** The exporters read OTEL_EXPORTER_OTLP_* themselves. */
 async function createExporter({ protocol }: TracingSettings): Promise<SpanExporter> {
   const { OTLPTraceExporter } =
     protocol === 'http/json'
@@ -124,12 +119,3 @@ async function createExporter({ protocol }: TracingSettings): Promise<SpanExport
       : await import('@opentelemetry/exporter-trace-otlp-proto');
   return new OTLPTraceExporter();
 }
-
-const samplers: Record<TracingSettings['sampler'], (ratio: number) => Sampler> = {
-  always_on: () => new AlwaysOnSampler(),
-  always_off: () => new AlwaysOffSampler(),
-  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
-  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
-  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
-  parentbased_traceidratio: (ratio) => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
-};
