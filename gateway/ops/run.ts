@@ -4,7 +4,6 @@ import { CommanderError } from 'commander';
 import { setKeyPrefix } from '../config/key-prefix.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { OvertakenChange } from '../operations/overtaken-change.ts';
-import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost, nameWrongType } from '../redis/redis-errors.ts';
 import { petsKeyPrefix } from '../services/pets-service.ts';
 import { printError, resetOutput } from './output.ts';
@@ -47,6 +46,5 @@ function describeError(error: unknown): string {
   if (error instanceof ConfigError) return error.issues.join('; ');
   const unknownOutcome = 'a change under way may be made or not, see: ops audit';
   if (isRedisConnectionLost(error)) return `Redis became unavailable; ${unknownOutcome}`;
-  if (error instanceof MalformedReply) return `${error.message}; ${unknownOutcome}`;
   return errorMessage(nameWrongType(error));
 }

@@ -2,7 +2,6 @@ import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
-import { MalformedReply } from '../redis/malformed-replies.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { wrongTypeOf } from '../redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
@@ -89,7 +88,7 @@ export function createQuotaBatch({
         const sent = await redis.consumeQuota(numberOfKeys, ...keysAndArgs);
         // One that Redis has sent without being asked: each command gets the reply to the one before.
         if (Array.isArray(sent) && sent.length === batch.length) return sent;
-        throw new MalformedReply('Redis sent a malformed reply: it is not to consume.lua');
+        throw new Error('Redis sent a reply that is not to consume.lua');
       });
       endSpan?.();
       for (const [index, { keys, resolve, reject }] of batch.entries()) {

@@ -5,7 +5,6 @@ import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { connectionClosed, onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
 import { auditedDefinitionsOf, definitionsOf } from './load-script.ts';
-import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
 import type { QuotaKeys } from './redis-keys.ts';
 
 /** One server, found directly or through Sentinels, or a Redis Cluster. */
@@ -97,8 +96,6 @@ const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
 /** One for all connections of the process: that of the console fails for the same reason as that of requests. */
 const isLogDue = createLogThrottle();
-
-endConnectionsOnMalformedReplies();
 
 /**
  * Creates a connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is

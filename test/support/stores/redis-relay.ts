@@ -9,10 +9,6 @@ export interface RedisRelay extends AsyncDisposable {
   discardReplies(): void;
   /** Passes on the next command that contains the text, and closes the connection instead of passing on the reply. */
   loseReplyTo(command: string): void;
-  /** Sends bytes to all clients as if they came from the server. Resolves when each has ended its connection. */
-  inject(bytes: string): Promise<void>;
-  /** Sends these bytes instead of passing on what contains the command. */
-  replyTo(command: string, bytes: string): void;
   /** Closes all connections, and relays later ones to another port. */
   switchTo(port: number): void;
 }
@@ -22,7 +18,6 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
   let port = targetPort;
   let discarding = false;
   let losing: string | undefined;
-  let own: { command: string; bytes: string } | undefined;
 
   const server = createServer((client) => {
     const target = connect(port, '127.0.0.1');
@@ -40,8 +35,7 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
         losing = undefined;
         lost = true;
       }
-      if (own !== undefined && chunk.includes(own.command)) client.write(own.bytes);
-      else target.write(chunk);
+      target.write(chunk);
     });
     target.on('data', (chunk) => {
       if (lost) client.destroy();
@@ -62,18 +56,6 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
     },
     loseReplyTo(command) {
       losing = command;
-    },
-    async inject(bytes) {
-      await Promise.all(
-        Array.from(clients, (client) => {
-          client.write(bytes);
-          // Not by `once` of node:events, which rejects for an error before.
-          return new Promise((resolve) => client.once('close', resolve));
-        }),
-      );
-    },
-    replyTo(command, bytes) {
-      own = { command, bytes };
     },
     switchTo(newPort) {
       port = newPort;
