@@ -7,11 +7,11 @@ import { createGateway } from './app.ts';
 import { publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
 import { createConnectionReport } from './http/connection-report.ts';
 import { createHttpServer } from './http/http-server.ts';
+import { defaultPlans } from './limits/limits.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
-import { defaultPlans } from './plans/plan-settings.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 import type { Health, Service } from './service.ts';
@@ -107,7 +107,9 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   function warnOfCosts(): void {
     if ((worker ?? 1) !== 1) return;
     for (const plan of Object.keys(defaultPlans)) {
-      const limits = Object.values(state.plans.limitsOf({ plan }) ?? {});
+      const limits = Object.values(state.plans.limitsOf({ plan }) ?? {}).filter(
+        (limit) => limit !== undefined,
+      );
       for (const { operation, units } of gatewayApp
         .access()
         .costs.filter((each) => each.units > Math.min(...limits)))

@@ -4,7 +4,7 @@ import { errorCodes } from './errors.ts';
 import { deliveryOutcomes } from './events/webhook-status.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
 import { shadowField, type PlanLimits } from './limits/shadow-limits.ts';
-import { windowNames, windows } from './limits/windows.ts';
+import { windowNames } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { anonymousPlan, enterprisePlan } from './plans/plan-settings.ts';
 
@@ -29,7 +29,8 @@ export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
 export function showPlanLimits(metrics: Metrics, plan: string, limits: PlanLimits): void {
   for (const window of windowNames) {
     const limit = limits[window];
-    if (limit !== undefined) metrics.planLimit.set({ plan, window }, limit);
+    if (limit === undefined) metrics.planLimit.remove({ plan, window });
+    else metrics.planLimit.set({ plan, window }, limit);
   }
   if (plan === anonymousPlan) showKnownAddresses(metrics);
   else showKnownPlan(metrics, plan, limits);
@@ -41,15 +42,15 @@ function showKnownAddresses(metrics: Metrics): void {
 }
 
 /** The same for a plan that keys may have. */
-function showKnownPlan(metrics: Metrics, plan: string, limits: PlanLimits = {}): void {
+function showKnownPlan(metrics: Metrics, plan: string, limits?: PlanLimits): void {
   metrics.requests.expect({ plan });
-  for (const { name: window, required } of windows) {
-    // Other windows have series only where they have a limit.
-    if (!required && limits[window] === undefined) continue;
+  for (const window of windowNames) {
+    // Customers on enterprise may have a limit of any window.
+    if (limits !== undefined && limits[window] === undefined) continue;
     for (const counter of [metrics.quotaRefusals, metrics.nearLimit]) {
       counter.inc({ plan, window }, 0);
     }
-    if (limits[shadowField(window)] !== undefined) metrics.shadowRefusals.inc({ plan, window }, 0);
+    if (limits?.[shadowField(window)] !== undefined) metrics.shadowRefusals.inc({ plan, window }, 0);
   }
   for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions])
     counter.inc({ plan }, 0);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { showPlanLimits } from './known-series.ts';
-import type { SomeLimits } from './limits/limits.ts';
+import type { Limits } from './limits/limits.ts';
 import { createInvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createPlans } from './plans/plans.ts';
@@ -27,7 +27,7 @@ export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDep
   });
   const hashes = createHashReader(redis);
   const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
-  const onLimits = (plan: string, limits: SomeLimits) => showPlanLimits(metrics, plan, limits);
+  const onLimits = (plan: string, limits: Limits) => showPlanLimits(metrics, plan, limits);
   const settings = {
     plans: createPlans({ ...live, now, onLimits }),
     banPolicy: createLiveSetting({ ...live, setting: banPolicySetting }),

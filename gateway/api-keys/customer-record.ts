@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { byText, type CustomerTexts } from '../limits/customer-texts.ts';
-import { limitIssue, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import { limitIssue, parseLimit, type Limits } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { UnexpectedValue } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
-export interface CustomerLimits extends SomeLimits {
+export interface CustomerLimits extends Limits {
   plan: string;
 }
 

@@ -4,7 +4,7 @@ import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { missingScopes, type OperationAccess } from '../limits/access.ts';
-import type { SomeLimits } from '../limits/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import { windowOverShadow } from '../limits/shadow-limits.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
@@ -32,7 +32,7 @@ interface EnforceQuotaDependencies {
   usageReports: Pick<UsageReports, 'addRefused'>;
   usageTotals: Pick<UsageTotals, 'count'>;
   metrics: Metrics;
-  plans: { shadowLimitsOf(plan: string): SomeLimits | undefined };
+  plans: { shadowLimitsOf(plan: string): Limits | undefined };
 }
 
 /** One error for all requests that a ban refuses, of which there may be very many: by the reason of an operator's ban. */

@@ -1,21 +1,38 @@
 import {
-  byRequiredWindow,
   byWindow,
   doubtfulWindows,
-  hasRequired,
-  windowOf,
+  hasWindow,
+  windowNames,
   windows,
-  type ByRequiredWindow,
   type ByWindow,
-  type RequiredWindow,
   type WindowName,
 } from './windows.ts';
 
 /** Requests allowed in each window of a plan or key. No limit for a window means that it allows any number. */
-export type Limits = ByRequiredWindow<number>;
+export type Limits = ByWindow<number>;
 
-/** Limits of some windows, such as the own limits of a key. */
-export type SomeLimits = ByWindow<number>;
+/** Limits of the specification, section 8.2. Redis is seeded with them once, and decides from then on. */
+export const defaultPlans: Readonly<Record<string, Limits>> = {
+  free: { minute: 60, day: 1000 },
+  pro: { minute: 300, day: 10_000 },
+  business: { minute: 1000, day: 100_000 },
+};
+
+/** A plan of another name may be that of something every object has, such as constructor. */
+export const defaultLimits = (plan: string): Limits | undefined =>
+  Object.hasOwn(defaultPlans, plan) ? defaultPlans[plan] : undefined;
+
+/**
+ * Windows of which a plan lacks a limit: those of its default that have none, or all if it has no default and no limit.
+ * @param given limits by window, as numbers or texts
+ */
+export function lackingWindows(
+  defaults: Limits | undefined,
+  given: ByWindow<unknown>,
+): readonly WindowName[] {
+  if (defaults === undefined) return hasWindow(given) ? [] : windowNames;
+  return windowNames.filter((name) => defaults[name] !== undefined && given[name] === undefined);
+}
 
 /** Largest valid limit. Far above any real plan, and exact in Lua and in JavaScript. */
 export const maxLimit = 1_000_000_000;
@@ -27,38 +44,18 @@ export function parseLimit(text: string | null | undefined): number | undefined 
   return /^[1-9]\d{0,9}$/.test(text ?? '') && Number(text) <= maxLimit ? Number(text) : undefined;
 }
 
-/** What is wrong with the text of a limit; undefined for a valid one, and for one that need not be there. */
-export function issueOf(name: WindowName, text: string | null | undefined): string | undefined {
-  if (text === null || text === undefined) return windowOf(name).required ? `${name} is missing` : undefined;
-  return parseLimit(text) === undefined ? `${name} ${limitIssue}` : undefined;
-}
-
 /** Picks the limits out of a value that has more than limits. */
-export function limitsIn(value: SomeLimits): Partial<Limits> {
+export function limitsIn(value: Limits): Limits {
   return byWindow((name) => value[name]);
 }
 
 /** Limits without those that are invalid or missing, for which null stands. */
-export function knownIn(limits: ByWindow<number | null>): Partial<Limits> {
+export function knownIn(limits: ByWindow<number | null>): Limits {
   return byWindow((name) => limits[name] ?? undefined);
 }
 
-/** Limits with some of them replaced. */
-export function withLimits(
-  limits: Record<RequiredWindow, number> & SomeLimits,
-  replaced: SomeLimits = {},
-): Limits {
-  return { ...byRequiredWindow((name) => limits[name]), ...limitsIn(limits), ...limitsIn(replaced) };
-}
-
-/** @returns undefined unless there is a limit for each required window */
-export function completeLimits(limits: SomeLimits): Limits | undefined {
-  const known = limitsIn(limits);
-  return hasRequired(known) ? known : undefined;
-}
-
 /** Own limits after a change: undefined leaves one as it is, null removes it. */
-export function changedLimits(limits: SomeLimits, change: ByWindow<number | null>): SomeLimits {
+export function changedLimits(limits: Limits, change: ByWindow<number | null>): Limits {
   return byWindow((name) => (change[name] === undefined ? limits[name] : (change[name] ?? undefined)));
 }
 
@@ -76,12 +73,12 @@ export function describeLimits(limits: ByWindow<number | null> = {}, none = 'non
 }
 
 /** As in the question whether limits are meant; undefined if there is nothing to question. */
-export function doubtInWords(owner: string, limits: SomeLimits): string | undefined {
+export function doubtInWords(owner: string, limits: Limits): string | undefined {
   return doubtfulPairs(owner, limits).join(', and ') || undefined;
 }
 
 /** @returns a description of each pair of doubtful windows */
-export function doubtfulPairs(owner: string, limits: SomeLimits): string[] {
+export function doubtfulPairs(owner: string, limits: Limits): string[] {
   return doubtfulWindows(limits).map(
     ({ longer, shorter }) =>
       `the ${longer} limit of ${owner}, ${limits[longer]}, is less than its ${shorter} limit, ${limits[shorter]}`,

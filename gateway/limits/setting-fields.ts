@@ -65,7 +65,8 @@ export const banPolicyFields = {
     default: 1,
     decimals: true,
     label: 'Refusals by limit, times the minute limit',
-    meaning: "strikes for each request of the minute limit of the key's customer, if that is more",
+    meaning:
+      "strikes for each request of the minute limit of the key's customer, if it has one and that is more",
   },
   windowSeconds: {
     min: 1,
@@ -112,10 +113,10 @@ export function byPolicyField<Value>(
 
 const isPolicyField = (name: string): name is BanPolicyField => Object.hasOwn(banPolicyFields, name);
 
-/** @returns the strikes that lead to a ban of a key with this minute limit, as consume.lua decides */
+/** @returns the strikes that lead to a ban of a key with this minute limit, or without one, as consume.lua decides */
 export function strikesToBan(
   { strikes, strikesPerLimit }: { strikes: number; strikesPerLimit: number },
-  minuteLimit: number,
+  minuteLimit = 0,
 ): number {
   return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
 }

@@ -1,4 +1,4 @@
-import type { SomeLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 import { refusingWindow, type WindowStates } from './window-states.ts';
 import { byWindow, fieldOf, windowNames, type WindowName } from './windows.ts';
 
@@ -47,7 +47,7 @@ const hasShadows = <Value>(values: Record<string, Value>): values is Record<Shad
   shadowFields.every((field) => Object.hasOwn(values, field));
 
 /** Shadow limits of a plan by their windows. */
-export const shadowLimitsIn = (plan: ByPlanField<number | null>): SomeLimits =>
+export const shadowLimitsIn = (plan: ByPlanField<number | null>): Limits =>
   byWindow((name) => plan[shadowField(name)] ?? undefined);
 
 /** `null` and a field that is not there are the same. */
@@ -68,11 +68,7 @@ export function shadowIssue(plan: ByPlanField<unknown>): string | undefined {
  * The window by which shadow limits of a plan would have refused a request that was served.
  * @param own limits of the customer, in whose windows those of the plan do not count
  */
-export function windowOverShadow(
-  states: WindowStates,
-  shadow: SomeLimits,
-  own: SomeLimits,
-): WindowName | undefined {
+export function windowOverShadow(states: WindowStates, shadow: Limits, own: Limits): WindowName | undefined {
   const left = byWindow((name) => {
     const state = states[name];
     const limit = shadow[name];

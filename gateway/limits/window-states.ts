@@ -1,4 +1,4 @@
-import { windows, type ByRequiredWindow, type ByWindow, type WindowName } from './windows.ts';
+import { windows, type ByWindow, type WindowName } from './windows.ts';
 
 /** State of one window after a decision. */
 export interface WindowState {
@@ -11,7 +11,7 @@ export interface WindowState {
 }
 
 /** State of each window that has a limit. */
-export type WindowStates = ByRequiredWindow<WindowState>;
+export type WindowStates = ByWindow<WindowState>;
 
 /** What decides between windows, whatever else is known of them. Ends are in any unit that all of them share. */
 interface Rankable {
@@ -36,14 +36,22 @@ export function refusingWindow(states: ByWindow<Rankable>, units = 1): WindowNam
   return refusing;
 }
 
-/** The window with the fewest units left, which will refuse first; on a tie the one that ends later. */
+/**
+ * The window with the fewest units left, which will refuse first; on a tie the one that ends later.
+ * @throws TypeError if none has a limit
+ */
 export function bindingState(states: WindowStates): WindowState {
-  let binding = states.minute;
+  let binding: WindowState | undefined;
   for (const { name } of windows) {
     const state = states[name];
     if (state === undefined) continue;
-    const isTie = state.remaining === binding.remaining;
-    if (isTie ? state.resetMs >= binding.resetMs : state.remaining < binding.remaining) binding = state;
+    const isTie = state.remaining === binding?.remaining;
+    if (
+      binding === undefined ||
+      (isTie ? state.resetMs >= binding.resetMs : state.remaining < binding.remaining)
+    )
+      binding = state;
   }
+  if (binding === undefined) throw new TypeError('no window has a limit');
   return binding;
 }

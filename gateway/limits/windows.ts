@@ -4,8 +4,6 @@ interface WindowDefinition {
   /** Time from the first request to the end; undefined for a calendar window. */
   lengthMs?: number;
   calendar?: 'day' | 'month';
-  /** A plan has a limit for each required window, and may have one for the others. */
-  required: boolean;
   /** Name at the end of a field, such as `refusedMinute`. */
   title: string;
   /** As in "60 requests a minute". */
@@ -20,16 +18,13 @@ interface WindowDefinition {
  * it is a UTC day or month.
  */
 const definitions = {
-  minute: { lengthMs: 60_000, required: true, title: 'Minute', each: 'a minute', current: 'this minute' },
-  hour: { lengthMs: 3_600_000, required: false, title: 'Hour', each: 'an hour', current: 'this hour' },
-  day: { calendar: 'day', required: true, title: 'Day', each: 'a day', current: 'today' },
-  month: { calendar: 'month', required: false, title: 'Month', each: 'a month', current: 'this month' },
+  minute: { lengthMs: 60_000, title: 'Minute', each: 'a minute', current: 'this minute' },
+  hour: { lengthMs: 3_600_000, title: 'Hour', each: 'an hour', current: 'this hour' },
+  day: { calendar: 'day', title: 'Day', each: 'a day', current: 'today' },
+  month: { calendar: 'month', title: 'Month', each: 'a month', current: 'this month' },
 } as const satisfies Record<string, WindowDefinition>;
 
 export type WindowName = keyof typeof definitions;
-export type RequiredWindow = {
-  [Name in WindowName]: (typeof definitions)[Name]['required'] extends true ? Name : never;
-}[WindowName];
 
 export function isWindowName(text: string): text is WindowName {
   return Object.hasOwn(definitions, text);
@@ -43,11 +38,6 @@ export function windowOf(name: WindowName): WindowDefinition {
   return byName[name];
 }
 
-export type OptionalWindow = Exclude<WindowName, RequiredWindow>;
-
-const isRequired = (name: WindowName): name is RequiredWindow => byName[name].required;
-export const requiredWindows: readonly RequiredWindow[] = windowNames.filter(isRequired);
-
 /** As `each`, in the words of a reference: "a UTC day". */
 export function eachExactly(name: WindowName): string {
   const { each, calendar } = byName[name];
@@ -56,8 +46,6 @@ export function eachExactly(name: WindowName): string {
 
 /** A value for some of the windows. */
 export type ByWindow<Value> = { [Name in WindowName]?: Value | undefined };
-/** A value for each required window, and for some of the others. */
-export type ByRequiredWindow<Value> = Record<RequiredWindow, Value> & Partial<Record<WindowName, Value>>;
 
 /** Such as "This minute" and "Today (UTC)". */
 export function currentTitle(name: WindowName): string {
@@ -114,55 +102,29 @@ function isForAll<Value>(values: ByWindow<Value>): values is Record<WindowName, 
   return windowNames.every((name) => values[name] !== undefined);
 }
 
-/** Builds a value for each required window, and for no other. */
-export function byRequiredWindow<Value>(
-  valueOf: (name: RequiredWindow) => Value,
-): Record<RequiredWindow, Value> {
-  return withRequired(byWindow((name) => (isRequired(name) ? valueOf(name) : undefined)));
-}
-
-/** Builds a value for each window that is not required. */
-export function byOptionalWindow<Value>(
-  valueOf: (name: OptionalWindow) => Value,
-): Record<OptionalWindow, Value> {
-  const values = byWindow((name) => (isRequired(name) ? undefined : valueOf(name)));
-  if (!hasOptional(values)) throw new TypeError('a window has no value');
-  return values;
-}
-
-function hasOptional<Value>(
-  values: Partial<Record<WindowName, Value>>,
-): values is Record<OptionalWindow, Value> {
-  return windowNames.every((name) => isRequired(name) || values[name] !== undefined);
-}
-
-/** The same value for each required window. */
-export function forRequired<Value>(value: Value): ByRequiredWindow<Value> {
-  return byRequiredWindow(() => value);
-}
-
 /** Converts the value of each window that has one, in the order of the list. */
 export function mapWindows<From, To>(
-  values: ByRequiredWindow<From>,
+  values: ByWindow<From>,
   convert: (value: From, name: WindowName) => To,
-): ByRequiredWindow<To> {
-  return withRequired(
-    byWindow((name) => {
-      const value = values[name];
-      return value === undefined ? undefined : convert(value, name);
-    }),
-  );
+): Partial<Record<WindowName, To>> {
+  return byWindow((name) => {
+    const value = values[name];
+    return value === undefined ? undefined : convert(value, name);
+  });
 }
 
-export function hasRequired<Value>(
-  values: Partial<Record<WindowName, Value>>,
-): values is ByRequiredWindow<Value> {
-  return requiredWindows.every((name) => values[name] !== undefined);
+/** Whether any window has a value. */
+export function hasWindow(values: ByWindow<unknown>): boolean {
+  return windowNames.some((name) => values[name] !== undefined);
 }
 
-function withRequired<Value>(values: Partial<Record<WindowName, Value>>): ByRequiredWindow<Value> {
-  if (!hasRequired(values)) throw new TypeError('a required window has no value');
-  return values;
+/** The shortest window that has a value, with it. @throws TypeError if none has */
+export function firstWindow<Value>(values: ByWindow<Value>): { name: WindowName; value: Value } {
+  for (const name of windowNames) {
+    const value = values[name];
+    if (value !== undefined) return { name, value };
+  }
+  throw new TypeError('no window has a value');
 }
 
 /** Length of the window that contains a time, in milliseconds. */

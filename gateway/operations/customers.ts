@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { byText, customerTexts, type CustomerTexts } from '../limits/customer-texts.ts';
-import type { SomeLimits } from '../limits/limits.ts';
-import { windowFields } from '../limits/window-fields.ts';
+import type { Limits } from '../limits/limits.ts';
+import { forAll } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, forgetKeys, placesOf } from './api-key-index.ts';
@@ -39,7 +39,7 @@ export const customerViewSchema = z
     id: z.string(),
     name: z.string(),
     plan: z.string(),
-    ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
+    ...forAll(() => z.int().nullable().describe('Own limit; null for that of the plan')),
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
     suspendedAt: textOrNull,
     ...byText((name) => textOrNull.describe(customerTexts[name].meaning)),
@@ -65,7 +65,7 @@ export const customerDetailSchema = customerViewSchema
 
 export type CustomerDetail = z.infer<typeof customerDetailSchema>;
 
-export interface NewCustomer extends SomeLimits, CustomerTexts<string | null> {
+export interface NewCustomer extends Limits, CustomerTexts<string | null> {
   name: string;
   plan: string;
 }
@@ -75,7 +75,7 @@ export interface CustomerChange extends CustomerTexts<string | null>, LimitedCha
 
 /**
  * Makes a customer without a key.
- * @throws InvalidOperation for an unknown plan, or Enterprise without both limits
+ * @throws InvalidOperation for an unknown plan, or Enterprise without a limit of its own
  */
 export async function createCustomer(session: Session, wanted: NewCustomer): Promise<CustomerView> {
   const { redis, audit, now } = session;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { windowFields } from '../limits/window-fields.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse } from '../quota/key-use.ts';
@@ -21,9 +20,7 @@ export const keyDetailSchema = keyViewSchema
   .omit(forAll((): true => true))
   .extend({
     state: z.enum([...keyStates, 'banned']),
-    own: z
-      .object(windowFields(() => z.int().nullable()))
-      .describe('Limits of its own; null for those of its plan'),
+    own: z.object(forAll(() => z.int().nullable())).describe('Limits of its own; null for those of its plan'),
     limits: limitsInForceSchema,
     windows: windowViewsSchema,
     strikes: z.int().describe('Refused requests that count towards a ban now'),
@@ -65,7 +62,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
     limits,
     windows: use.windows,
     strikes: use.strikes,
-    strikesToBan: strikesBeforeBan(policy, limits.minute.limit),
+    strikesToBan: strikesBeforeBan(policy, limits.minute?.limit),
     ban,
     use: keyUse,
     next: nextOf(view.state, { record, use, ban }),

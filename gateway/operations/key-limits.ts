@@ -1,15 +1,15 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { CustomerLimits } from '../api-keys/customer-record.ts';
 import { missingScopes } from '../limits/access.ts';
-import { changedLimits, completeLimits, issueOf, type SomeLimits } from '../limits/limits.ts';
-import { windowNames, windows, type ByWindow } from '../limits/windows.ts';
-import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plan-settings.ts';
+import { changedLimits, defaultPlans, type Limits } from '../limits/limits.ts';
+import { hasWindow, windowNames, windows, type ByWindow } from '../limits/windows.ts';
+import { anonymousPlan, enterprisePlan, parsePlanLimits } from '../plans/plan-settings.ts';
 import { readProcessStatuses } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation, IssueForOperators } from './invalid-operation.ts';
 import { readPlanNames, unknownPlan } from './plan-names.ts';
-import { readPlanLimits } from './plans.ts';
+import { anyLimit, readPlanLimits } from './plans.ts';
 
 /** A change of what a customer and its keys have in common. Undefined leaves a field unchanged; null removes it. */
 export interface LimitedChange extends ByWindow<number | null> {
@@ -33,7 +33,7 @@ export function changedLimited(
 }
 
 /** Before the limits of a record that may have fewer than before. */
-const noOwnLimits: SomeLimits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
+const noOwnLimits: Limits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
 
 /** A field after a change: undefined leaves it as it is, null removes it. */
 export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
@@ -47,8 +47,8 @@ export function assertFuture(time: Date | null | undefined, nowMs: number): void
   }
 }
 
-type KeyLimits = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
-type KeyAccess = SomeLimits & Pick<ApiKeyRecord, 'scopes'>;
+type KeyLimits = Limits & Pick<ApiKeyRecord, 'plan'>;
+type KeyAccess = Limits & Pick<ApiKeyRecord, 'scopes'>;
 
 /** @throws InvalidOperation as assertLimits and assertAccess do */
 export async function assertPermitted(redis: RedisClient, key: KeyLimits & KeyAccess): Promise<void> {
@@ -57,21 +57,18 @@ export async function assertPermitted(redis: RedisClient, key: KeyLimits & KeyAc
 }
 
 /**
- * @throws InvalidOperation if the plan does not exist, is not set in Redis, or lacks a limit that the key does not set
- * itself
+ * @throws InvalidOperation if the plan does not exist, is not set in Redis, or has invalid limits
  */
 export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<void> {
   const { plan } = key;
   if (plan === enterprisePlan) {
-    if (completeLimits(key) === undefined) {
-      throw new IssueForOperators(
-        'an enterprise customer needs limits of its own, a minute and a day limit (--minute N --day N)',
-      );
+    if (!hasWindow(key)) {
+      throw new IssueForOperators(`an enterprise customer needs a limit of its own: ${anyLimit}`);
     }
     return;
   }
-  const texts = plan === anonymousPlan ? {} : await readPlanLimits(redis, plan);
-  if (windowNames.some((name) => issueOf(name, texts[name]) !== undefined)) {
+  const limits = plan === anonymousPlan ? {} : parsePlanLimits(plan, await readPlanLimits(redis, plan));
+  if (!hasWindow(limits) || windowNames.some((name) => limits[name] === null)) {
     if (Object.hasOwn(defaultPlans, plan)) {
       throw new IssueForOperators(
         `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,

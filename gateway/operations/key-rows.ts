@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { SomeLimits } from '../limits/limits.ts';
+import type { ByWindow } from '../limits/windows.ts';
 import { readKeyUse } from '../quota/key-use.ts';
 import type { KeyPlace } from '../redis/redis-keys.ts';
 import { keyStates, keyViewSchema, recordView, type KeyView } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
-import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
+import { createLimitsReader } from './limits-in-force.ts';
 import type { ReadingSession, Session } from './session.ts';
 import type { PlacedKey } from './stored-keys.ts';
 
@@ -13,7 +13,7 @@ export const keyRowSchema = keyViewSchema
   .extend({
     state: z.enum([...keyStates, 'banned']),
     usedToday: z.int().describe('Requests served today'),
-    dayLimit: z.int().nullable().describe('Limit of the day in force; null if it is not known'),
+    dayLimit: z.int().nullable().describe('Limit of the day in force; null if there is none'),
     bannedUntil: z.iso.datetime().nullable(),
     lastUsedAt: z.iso.datetime().nullable().describe('Null if it was not used, as far as that is kept'),
   })
@@ -21,12 +21,12 @@ export const keyRowSchema = keyViewSchema
 
 export type KeyRow = z.infer<typeof keyRowSchema>;
 
-/** Use of a key now, and what lists say of it. Costs two Redis commands. @param limits those that are known */
+/** Use of a key now, and what lists say of it. Costs two Redis commands. @param limits null for one that is not known */
 export async function readKeyNow(
   session: ReadingSession,
   place: KeyPlace,
   { state }: KeyView,
-  limits: SomeLimits = {},
+  limits: ByWindow<number | null> = {},
 ) {
   const [{ windows, banMs, nowMs }, use] = await Promise.all([
     readKeyWindows(session.redis, place, limits),
@@ -46,8 +46,9 @@ export function createKeyRows(session: Session): (key: PlacedKey) => Promise<Key
   const limitsOf = createLimitsReader(session);
   return async function keyRow({ record, place }) {
     const view = recordView(record, session.now());
-    const limits = knownLimitsIn(await limitsOf(record));
-    const { windows, shown } = await readKeyNow(session, place, view, limits);
-    return { ...view, ...shown, usedToday: windows.day.used, dayLimit: windows.day.limit };
+    const { day } = await limitsOf(record);
+    const dayLimit = day?.limit ?? null;
+    const { windows, shown } = await readKeyNow(session, place, view, { day: dayLimit });
+    return { ...view, ...shown, usedToday: windows.day?.used ?? 0, dayLimit };
   };
 }

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
-import { limitsIn, type SomeLimits } from '../limits/limits.ts';
-import { windowFields } from '../limits/window-fields.ts';
-import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
+import type { Limits } from '../limits/limits.ts';
+import { forAll, type WindowName } from '../limits/windows.ts';
 
 export const keyStates = ['valid', 'suspended', 'expired', 'revoked'] as const;
 
-/** Limits as JSON shows them: null for a required window without one, and nothing for another. */
-export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
-  return { ...forRequired(null), ...limitsIn(limits) };
+/** Own limits as JSON shows them: null for a window without one. */
+export function limitsView(limits: Limits): Record<WindowName, number | null> {
+  return forAll((name) => limits[name] ?? null);
 }
 
 const textOrNull = z.string().nullable();
@@ -20,7 +19,7 @@ export const keyViewSchema = z.object({
   plan: z.string(),
   name: z.string(),
   hint: z.string().describe('First characters of the key'),
-  ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
+  ...forAll(() => z.int().nullable().describe('Own limit; null for that of the plan')),
   state: z.enum(keyStates),
   createdAt: z.string(),
   expiresAt: textOrNull,

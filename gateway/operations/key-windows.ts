@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { anyRev } from '../api-keys/api-key-cache.ts';
-import { maxLimit, withLimits, type SomeLimits } from '../limits/limits.ts';
+import { maxLimit } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
-import { forRequired, mapWindows } from '../limits/windows.ts';
+import { mapWindows, type ByWindow } from '../limits/windows.ts';
 import { defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -20,7 +20,7 @@ export const windowViewSchema = z
 
 export type WindowView = z.infer<typeof windowViewSchema>;
 
-/** Each required window, and others that have a limit. */
+/** Each window that has a limit. */
 export const windowViewsSchema = z.object(windowFields(() => windowViewSchema));
 
 export type WindowViews = z.infer<typeof windowViewsSchema>;
@@ -36,17 +36,17 @@ export interface KeyWindows {
   nowMs: number;
 }
 
-/** Reads the windows by one Redis command. Counts nothing. @param limits those that are known */
+/** Reads the windows by one Redis command. Counts nothing. @param limits null for one that is not known */
 export async function readKeyWindows(
   redis: RedisClient,
   place: KeyPlace,
-  limits: SomeLimits,
+  limits: ByWindow<number | null>,
   banPolicy: BanPolicy = defaultBanPolicy,
 ): Promise<KeyWindows> {
   const usage = await readUsage(redis, {
     place,
     rev: anyRev,
-    limits: withLimits(forRequired(maxLimit), limits),
+    limits: mapWindows(limits, (limit) => limit ?? maxLimit),
     banPolicy,
   });
   if (usage === undefined) throw new Error('read-usage-4.lua compared a rev despite anyRev');

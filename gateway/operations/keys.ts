@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../api-keys/api-key-format.ts';
 import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
-import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { limitsIn, type Limits } from '../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, addToIndex, forgetEndedKeys, indexPages, placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -42,7 +42,7 @@ type FurtherKey = FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>;
 export type ConfineKey = (wanted: FurtherKey) => Promise<FurtherKey>;
 
 /** A key of a customer that is made with it, of the same name. */
-export interface NewApiKey extends FurtherApiKey, SomeLimits {
+export interface NewApiKey extends FurtherApiKey, Limits {
   name: string;
   plan: string;
 }
@@ -65,7 +65,7 @@ export async function assertIssuable({ redis, now }: Session, wanted: NewApiKey)
 /**
  * Issues a key with a customer of its own.
  * @param key an existing key to store; generated if absent
- * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without both limits
+ * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without a limit of its own
  */
 export async function issueKey(
   session: Session,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { issueOf, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import { parseLimit, type Limits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
-import { byWindow, forRequired, windowOf, windows, type ByWindow } from '../limits/windows.ts';
-import { enterprisePlan } from '../plans/plan-settings.ts';
+import { byWindow, hasWindow, mapWindows, type ByWindow } from '../limits/windows.ts';
+import { enterprisePlan, parsePlanLimits } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues } from './enforced-values.ts';
@@ -24,16 +24,17 @@ export const limitInForceSchema = z
 
 export type LimitInForce = z.infer<typeof limitInForceSchema>;
 
-/** Limit of each required window, and of others that have one. */
+/** Limit of each window that has one. */
 export const limitsInForceSchema = z.object(windowFields(() => limitInForceSchema)).meta({ id: 'KeyLimits' });
 
 export type LimitsInForce = z.infer<typeof limitsInForceSchema>;
 
-type LimitedKey = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
+type LimitedKey = Limits & Pick<ApiKeyRecord, 'plan'>;
 
-/** Limits of a plan, as they are in Redis and as running gateways enforce them. */
-interface PlanTexts {
-  stored: ByWindow<string>;
+/** Limits of a plan, as they are in Redis and as running gateways enforce them; null for an invalid one. */
+interface PlanLimits {
+  stored: ByWindow<number | null>;
+  /** What a gateway enforces in place of invalid ones. */
   enforced: ByWindow<string>;
 }
 
@@ -42,49 +43,56 @@ export function createLimitsReader({
   redis,
   now,
 }: ReadingSession): (key: LimitedKey) => Promise<LimitsInForce> {
-  const plans = new Map<string, Promise<PlanTexts>>();
+  const plans = new Map<string, Promise<PlanLimits>>();
 
-  async function readPlan(name: string): Promise<PlanTexts> {
-    if (name === enterprisePlan) return { stored: {}, enforced: {} };
-    const stored = await readPlanLimits(redis, name);
-    const isValid = windows.every((window) => issueOf(window.name, stored[window.name]) === undefined);
-    const enforced = isValid ? undefined : await readEnforcedValues({ redis, now });
-    return { stored, enforced: enforced?.of(redisKeys.plan(name))[0] ?? {} };
+  async function readPlan(name: string): Promise<PlanLimits> {
+    const stored = await readStoredPlan(redis, name);
+    if (!Object.values(stored).includes(null)) return { stored, enforced: {} };
+    const enforced = await readEnforcedValues({ redis, now });
+    return { stored, enforced: enforced.of(redisKeys.plan(name))[0] ?? {} };
   }
 
   return async function limitsInForce(key) {
-    const texts = plans.get(key.plan) ?? readPlan(key.plan);
-    plans.set(key.plan, texts);
-    const { stored, enforced } = await texts;
-    const limits = byWindow((name) => {
-      const limit = choose(key[name], stored[name], enforced[name]);
-      return limit.limit === null && !windowOf(name).required ? undefined : limit;
-    });
-    return { ...forRequired(unknownLimit), ...limits };
+    const read = plans.get(key.plan) ?? readPlan(key.plan);
+    plans.set(key.plan, read);
+    const { stored, enforced } = await read;
+    return byWindow((name) =>
+      choose(key[name], stored[name], parseLimit(enforced[name]), hasWindow(enforced)),
+    );
   };
 }
 
-/** Limits in force as Redis has them: one of the plan that is invalid is absent. */
-export async function readStoredLimits(redis: RedisClient, key: LimitedKey): Promise<SomeLimits> {
-  const texts = await readPlanLimits(redis, key.plan);
-  return byWindow((name) => key[name] ?? parseLimit(texts[name]));
+async function readStoredPlan(redis: RedisClient, name: string): Promise<ByWindow<number | null>> {
+  return name === enterprisePlan ? {} : parsePlanLimits(name, await readPlanLimits(redis, name));
 }
 
-const unknownLimit: LimitInForce = { limit: null, from: null, plan: null };
-
-/** Limits in force without where they come from; one that is not known is absent. */
-export function knownLimitsIn(limits: LimitsInForce): SomeLimits {
-  return byWindow((name) => limits[name]?.limit ?? undefined);
+/** Limits in force as Redis has them; null for one of the plan that is invalid. */
+export async function readStoredLimits(
+  redis: RedisClient,
+  key: LimitedKey,
+): Promise<ByWindow<number | null>> {
+  const stored = await readStoredPlan(redis, key.plan);
+  return byWindow((name) => key[name] ?? stored[name]);
 }
 
+/** Limits in force without where they come from; null for one that is not known. */
+export function knownLimitsIn(limits: LimitsInForce): ByWindow<number | null> {
+  return mapWindows(limits, ({ limit }) => limit);
+}
+
+/**
+ * @param stored null for an invalid one, in place of which the enforced one counts
+ * @param isEnforced whether a gateway enforces other limits of the plan, and so knows that it has none for this window
+ */
 function choose(
   own: number | undefined,
-  storedText: string | null | undefined,
-  enforcedText: string | undefined,
-): LimitInForce {
-  const plan = parseLimit(storedText) ?? null;
+  stored: number | null | undefined,
+  enforced: number | undefined,
+  isEnforced: boolean,
+): LimitInForce | undefined {
+  const plan = stored ?? null;
   if (own !== undefined) return { limit: own, from: 'key', plan };
-  if (plan !== null) return { limit: plan, from: 'plan', plan };
-  const enforced = parseLimit(enforcedText) ?? null;
-  return { limit: enforced, from: enforced === null ? null : 'gateways', plan };
+  if (stored !== null) return stored === undefined ? undefined : { limit: stored, from: 'plan', plan };
+  if (enforced !== undefined) return { limit: enforced, from: 'gateways', plan };
+  return isEnforced ? undefined : { limit: null, from: null, plan };
 }

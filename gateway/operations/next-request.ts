@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { refusingWindow } from '../limits/window-states.ts';
-import { byWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
+import { byWindow, hasWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
 import type { WindowView, WindowViews } from './key-windows.ts';
 
 /** Why the next request of a key that is not valid is refused. */
@@ -41,11 +41,11 @@ export function nextRequest({ ban, windows: views }: ServingState): NextRequest 
     const until = ban.until === '' ? null : ban.until;
     return refusal('ban', `banned (${ban.reason})`, until);
   }
-  const unlimited = windowNames.find((name) => views[name]?.limit === null);
-  if (unlimited !== undefined) {
+  const unknown = windowNames.find((name) => views[name]?.limit === null);
+  if (unknown !== undefined || !hasWindow(views)) {
     return refusal(
       'no_limits',
-      `no ${unlimited} limit is known for this key, neither its own nor its plan's`,
+      `no ${unknown ?? 'valid'} limit is known for this key, neither its own nor its plan's`,
       null,
     );
   }

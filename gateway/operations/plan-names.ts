@@ -1,5 +1,6 @@
 import { nearestName } from '#runtime/nearest-name.ts';
-import { builtInPlans, defaultPlans, enterprisePlan, planOfKey } from '../plans/plan-settings.ts';
+import { defaultPlans } from '../limits/limits.ts';
+import { builtInPlans, enterprisePlan, planOfKey } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';

@@ -1,6 +1,4 @@
-import { limitIssue, parseLimit } from '../limits/limits.ts';
-import { windowOf, type WindowName } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan, shadowIssues, windowsOf } from '../plans/plan-settings.ts';
+import { anonymousPlan, enterprisePlan, planIssues } from '../plans/plan-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readPlans, type ListedPlan } from './plans.ts';
 import type { Session } from './session.ts';
@@ -32,23 +30,10 @@ async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOve
   const kind = kindOf(plan.name);
   if (kind === 'own_limits') return { ...plan, kind, issues: [] };
   const fields = await redis.hgetall(redisKeys.plan(plan.name));
-  return {
-    ...plan,
-    kind,
-    issues: [
-      ...windowsOf(plan.name).flatMap((name) => issueOf(name, fields[name])),
-      ...(kind === 'plan' ? shadowIssues(fields).filter((issue) => issue !== undefined) : []),
-    ],
-  };
+  return { ...plan, kind, issues: planIssues(plan.name, fields, (text) => `: ${JSON.stringify(text)}`) };
 }
 
 function kindOf(name: string): PlanKind {
   if (name === enterprisePlan) return 'own_limits';
   return name === anonymousPlan ? 'address' : 'plan';
-}
-
-function issueOf(name: WindowName, text: string | undefined): string[] {
-  if (text === undefined) return windowOf(name).required ? [`the ${name} limit is missing`] : [];
-  if (parseLimit(text) !== undefined) return [];
-  return [`the ${name} limit is ${JSON.stringify(text)}, which ${limitIssue}`];
 }

@@ -1,5 +1,5 @@
-import { completeLimits, doubtfulPairs } from '../limits/limits.ts';
-import { defaultPlans, planSetting } from '../plans/plan-settings.ts';
+import { defaultPlans, doubtfulPairs } from '../limits/limits.ts';
+import { planSetting } from '../plans/plan-settings.ts';
 import type { Fields } from '../redis/define-setting.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -60,8 +60,7 @@ async function withCustomers(
 ): Promise<CountedChange> {
   const { plan } = change;
   if (plan === undefined) return change;
-  const limits = completeLimits(plans[plan] ?? {});
-  const above = limits === undefined ? [] : await findBusiestAbove(session, plan, limits);
+  const above = await findBusiestAbove(session, plan, plans[plan] ?? {});
   return { ...change, customers: customers.get(plan) ?? 0, above };
 }
 

@@ -3,6 +3,7 @@ import {
   anonymousPlan,
   anonymousSetting,
   enterprisePlan,
+  lackingIssues,
   planNamePattern,
   planValues,
 } from '../plans/plan-settings.ts';
@@ -20,7 +21,16 @@ const planName = z
 
 export const plansSectionSchema = z
   .record(planName, planValues, mapping('plan names to limits'))
-  .meta({ description: 'limits of the plans; free, pro and business always exist' });
+  .check(({ value, issues }) => {
+    for (const [plan, limits] of Object.entries(value)) {
+      for (const { path, message } of lackingIssues(plan, limits))
+        issues.push({ code: 'custom', path: [plan, ...path], message, input: undefined });
+    }
+  })
+  .meta({
+    description:
+      'limits of the plans, at least one each; free, pro and business always exist, and need a minute and a day limit',
+  });
 
 const sections = {
   plans: plansSectionSchema.optional(),

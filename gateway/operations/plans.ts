@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseLimit } from '../limits/limits.ts';
+import { knownIn, parseLimit } from '../limits/limits.ts';
 import {
   byPlanField,
   byShadowField,
@@ -9,8 +9,14 @@ import {
   type ByPlanField,
 } from '../limits/shadow-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
-import { forRequired, requiredWindows, windowNames, type WindowName } from '../limits/windows.ts';
-import { anonymousPlan, enterprisePlan, planNamePattern, windowsOf } from '../plans/plan-settings.ts';
+import { hasWindow, windowNames, type WindowName } from '../limits/windows.ts';
+import {
+  anonymousPlan,
+  enterprisePlan,
+  parsePlanLimits,
+  planNamePattern,
+  windowsOf,
+} from '../plans/plan-settings.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -20,10 +26,10 @@ import { comparePlanNames, unknownPlan } from './plan-names.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 
-/** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
+/** A plan as operators see it. Null is an invalid limit, or one that a plan must have. */
 export type PlanRow = StoredLimits & { name: string };
 
-const storedLimit = () => z.int().nullable().describe('Null is an invalid one, or none');
+const storedLimit = () => z.int().nullable().describe('Null is an invalid or missing one');
 
 export const storedLimitsSchema = z
   .object({ ...windowFields(storedLimit), ...byShadowField(() => z.exactOptional(storedLimit())) })
@@ -41,6 +47,9 @@ export type ListedPlan = PlanRow & {
   /** What other gateways enforce: each different value once. */
   enforced?: EnforcedLimits[];
 };
+
+/** Options of the command, of which one is enough. */
+export const anyLimit = windowNames.map((name) => `--${name} N`).join(' or ');
 
 /** Limits to set; null removes one. */
 export type LimitChange = ByPlanField<number | null>;
@@ -60,14 +69,15 @@ export async function readPlans({
   // Without gw:plans, only the gateways know the operators' own plans.
   const names = lost ? [...listed, ...enforcedOnly] : listed;
   const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(redis, name, enforced)));
-  const enterprise = { ...parsePlanRow(enterprisePlan, {}), gateways: enforced.gateways };
+  const enterprise = { name: enterprisePlan, gateways: enforced.gateways };
   return { plans: plans.toSpliced(-1, 0, enterprise), gateways: enforced.gateways };
 }
 
 async function readRow(redis: RedisClient, name: string, enforced: EnforcedValues): Promise<ListedPlan> {
   const row = parsePlanRow(name, await readPlanLimits(redis, name));
   const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
-    return Object.assign(limitsFrom(fields), { gateways });
+    const limits: StoredLimits = byPlanField((field) => parseLimit(fields[field]));
+    return Object.assign(limits, { gateways });
   });
   const isStored = (limits: EnforcedLimits) => equalPlanLimits(limits, row);
   const others = inForce.filter((limits) => !isStored(limits));
@@ -79,7 +89,7 @@ async function readRow(redis: RedisClient, name: string, enforced: EnforcedValue
  * Returns what `setPlan` would change, and changes nothing.
  * @param create makes the plan if it does not exist
  * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
- * name of the nearest one that does, and a limit that is neither given nor stored
+ * name of the nearest one that does, and a plan that would lack a limit
  */
 export async function previewPlan(
   session: ReadingSession,
@@ -114,7 +124,7 @@ export async function setPlan(
       before,
       after,
       fields: textFields(byPlanField((field) => (limits[field] === null ? '' : limits[field]))),
-      entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
+      entry: { action: 'plans.set', target: name, before: hasWindow(knownIn(before)) ? before : null, after },
     };
   });
   return { before, after };
@@ -139,17 +149,20 @@ async function assertSettable(
 
 /**
  * Decides on a change of the stored fields.
- * @throws InvalidOperation if a limit is neither given nor stored
+ * @throws InvalidOperation if the plan would lack a limit
  */
 function decide(name: string, limits: LimitChange, fields: ByPlanField<string>): PlanChange {
   const before = parsePlanRow(name, fields);
-  const after = {
+  const after = parsePlanRow(
     name,
-    ...forRequired(null),
-    ...byPlanField((field) => (limits[field] === undefined ? before[field] : (limits[field] ?? undefined))),
-  };
+    byPlanField((field) => (limits[field] === undefined ? fields[field] : limits[field]?.toString())),
+  );
   const lacking = lackingLimit(after);
   if (lacking !== undefined) {
+    if (windowNames.every((window) => after[window] === null))
+      throw new InvalidOperation(`${name} needs a limit: give ${anyLimit}`);
+    if (limits[lacking] === null)
+      throw new InvalidOperation(`${name} needs a ${lacking} limit: it is a plan of the specification`);
     throw new InvalidOperation(`${name} has no valid ${lacking} limit in Redis: add --${lacking} N`);
   }
   const issue = shadowIssue(after);
@@ -175,10 +188,8 @@ function assertPlan(name: string, limits: LimitChange): void {
       throw new InvalidOperation('anonymous has a minute limit only');
     if (limits.minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
   } else if (planFields.every((field) => limits[field] === undefined)) {
-    throw new InvalidOperation('there is nothing to set: give --minute N, --day N, or both');
+    throw new InvalidOperation(`there is nothing to set: give ${anyLimit}`);
   }
-  const required = requiredWindows.find((window) => limits[window] === null);
-  if (required !== undefined) throw new InvalidOperation(`a plan needs a ${required} limit`);
 }
 
 /** Whether a limit that gateways need is missing or invalid. */
@@ -191,21 +202,8 @@ function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefined {
   return windowsOf(name).find((window) => limits[window] === null);
 }
 
-/** Parses the limits of a plan, which may have been edited by hand. */
-export function parsePlanRow(name: string, texts: ByPlanField<string> | Record<string, string>): PlanRow {
-  return { name, ...limitsFrom(texts) };
-}
-
-/** Null for a limit that is invalid, or required and missing. */
-function limitsFrom(texts: ByPlanField<string>): StoredLimits {
-  return {
-    ...forRequired(null),
-    ...byPlanField((field) => (texts[field] === undefined ? undefined : (parseLimit(texts[field]) ?? null))),
-  };
-}
-
-function isEmpty(row: PlanRow): boolean {
-  return windowNames.every((name) => (row[name] ?? null) === null);
+export function parsePlanRow(name: string, texts: ByPlanField<string>): PlanRow {
+  return { name, ...parsePlanLimits(name, texts) };
 }
 
 /** Reads the limits of a plan as text. */

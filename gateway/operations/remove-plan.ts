@@ -1,4 +1,5 @@
-import { anonymousPlan, defaultPlans, enterprisePlan, planSetting } from '../plans/plan-settings.ts';
+import { defaultPlans } from '../limits/limits.ts';
+import { anonymousPlan, enterprisePlan, planSetting } from '../plans/plan-settings.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { countPlanCustomers } from './plan-customers.ts';

@@ -5,7 +5,7 @@ import {
   type CustomerRecord,
 } from '../api-keys/customer-record.ts';
 import { textsIn, type CustomerTexts } from '../limits/customer-texts.ts';
-import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { limitsIn, type Limits } from '../limits/limits.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
@@ -25,7 +25,7 @@ export class UnknownCustomer extends UnknownId {
 
 /** The record of a customer that is made now. */
 export function newCustomer(
-  wanted: SomeLimits & CustomerTexts & Pick<CustomerRecord, 'name' | 'plan'>,
+  wanted: Limits & CustomerTexts & Pick<CustomerRecord, 'name' | 'plan'>,
   nowMs: number,
 ): CustomerRecord {
   const { name, plan } = wanted;

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import type { ByWindow } from '../limits/windows.ts';
+import { hasWindow, type ByWindow } from '../limits/windows.ts';
 import { issueFurtherKey, issueKey, type FurtherApiKey } from '../operations/keys.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 import { printIssued } from './key-output.ts';
-import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
+import { addLimitOptions, givenLimits, limitArgument } from './limit-options.ts';
 import {
   asOption,
   customerArgument,
@@ -49,7 +49,7 @@ export function keysIssueCommand(): Command {
         scopes: scopes === 'all' ? undefined : scopes,
       } satisfies Required<FurtherApiKey>;
       if (customer !== undefined) {
-        if (plan !== undefined || hasLimits(options)) {
+        if (plan !== undefined || hasWindow(options)) {
           command.error('error: plan and limits are those of the customer: see ops customers set');
         }
         return printIssued(

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { maxLimit, parseLimit } from '../limits/limits.ts';
-import { byWindow, eachExactly, windowNames, windowOf, type ByWindow } from '../limits/windows.ts';
+import { byWindow, eachExactly, windowNames, type ByWindow } from '../limits/windows.ts';
 
 /** The limit of the plan, or none. */
 export type NoLimit = 'plan' | 'none';
@@ -11,12 +11,11 @@ export type NoLimit = 'plan' | 'none';
  */
 export function addLimitOptions(
   command: Command,
-  describe: (each: string, required: boolean) => string,
+  describe: (each: string) => string,
   parse: (text: string) => number | NoLimit,
 ): Command {
   for (const name of windowNames) {
-    const description = describe(eachExactly(name), windowOf(name).required);
-    command.option(`--${name} <n>`, description, parse);
+    command.option(`--${name} <n>`, describe(eachExactly(name)), parse);
   }
   return command;
 }
@@ -26,10 +25,6 @@ export function givenLimits(options: ByWindow<number>): ByWindow<number>;
 export function givenLimits(options: ByWindow<number | NoLimit>): ByWindow<number | null>;
 export function givenLimits(options: ByWindow<number | NoLimit>): ByWindow<number | null> {
   return byWindow((name) => (typeof options[name] === 'string' ? null : options[name]));
-}
-
-export function hasLimits(options: ByWindow<unknown>): boolean {
-  return windowNames.some((name) => options[name] !== undefined);
 }
 
 export function limitArgument(text: string): number {

@@ -1,4 +1,4 @@
-import { completeLimits, knownIn } from '../limits/limits.ts';
+import { knownIn } from '../limits/limits.ts';
 import { planFields } from '../limits/shadow-limits.ts';
 import { countPlanCustomers, findBusiestAbove, type CustomerAbove } from '../operations/plan-customers.ts';
 import type { PlanChange } from '../operations/plans.ts';
@@ -17,9 +17,8 @@ export async function previewCustomers(
   session: Session,
   { after: { name, ...after } }: PlanChange,
 ): Promise<CustomersPreview> {
-  const limits = completeLimits(knownIn(after));
   const customers = (await countPlanCustomers(session.redis)).get(name) ?? 0;
-  return { customers, above: limits === undefined ? [] : await findBusiestAbove(session, name, limits) };
+  return { customers, above: await findBusiestAbove(session, name, knownIn(after)) };
 }
 
 /** Prints a change of a plan's limits. */

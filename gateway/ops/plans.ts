@@ -36,17 +36,13 @@ function setCommand(): Command {
   const command = new Command('set')
     .description('change limits of a plan; with --create, make a new one')
     .argument('<name>');
-  addLimitOptions(
-    command,
-    (each, required) => `limit of requests ${each}${required ? '' : ', or "none"'}`,
-    limitOr('none'),
-  );
+  addLimitOptions(command, (each) => `limit of requests ${each}, or "none"`, limitOr('none'));
   for (const name of windowNames) {
     const description = `limit of requests ${eachExactly(name)} that is counted and not enforced, or "none"`;
     command.option(`--shadow-${name} <n>`, description, limitOr('none'));
   }
   return command
-    .option('--create', 'make the plan if it does not exist; needs a minute and a day limit')
+    .option('--create', 'make the plan if it does not exist; needs at least one limit')
     .option(
       '--dry-run',
       'change nothing; show how many customers the plan has, and which of the busiest are above these limits',

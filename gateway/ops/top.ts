@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { windowNames } from '../limits/windows.ts';
 import { readBusiestCustomerUsage, type BusyCustomerUsage } from '../operations/busiest-customers.ts';
 import type { WindowView } from '../operations/key-windows.ts';
 import {
@@ -45,18 +46,20 @@ const shown = fieldLayout<BusyCustomerUsage>({
 });
 
 const layout: ListLayout<BusyCustomerUsage> = {
-  headings: [...shown.headings, 'MINUTE', 'DAY', 'STATE'],
-  row: (row) => [...shown.row(row), usedText(row.minute), usedText(row.day), row.state],
+  headings: [...shown.headings, ...windowNames.map((name) => name.toUpperCase()), 'STATE'],
+  row: (row) => [...shown.row(row), ...windowNames.map((name) => usedText(row[name])), row.state],
   csv: {
     ...shown.csv,
     ...fieldColumns<BusyCustomerUsage>('state'),
-    minuteUsed: ({ minute }) => minute.used,
-    minuteLimit: ({ minute }) => minute.limit,
-    dayUsed: ({ day }) => day.used,
-    dayLimit: ({ day }) => day.limit,
+    ...Object.fromEntries(
+      windowNames.flatMap((name) => [
+        [`${name}Used`, (row: BusyCustomerUsage) => row[name]?.used],
+        [`${name}Limit`, (row: BusyCustomerUsage) => row[name]?.limit],
+      ]),
+    ),
   },
 };
 
-function usedText({ used, limit }: WindowView): string {
-  return `${used}/${limit ?? '?'}`;
+function usedText(window: WindowView | undefined): string | undefined {
+  return window && `${window.used}/${window.limit ?? '?'}`;
 }

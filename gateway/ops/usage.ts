@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { retentionField } from '../limits/setting-fields.ts';
 import { byWindow } from '../limits/windows.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
+import type { WindowView } from '../operations/key-windows.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';
 import { countArgument, dateArgument, idArgument, jsonOption } from './options.ts';
@@ -72,7 +73,7 @@ function describeStrikes(strikes: number, toBan: number | null, policy: BanPolic
   return `${strikes} of ${toBan ?? policy.strikes} within ${policy.windowSeconds} s`;
 }
 
-function describeWindow({ used, limit, remaining, resetsAt }: KeyUsage['minute']): string {
+function describeWindow({ used, limit, remaining, resetsAt }: WindowView): string {
   if (limit === null) return `${used} used; the limit is invalid, see: ops plans list`;
   return `${used} of ${limit} used, ${remaining} remaining, resets at ${resetsAt}`;
 }

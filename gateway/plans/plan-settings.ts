@@ -1,21 +1,23 @@
 import { z } from 'zod';
-import { issueOf, limitIssue, maxLimit, parseLimit, type Limits } from '../limits/limits.ts';
+import {
+  defaultLimits,
+  defaultPlans,
+  lackingWindows,
+  limitIssue,
+  maxLimit,
+  parseLimit,
+} from '../limits/limits.ts';
 import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
 import {
+  byPlanField,
   byShadowField,
   planFields,
-  shadowFields,
   shadowIssue,
+  type ByPlanField,
+  type PlanField,
   type PlanLimits,
 } from '../limits/shadow-limits.ts';
-import {
-  byOptionalWindow,
-  byRequiredWindow,
-  eachExactly,
-  requiredWindows,
-  windowNames,
-  type WindowName,
-} from '../limits/windows.ts';
+import { eachExactly, forAll, hasWindow, windowNames, type WindowName } from '../limits/windows.ts';
 import {
   defineSetting,
   fieldsSchema,
@@ -39,75 +41,107 @@ export const anonymousPlan = 'anonymous';
 export const windowsOf = (plan: string): readonly WindowName[] =>
   plan === anonymousPlan ? [anonymousWindow] : windowNames;
 
-/** Limits of the specification, section 8.2. Redis is seeded with them once, and decides from then on. */
-export const defaultPlans: Readonly<Record<string, Limits>> = {
-  free: { minute: 60, day: 1000 },
-  pro: { minute: 300, day: 10_000 },
-  business: { minute: 1000, day: 100_000 },
-};
-
-const limit = (window: WindowName) =>
-  numberValue({ min: 1, max: maxLimit, meaning: `requests ${eachExactly(window)}` });
-const optionalLimit = (window: WindowName) =>
-  limit(window)
-    .optional()
-    .meta({ description: `requests ${eachExactly(window)}, if they are limited` });
-const shadowLimit = (window: WindowName) =>
-  limit(window)
-    .optional()
-    .meta({ description: `requests ${eachExactly(window)} above which requests are counted, and served` });
+function limit(window: WindowName, more = '') {
+  const description = `requests ${eachExactly(window)}${more}`;
+  return numberValue({ min: 1, max: maxLimit, meaning: description }).optional().meta({ description });
+}
 
 /** Limits of a plan as they are in a file and in the operators' API. */
 export const planValues = z
   .strictObject(
-    { ...byRequiredWindow(limit), ...byOptionalWindow(optionalLimit), ...byShadowField(shadowLimit) },
-    mapping(`the fields ${requiredWindows.join(' and ')}`),
+    {
+      ...forAll((window) => limit(window)),
+      ...byShadowField((window) => limit(window, ' above which requests are counted, and served')),
+    },
+    mapping(`limits by window, such as ${windowNames.join(', ')}`),
   )
   .check(({ value, issues }) => {
     const message = shadowIssue(value);
     if (message !== undefined) issues.push({ code: 'custom', message, input: value });
   })
-  .meta({ description: 'limits of each API key on the plan that has none of its own' });
+  .meta({
+    description: 'limits of each API key on the plan that has none of its own',
+    anyOf: windowNames.map((name) => ({ required: [name] })),
+  });
 
-const newPlanSetting = (plan: string): Setting<PlanLimits> => ({
-  name: `plans.${plan}`,
-  key: redisKeys.plan(plan),
-  plan,
-  action: 'plans.set',
-  seedAction: 'plans.seed',
-  target: plan,
-  defaults: defaultPlans[plan] ?? {},
-  values: planValues,
-  fields: planFieldsSchema,
-  required: requiredWindows,
-  read: readLimits,
-});
-
-const planFieldsSchema = fieldsSchema(planValues);
-
-/** Each limit is valid by itself. */
-function readLimits(fields: Fields): Reading<PlanLimits> {
-  // A plan that is gone as a whole was lost, so that nothing was removed from it.
-  const isGone = windowNames.every((name) => fields[name] === undefined);
-  const found: PlanLimits = {};
-  for (const name of planFields) {
-    const isRemoved = fields[name] === undefined && !isGone && !isRequired(name);
-    const valid = parseLimit(fields[name]);
-    if (isRemoved || valid !== undefined) found[name] = valid;
-  }
-  const issues = [...windowNames.map((name) => issueOf(name, fields[name])), ...shadowIssues(fields)];
-  return { found, issues: issues.filter((issue) => issue !== undefined) };
+function newPlanSetting(plan: string): Setting<PlanLimits> {
+  const values = planValues.check(({ value, issues }) => {
+    for (const { path, message } of lackingIssues(plan, value))
+      issues.push({ code: 'custom', path, message, input: value });
+  });
+  return {
+    name: `plans.${plan}`,
+    key: redisKeys.plan(plan),
+    plan,
+    action: 'plans.set',
+    seedAction: 'plans.seed',
+    target: plan,
+    defaults: defaultLimits(plan) ?? {},
+    values,
+    fields: fieldsSchema(values),
+    read: (fields) => readLimits(plan, fields),
+  };
 }
 
-const isRequired = (name: string) => requiredWindows.some((required) => required === name);
+const lackingOf = (plan: string, given: ByPlanField<unknown>) =>
+  lackingWindows(plan === anonymousPlan ? anonymousSetting.defaults : defaultLimits(plan), given);
 
-/** What is wrong with the shadow limits in the fields of a hash. */
-export function shadowIssues(fields: Fields): (string | undefined)[] {
-  const invalid = shadowFields.map((field) => {
-    const text = fields[field];
-    return text === undefined || parseLimit(text) !== undefined ? undefined : `${field} ${limitIssue}`;
+/** What is wrong with a plan that lacks limits, by field. */
+export function lackingIssues(
+  plan: string,
+  given: ByPlanField<unknown>,
+): { path: string[]; message: string }[] {
+  const lacking = lackingOf(plan, given);
+  if (lacking.length === windowNames.length) return [{ path: [], message: 'has no limit' }];
+  return lacking.map((name) => ({ path: [name], message: 'is missing' }));
+}
+
+/** Parses the limits of a plan, which may have been edited by hand. Null is one that is invalid, or that the plan lacks. */
+export function parsePlanLimits(
+  plan: string,
+  texts: ByPlanField<string>,
+): Partial<Record<PlanField, number | null>> {
+  const lacking = lackingOf(plan, texts);
+  return byPlanField((field) => {
+    const text = texts[field];
+    if (text !== undefined) return parseLimit(text) ?? null;
+    return lacking.some((name) => name === field) ? null : undefined;
   });
-  return [...invalid, shadowIssue(fields)];
+}
+
+/**
+ * What is wrong with the limits of a plan in the fields of its hash.
+ * @param shown words for an invalid text, which may be anything: not for a log
+ */
+export function planIssues(
+  plan: string,
+  texts: ByPlanField<string>,
+  shown: (text: string | undefined) => string = () => '',
+): string[] {
+  const limits = parsePlanLimits(plan, texts);
+  const invalid = planFields.filter((field) => texts[field] !== undefined && limits[field] === null);
+  const shadow = shadowIssue(texts);
+  return [
+    ...lackingIssues(plan, texts).map(({ path, message }) => [...path, message].join(' ')),
+    ...invalid.map((field) => `${field} ${limitIssue}${shown(texts[field])}`),
+    ...(shadow === undefined ? [] : [shadow]),
+  ];
+}
+
+/** Each limit is valid by itself. */
+function readLimits(plan: string, fields: Fields): Reading<PlanLimits> {
+  const limits = parsePlanLimits(plan, fields);
+  // A plan that is gone as a whole was lost, so that nothing was removed from it.
+  const isGone = !hasWindow(fields);
+  const found: PlanLimits = {};
+  for (const field of planFields) {
+    const limit = limits[field];
+    if (limit !== null && !(isGone && limit === undefined)) found[field] = limit;
+  }
+  // A limit that is invalid may be the one that matters, so all that are set have to be known.
+  const set = defaultLimits(plan) ?? fields;
+  const required = windowNames.filter((name) => Object.hasOwn(set, name));
+  return { found, issues: planIssues(plan, fields), required };
 }
 
 /** The limit of each address for requests without a valid key. */

@@ -1,6 +1,6 @@
-import type { Limits, SomeLimits } from '../limits/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import { equalPlanLimits, shadowLimitsIn, type PlanLimits } from '../limits/shadow-limits.ts';
-import { byWindow, hasRequired } from '../limits/windows.ts';
+import { byWindow, hasWindow } from '../limits/windows.ts';
 import { mergeEnforced, type EnforcedSettings } from '../redis/enforced-settings.ts';
 import { createLiveSetting, type LiveSetting, type LiveSettingDependencies } from '../redis/live-setting.ts';
 import {
@@ -15,11 +15,11 @@ import {
 export interface Plans {
   /**
    * Limits of a key: its own, or else its plan's.
-   * @returns undefined if neither is known, for example because the plan does not exist
+   * @returns undefined if those of the plan are not known, for example because it does not exist
    */
-  limitsOf(key: SomeLimits & { plan: string }): Limits | undefined;
+  limitsOf(key: Limits & { plan: string }): Limits | undefined;
   /** Shadow limits of a plan; undefined if it has none. */
-  shadowLimitsOf(plan: string): SomeLimits | undefined;
+  shadowLimitsOf(plan: string): Limits | undefined;
   /** Requests a minute that one address may make without a valid key. */
   anonymousMinute(): number;
   /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
@@ -43,7 +43,7 @@ interface PlansDependencies extends LiveSettingDependencies {
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
 export function createPlans({ now, onLimits, ...dependencies }: PlansDependencies): Plans {
   const plans = new Map<string, LiveSetting<PlanLimits>>();
-  const shadows = new Map<string, SomeLimits>();
+  const shadows = new Map<string, Limits>();
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
   for (const name of builtInPlans.keys()) add(name);
@@ -70,9 +70,8 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
 
   return {
     limitsOf(key) {
-      const planLimits = key.plan === enterprisePlan ? undefined : plans.get(key.plan)?.current();
-      const limits = byWindow((window) => key[window] ?? planLimits?.[window]);
-      return hasRequired(limits) ? limits : undefined;
+      const limits = key.plan === enterprisePlan ? key : (plans.get(key.plan)?.current() ?? {});
+      return hasWindow(limits) ? byWindow((window) => key[window] ?? limits[window]) : undefined;
     },
     shadowLimitsOf: (plan) => shadows.get(plan),
     anonymousMinute: () => plans.get(anonymousPlan)?.current().minute ?? anonymousSetting.defaults.minute,

@@ -39,12 +39,15 @@ export type BanPolicy = z.output<typeof banPolicySetting.values>;
 export type LiveBanPolicy = LiveSetting<BanPolicy>;
 export const defaultBanPolicy: Readonly<BanPolicy> = banPolicySetting.defaults;
 
-/** Strikes that lead to a ban; null if there are none, since bans are off or the policy or the limit is not known. */
+/**
+ * Strikes that lead to a ban; null if there are none, since bans are off or the policy is not known.
+ * @param minuteLimit null if it is not known
+ */
 export function strikesBeforeBan(
   policy: BanPolicy | undefined,
   minuteLimit: number | null | undefined,
 ): number | null {
-  if (policy === undefined || !policy.enabled || typeof minuteLimit !== 'number') return null;
+  if (policy === undefined || !policy.enabled || minuteLimit === null) return null;
   return strikesToBan(policy, minuteLimit);
 }
 

@@ -1,6 +1,6 @@
 import type { Limits } from '../limits/limits.ts';
 import { refusingWindow, type WindowStates } from '../limits/window-states.ts';
-import { mapWindows, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
+import { firstWindow, mapWindows, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
 
 /** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */
 export type QuotaDecision =
@@ -76,7 +76,7 @@ export function decisionOf(
   if (allowed) return { outcome: 'allowed', windows: states, nowMs };
   return {
     outcome: 'limited',
-    violated: refusingWindow(states, units) ?? 'minute',
+    violated: refusingWindow(states, units) ?? firstWindow(states).name,
     windows: states,
     nowMs,
     strikesLeft,

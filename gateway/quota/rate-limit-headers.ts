@@ -1,6 +1,13 @@
 import type { Limits } from '../limits/limits.ts';
 import { bindingState, type WindowState, type WindowStates } from '../limits/window-states.ts';
-import { mapWindows, windowLengthMs, windows, type ByWindow, type WindowName } from '../limits/windows.ts';
+import {
+  firstWindow,
+  mapWindows,
+  windowLengthMs,
+  windows,
+  type ByWindow,
+  type WindowName,
+} from '../limits/windows.ts';
 import type { CurrentDecision } from './quota-decision.ts';
 import type { Usage } from './usage.ts';
 
@@ -21,7 +28,7 @@ export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
   if (decision.outcome === 'allowed') {
     return windowHeaders(bindingState(decision.windows), decision.windows, nowMs);
   }
-  const violated = decision.windows[decision.violated] ?? decision.windows.minute;
+  const violated = decision.windows[decision.violated] ?? bindingState(decision.windows);
   return {
     ...windowHeaders(violated, decision.windows, nowMs),
     ...refusal(decision.violated, violated.resetMs),
@@ -37,7 +44,7 @@ export function usageHeaders({ windows: used, banMs, nowMs }: Usage): RateLimitH
 }
 
 function banHeaders(limits: Limits, remainingMs: number, nowMs: number): RateLimitHeaders {
-  const ban = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
+  const ban = { limit: firstWindow(limits).value, remaining: 0, resetMs: remainingMs };
   return {
     ...xRateLimit(ban, nowMs),
     'RateLimit-Policy': `${policies(limits, nowMs)}, ${policy('ban', 0, wholeSeconds(remainingMs))}`,

@@ -1,6 +1,6 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
-import { mapWindows, windows, type ByRequiredWindow } from '../limits/windows.ts';
+import { mapWindows, windows, type ByWindow } from '../limits/windows.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { operatorsReason } from './ban-reason.ts';
@@ -88,11 +88,7 @@ function parseReply(reply: readonly number[], limits: Limits, units: number): Qu
 }
 
 /** Parses what addWindows of windows.lua appends to a reply, from an element on. */
-export function parseUses(
-  reply: readonly number[],
-  first: number,
-  limits: Limits,
-): ByRequiredWindow<WindowUse> {
+export function parseUses(reply: readonly number[], first: number, limits: Limits): ByWindow<WindowUse> {
   let index = first;
   return mapWindows(limits, () => {
     const use = { used: reply[index] ?? 0, leftMs: reply[index + 1] ?? 0 };

@@ -1,4 +1,5 @@
-import { builtInPlans, defaultPlans } from '../plans/plan-settings.ts';
+import { defaultPlans } from '../limits/limits.ts';
+import { builtInPlans } from '../plans/plan-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings } from '../redis/seed-settings.ts';

@@ -1,6 +1,6 @@
 import type { Limits } from '../limits/limits.ts';
 import type { WindowState } from '../limits/window-states.ts';
-import { mapWindows, windows, type ByRequiredWindow } from '../limits/windows.ts';
+import { mapWindows, windows, type ByWindow } from '../limits/windows.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { quotaKeys, type KeyPlace } from '../redis/redis-keys.ts';
@@ -16,7 +16,7 @@ export interface UsedWindow extends WindowState {
 /** Use of the quotas of a key's customer, and the ban of the key. Reading it counts nothing. */
 export interface Usage {
   /** Each window with a limit. */
-  windows: ByRequiredWindow<UsedWindow>;
+  windows: ByWindow<UsedWindow>;
   /** Milliseconds to the end of the ban; 0 for a key that is not banned. */
   banMs: number;
   /** Reason that an operator gave for the ban. */

@@ -10,6 +10,8 @@ export type Fields = Record<string, string>;
 export interface Reading<Value> {
   found: Partial<Value>;
   issues: string[];
+  /** Fields of which a valid value must have been read once; none if the setting is gone. */
+  required: readonly string[];
 }
 
 /**
@@ -34,8 +36,6 @@ export interface Setting<Value extends object = object> {
   values: z.ZodObject;
   /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
   fields: z.ZodType<Value>;
-  /** Fields without which the last valid ones, or the defaults, are in force. */
-  required: readonly string[];
   /** Parses the fields of the hash as far as they are valid. */
   read(fields: Fields): Reading<Value>;
 }
@@ -58,18 +58,18 @@ type Defined<Name, Values extends z.ZodObject> = Omit<WholeSetting<z.output<Valu
 export function defineSetting<const Name extends string, Values extends z.ZodObject>({
   values,
   ...setting
-}: Omit<Defined<Name, Values>, 'fields' | 'required' | 'read'>): Defined<Name, Values> {
+}: Omit<Defined<Name, Values>, 'fields' | 'read'>): Defined<Name, Values> {
   const fields = fieldsSchema(values);
+  const required = Object.keys(values.shape);
   return {
     ...setting,
     values,
     fields,
-    required: Object.keys(values.shape),
     read(texts) {
       const parsed = fields.safeParse(texts);
       return parsed.success
-        ? { found: parsed.data, issues: [] }
-        : { found: {}, issues: describeIssues(parsed.error) };
+        ? { found: parsed.data, issues: [], required }
+        : { found: {}, issues: describeIssues(parsed.error), required };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
-import type { Fields, Setting } from './define-setting.ts';
+import type { Fields, Reading, Setting } from './define-setting.ts';
 import { textFields, type EnforcedSettings, type InstanceSettings } from './enforced-settings.ts';
 import type { HashReader } from './hash-reader.ts';
 import { UnexpectedValue } from './redis-errors.ts';
@@ -15,7 +15,7 @@ export interface LiveSetting<Value> {
   refresh(): Promise<void>;
   /** Reads the setting unless it was read before. */
   ensureRead(): Promise<void>;
-  /** Whether a required value is not known, from Redis or from another gateway. */
+  /** Whether its values were never complete, in Redis or at another gateway. */
   lacksValues(): boolean;
   /** The values in force by its Redis key. */
   enforced(): EnforcedSettings;
@@ -40,36 +40,41 @@ export function createLiveSetting<Value extends object>(
   options: LiveSettingOptions<Value>,
 ): LiveSetting<Value> {
   const { hashes, invalidValues, readOthers, setting, onChange, isInUse = () => true } = options;
-  const { key, defaults, required } = setting;
+  const { key, defaults } = setting;
+  const hasDefault = Object.keys(defaults).length > 0;
   /** Last valid values, from Redis or from another gateway. */
   let known: Partial<Value> = {};
   let current: Value = defaults;
   let wasRead = false;
+  let isComplete = false;
   onChange?.(current);
 
-  function use(found: Partial<Value>): void {
-    known = withoutUndefined({ ...known, ...found });
+  function use({ found, required }: Reading<Value>): void {
+    const next = withoutUndefined({ ...known, ...found });
+    isComplete ||= required.length > 0 && required.every((field) => Object.hasOwn(next, field));
+    // Without a default for the rest, some limits of a plan would be in force without the others.
+    if (!isComplete && !hasDefault) return;
+    known = next;
     current = { ...defaults, ...known };
     onChange?.(current);
   }
 
-  const lacksValues = () => required.some((field) => !Object.hasOwn(known, field));
-
   function report(issues: string[]): void {
     if (!isInUse()) return invalidValues.forget(key);
-    const hasDefault = required.every((field) => Object.hasOwn(defaults, field));
-    const source: ValueSource = !lacksValues() ? 'last_valid' : hasDefault ? 'default' : 'none';
+    const source: ValueSource = isComplete ? 'last_valid' : hasDefault ? 'default' : 'none';
     invalidValues.report(key, issues, { enforced: current, source });
   }
 
   async function takeOver(): Promise<void> {
     for (const { known: others } of await readOthers()) {
-      if (lacksValues()) use({ ...setting.read(others[key] ?? {}).found, ...known });
+      if (isComplete) return;
+      const reading = setting.read(others[key] ?? {});
+      use({ ...reading, found: { ...reading.found, ...known } });
     }
   }
 
   async function refresh(): Promise<void> {
-    if (lacksValues()) await takeOver();
+    if (!isComplete) await takeOver();
     let fields: Fields;
     try {
       fields = await hashes.read(key);
@@ -77,10 +82,10 @@ export function createLiveSetting<Value extends object>(
       if (error instanceof UnexpectedValue) report(['is not a hash']);
       return;
     }
-    const { found, issues } = setting.read(fields);
-    use(found);
+    const reading = setting.read(fields);
+    use(reading);
     wasRead = true;
-    report(issues);
+    report(reading.issues);
   }
 
   return {
@@ -89,7 +94,7 @@ export function createLiveSetting<Value extends object>(
     async ensureRead() {
       if (!wasRead) await refresh();
     },
-    lacksValues,
+    lacksValues: () => !isComplete,
     enforced() {
       const own = textFields(known);
       const rest = Object.entries(textFields(current)).filter(([field]) => !Object.hasOwn(own, field));

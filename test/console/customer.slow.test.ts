@@ -56,7 +56,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const { page } = await open(key);
     await page.locator('limits-form select').selectOption('enterprise');
     await page.getByRole('button', { name: 'Save limits' }).click();
-    await page.locator('limits-form').getByText('An enterprise customer needs limits of its own').waitFor();
+    await page.locator('limits-form').getByText('An enterprise customer needs a limit of its own').waitFor();
     expect((await record(key))['plan']).toBe('free');
   });
 

@@ -53,7 +53,7 @@ describe('the API of plans', () => {
       expect.objectContaining({ name: 'free', kind: 'plan', minute: 60, day: 1000, gateways: 1, issues: [] }),
     );
     expect(items).toContainEqual(
-      expect.objectContaining({ name: 'enterprise', kind: 'own_limits', minute: null }),
+      expect.objectContaining({ name: 'enterprise', kind: 'own_limits', issues: [] }),
     );
     expect(items).toContainEqual(
       expect.objectContaining({ name: 'anonymous', kind: 'address', minute: 60, customers: null }),
@@ -94,6 +94,36 @@ describe('the API of plans', () => {
     });
   });
 
+  test('a plan may have a limit of one window alone, and of any other one in its place', async () => {
+    const made = await ada.send('PUT', '/api/plans/hourly', { hour: 100 });
+    expect(made).toMatchObject({ status: 201, body: { name: 'hourly', hour: 100, before: {} } });
+    expect(await stored('hourly')).toEqual({ hour: '100' });
+    const plan = await get('/api/plans/hourly');
+    expect(plan).toMatchObject({ hour: 100, issues: [] });
+    expect(['minute', 'day', 'month'].filter((name) => Object.hasOwn(plan, name))).toEqual([]);
+    const monthly = { hour: null, month: 900, expected: { hour: 100, minute: null } };
+    expect((await ada.send('PATCH', '/api/plans/hourly', monthly)).body).toEqual({
+      name: 'hourly',
+      month: 900,
+      before: { hour: 100 },
+      warnings: [],
+    });
+    expect(await stored('hourly')).toEqual({ month: '900' });
+    const { id } = await started.kit.issue({ plan: 'hourly' });
+    const key = await get(`/api/keys/${id}`);
+    expect(key).toMatchObject({
+      own: { minute: null, hour: null, day: null, month: null },
+      limits: { month: { limit: 900, from: 'plan', plan: 900 } },
+      strikesToBan: 60,
+      next: { served: true, message: 'served: 0 of 900 used this month' },
+    });
+    expect(Object.keys(key['windows'] as Fields)).toEqual(['month']);
+    const customer = await get(`/api/customers/${String(key['customerId'])}`);
+    expect(customer['items']).toMatchObject([{ usedToday: 0, dayLimit: null }]);
+    const preview = await ada.send('POST', '/api/plans/hourly/preview', { day: 1 });
+    expect(preview).toMatchObject({ status: 200, body: { above: [] } });
+  });
+
   test('a day limit below the minute limit needs a confirmation', async () => {
     await create('questioned');
     const change = { minute: 100, day: 50, expected: { minute: 10, day: 100 } };
@@ -117,6 +147,16 @@ describe('the API of plans', () => {
       400,
       'minute',
     ],
+    [
+      'no minute limit of a built-in plan',
+      'PATCH',
+      'free',
+      { minute: null, expected: {} },
+      422,
+      'minute limit',
+    ],
+    ['a plan without limits', 'PUT', 'unlimited', {}, 422, 'nothing to set'],
+    ['a plan with a shadow limit alone', 'PUT', 'unlimited', { shadowDay: 5 }, 422, 'needs a limit'],
     ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, eon: 1, expected: {} }, 400, 'eon'],
     [
       'a missing plan',
@@ -223,8 +263,8 @@ describe('the API of plans', () => {
     const plan = await get('/api/plans/nonsense');
     expect(plan).toMatchObject({ minute: null, day: null });
     expect(plan['issues']).toEqual([
-      'the minute limit is "many", which is not a whole number from 1 to 1000000000',
-      'the day limit is "0", which is not a whole number from 1 to 1000000000',
+      'minute is not a whole number from 1 to 1000000000: "many"',
+      'day is not a whole number from 1 to 1000000000: "0"',
     ]);
     const change = { minute: 12, day: 120, expected: { minute: null, day: null } };
     expect((await ada.send('PATCH', '/api/plans/nonsense', change)).status).toBe(200);

@@ -68,6 +68,35 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(complaints).toEqual([]);
   });
 
+  test('a plan is made with an hour limit alone, and no form saves one without any limit', async () => {
+    const { page } = await started.open('/console/plans');
+    await page.getByRole('button', { name: 'New plan' }).click();
+    const asked = dialog(page, 'New plan');
+    await asked.getByLabel('Name').fill('hourly');
+    const hour = asked.getByLabel('Requests an hour');
+    const isRequired = async () => (await hour.getAttribute('required')) !== null;
+    expect(await isRequired()).toBe(true);
+    await asked.getByLabel('Requests a minute').fill('5');
+    await expect.poll(isRequired).toBe(false);
+    await asked.getByLabel('Requests a minute').fill('');
+    await hour.fill('70');
+    await asked.getByRole('button', { name: 'Make the plan' }).click();
+    await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans/hourly`);
+    expect(await stored('hourly')).toEqual({ hour: '70' });
+    const save = page.getByRole('button', { name: 'Save' });
+    await page.getByLabel('Requests an hour').fill('');
+    await page.getByLabel('Shadow limit an hour').fill('3');
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByLabel('Shadow limit an hour').fill('');
+    await page.getByLabel('Requests a month').fill('900');
+    await save.click();
+    await expect.poll(() => stored('hourly')).toEqual({ month: '900' });
+    await page.goto(`${started.origin}/console/plans/free`);
+    await page.getByLabel('Requests a minute').fill('');
+    await page.getByLabel('Requests an hour').fill('9');
+    expect(await save.isDisabled()).toBe(true);
+  });
+
   test('a name that is taken is refused in the dialog, which stays', async () => {
     const { page } = await started.open('/console/plans');
     await page.getByRole('button', { name: 'New plan' }).click();

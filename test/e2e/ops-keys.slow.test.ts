@@ -243,7 +243,7 @@ describe('the life cycle of keys', () => {
         [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
         [`${JSON.stringify(ofCustomer)}\n${JSON.stringify(ofCustomer)}`, /line 3: cus_new is in line 2, too/],
         [{ ...ofCustomer, plan: 'nope' }, /line 2: there is no plan named "nope"/],
-        [{ ...ofCustomer, plan: 'enterprise', minute: 5 }, /line 2: an enterprise customer needs limits/],
+        [{ ...ofCustomer, plan: 'enterprise' }, /line 2: an enterprise customer needs a limit of its own/],
         [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],
         [{ ...ofCustomer, customerId: undefined }, /line 2: customerId /],
         [{ ...ofCustomer, day: 0 }, /line 2: day /],

@@ -115,14 +115,16 @@ describe('operating a running gateway', () => {
     expect(await top('--count', '1')).toHaveLength(1);
 
     const { stdout: table } = await kit.run('top');
-    expect(table).toMatch(/^ID +NAME +PLAN +REQUESTS\/MIN +REFUSED +MINUTE +DAY +STATE\ncus_/);
+    expect(table).toMatch(/^ID +NAME +PLAN +REQUESTS\/MIN +REFUSED +MINUTE +HOUR +DAY +MONTH +STATE\ncus_/);
     expect(table).toMatch(
-      new RegExp(String.raw`^${first.customerId} +Two keys +pro +12 +4 +\d+/8 +8/10000 +active$`, 'm'),
+      new RegExp(String.raw`^${first.customerId} +Two keys +pro +12 +4 +\d+/8 +- +8/10000 +- +active$`, 'm'),
     );
     const { stdout: csv } = await kit.run('top', '--output', 'csv');
-    expect(csv).toMatch(/^id,name,plan,requests,refused,state,minuteUsed,minuteLimit,dayUsed,dayLimit\ncus_/);
     expect(csv).toMatch(
-      new RegExp(String.raw`^${first.customerId},Two keys,pro,12,4,active,\d+,8,8,10000$`, 'm'),
+      /^id,name,plan,requests,refused,state,minuteUsed,minuteLimit,hourUsed,hourLimit,dayUsed,dayLimit,monthUsed,monthLimit\ncus_/,
+    );
+    expect(csv).toMatch(
+      new RegExp(String.raw`^${first.customerId},Two keys,pro,12,4,active,\d+,8,,,8,10000,,$`, 'm'),
     );
   });
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { defaultPlans } from '../../gateway/plans/plan-settings.ts';
+import { defaultPlans } from '../../gateway/limits/limits.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { textFields } from '../../gateway/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -212,6 +212,24 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       stderr: 'ops: warning: the day limit of odd, 9, is less than its minute limit, 10\n',
     });
     expect(await hash(redisKeys.plan('odd'))).toEqual({ minute: '10', day: '9' });
+  });
+
+  test('a plan may have a limit of any window, one at least, and a built-in plan has those of a minute and a day', async () => {
+    await write('plans: {hourly: {hour: 50}}');
+    expect(await ops('plans', 'apply', file)).toMatchObject({ code: 0, stderr: '' });
+    expect(await hash(redisKeys.plan('hourly'))).toEqual({ hour: '50' });
+    expect(await ops('plans', 'export', file)).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await readFile(file, 'utf8')).toContain('  hourly:\n    hour: 50\n\n');
+    expect(await ops('plans', 'diff', file)).toEqual({ code: 0, stdout: 'no changes\n', stderr: '' });
+    await write('plans: {hourly: {month: 900}}');
+    expect((await ops('plans', 'apply', file)).stdout).toMatch(/^ {2}hour +50 → -\n {2}month +- → 900$/m);
+    expect(await hash(redisKeys.plan('hourly'))).toEqual({ month: '900' });
+    await write('plans:\n  hourly: {}\n  pro: {hour: 5}\n');
+    expect(await ops('plans', 'apply', file)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/:2:3: plans\.hourly has no limit/),
+    });
+    expect(await hash(redisKeys.plan('hourly'))).toEqual({ month: '900' });
   });
 
   test('a hash that was overwritten is named, and nothing is changed', async () => {

@@ -35,6 +35,60 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     });
   });
 
+  test('plans set makes a plan of any window, takes a limit away, and leaves at least one', async () => {
+    expect(await kit.json('plans', 'set', 'hourly', '--create', '--hour', '100')).toEqual({
+      name: 'hourly',
+      hour: 100,
+      before: null,
+    });
+    expect(await limitsOf('hourly')).toEqual({ hour: '100' });
+    expect(await kit.run('plans', 'set', 'hourly', '--hour', 'none')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'ops: hourly needs a limit: give --minute N or --hour N or --day N or --month N\n',
+    });
+    expect(await kit.run('plans', 'set', 'hourly', '--hour', 'none', '--month', '900')).toEqual({
+      code: 0,
+      stdout: 'name   hourly\nhour   100 → -\nmonth  - → 900\n',
+      stderr: '',
+    });
+    expect(await limitsOf('hourly')).toEqual({ month: '900' });
+    expect(await kit.run('plans', 'set', 'business', '--day', 'none')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'ops: business needs a day limit: it is a plan of the specification\n',
+    });
+    expect(await kit.run('plans', 'set', 'empty', '--create', '--shadow-day', '5')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^ops: empty needs a limit: /),
+    });
+    expect(await limitsOf('empty')).toEqual({});
+    const { stdout, stderr } = await kit.run('plans', 'list');
+    expect(stdout).toMatch(/^PLAN +MINUTE +DAY +MONTH +CUSTOMERS +GATEWAYS\n/);
+    expect(stdout).toMatch(/^hourly +- +- +900 +0 /m);
+    expect(stderr).toBe('');
+    await kit.redis.hset(redisKeys.plan('hourly'), 'month', 'many');
+    expect(await kit.run('plans', 'set', 'hourly', '--shadow-month', '5')).toMatchObject({
+      code: 2,
+      stderr: 'ops: hourly has no valid month limit in Redis: add --month N\n',
+    });
+    await kit.json('plans', 'remove', 'hourly', '--yes');
+  });
+
+  test('an enterprise key needs one limit of its own, of any window', async () => {
+    const issue = ['keys', 'issue', '--plan', 'enterprise', '--name', 'Own'];
+    expect(await kit.run(...issue)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'ops: an enterprise customer needs a limit of its own: --minute N or --hour N or --day N or --month N\n',
+    });
+    const { id } = await kit.json<{ id: string }>(...issue, '--hour', '5');
+    const usage = await kit.json<object>('usage', 'show', id);
+    expect(usage).toMatchObject({ hour: { used: 0, limit: 5, remaining: 5 }, strikesToBan: 60 });
+    expect(Object.keys(usage)).not.toContain('minute');
+  });
+
   test('plans list has a plan that was made by hand once its name is in gw:plans, as REDIS.md says', async () => {
     await kit.redis.hset(redisKeys.plan('by-hand'), { minute: 7, day: 70 });
     const find = async () =>

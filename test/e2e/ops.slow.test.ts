@@ -67,8 +67,8 @@ describe('the ops command', () => {
       { name: 'free', minute: 60, day: 1000 },
       { name: 'pro', minute: 300, day: 10_000 },
       { name: 'business', minute: 1000, day: 100_000 },
-      { name: 'enterprise', minute: null, day: null },
-      { name: 'anonymous', minute: 60, day: null },
+      { name: 'enterprise', gateways: 1 },
+      { name: 'anonymous', minute: 60 },
     ]);
     expect(await json('plans', 'set', 'gold', '--create', '--minute', '11', '--day', '22')).toEqual({
       name: 'gold',
@@ -110,7 +110,10 @@ describe('the ops command', () => {
         ],
         [['keys', 'show', 'key_none'], /there is no API key with the id "key_none"/],
         [['keys', 'set', String(id)], /nothing to set/],
-        [['plans', 'set', 'gold'], /there is nothing to set: give --minute N, --day N, or both/],
+        [
+          ['plans', 'set', 'gold'],
+          /there is nothing to set: give --minute N or --hour N or --day N or --month N/,
+        ],
         [['plans', 'set', 'goldd', '--minute', '1'], /there is no plan named "goldd"; did you mean "gold"\?/],
         [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
         [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { currentTitle, windowNames, windowOf, windows } from '../../gateway/limits/windows.ts';
+import { currentTitle, windowNames, windowOf } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -33,12 +33,8 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     const plan = `by-${name}`;
     const set = (limit: number, ...more: string[]) =>
       run('plans', 'set', plan, `--${name}`, String(limit), '--yes', ...more);
-    const others = windows.flatMap((other) =>
-      other.required && other.name !== name ? [`--${other.name}`, '90000'] : [],
-    );
-
     // The hash of the plan.
-    await set(5, '--create', ...others);
+    await set(5, '--create');
     expect(await redis.hget(redisKeys.plan(plan), name)).toBe('5');
 
     // Own limits, headers, usage.

@@ -181,16 +181,16 @@ describe('invalid values in Redis', () => {
       now: () => nowMs,
     });
     await plans.ensureLoaded('gone');
-    expect(gauge.get('gw:plan:gone')).toBe(2);
+    expect(gauge.get('gw:plan:gone')).toBe(1);
     nowMs = 59_999;
     await plans.refresh();
-    expect(gauge.get('gw:plan:gone')).toBe(2);
+    expect(gauge.get('gw:plan:gone')).toBe(1);
     nowMs = 60_000;
     await plans.refresh();
     expect(gauge.get('gw:plan:gone')).toBe(0);
     await plans.ensureLoaded('gone');
     await plans.refresh();
-    expect(gauge.get('gw:plan:gone')).toBe(2);
+    expect(gauge.get('gw:plan:gone')).toBe(1);
     expect(gauge.get('gw:plan:pro')).toBe(0);
   });
 

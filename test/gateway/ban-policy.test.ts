@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defaultPlans } from '../../gateway/plans/plan-settings.ts';
+import { defaultPlans } from '../../gateway/limits/limits.ts';
 import type { Ban } from '../../gateway/quota/quota-decision.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { knownIn } from '../../limits/limits.ts';
+import { byWindow } from '../../limits/windows.ts';
 import { findKeyId } from '../../operations/find-key.ts';
 import { newKeyInput, timeInput, withoutNulls } from '../../operations/key-input.ts';
 import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
-import { keyStates, limitsView } from '../../operations/key-view.ts';
+import { keyStates } from '../../operations/key-view.ts';
 import { issueKey } from '../../operations/keys.ts';
 import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import { storedLimitsSchema } from '../../operations/plans.ts';
@@ -19,7 +19,7 @@ const maxPastedLength = 10_000;
 export const keyPlanSchema = z.object({
   name: z.string(),
   ...storedLimitsSchema.shape,
-  needsOwnLimits: z.boolean().describe('Keys on it need both limits of their own'),
+  needsOwnLimits: z.boolean().describe('Keys on it need a limit of their own'),
 });
 
 /** API keys of customers. */
@@ -102,5 +102,5 @@ export const keysRoutes = [
 ];
 
 function viewKeyPlan({ name, kind, ...plan }: PlanOverview): z.infer<typeof keyPlanSchema> {
-  return { name, ...limitsView(knownIn(plan)), needsOwnLimits: kind === 'own_limits' };
+  return { name, ...byWindow((window) => plan[window]), needsOwnLimits: kind === 'own_limits' };
 }

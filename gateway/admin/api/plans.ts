@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
-import { byShadowField, planFields, shadowField } from '../../limits/shadow-limits.ts';
-import { byOptionalWindow, byRequiredWindow } from '../../limits/windows.ts';
+import { describeLimits, doubtInWords, knownIn } from '../../limits/limits.ts';
+import { forPlanFields, planFields } from '../../limits/shadow-limits.ts';
 import { customerAboveSchema, findBusiestAbove } from '../../operations/plan-customers.ts';
 import { setPlan, storedLimitsSchema, type PlanChange, type PlanRow } from '../../operations/plans.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
@@ -16,13 +15,10 @@ const confirmed = z
   .boolean()
   .default(false)
   .describe('Needed if the limit of a window is below that of a shorter one');
-/** Null removes a limit that a plan need not have. */
-const optional = {
-  ...byOptionalWindow((name) => limits[name].nullable()),
-  ...byShadowField((name) => limits[shadowField(name)].nullable()),
-};
+/** Null removes a limit. */
+const nullable = forPlanFields((field) => limits[field].nullable());
 const expectedLimits = z
-  .strictObject({ ...byRequiredWindow((name) => limits[name].nullable()), ...optional })
+  .strictObject(nullable)
   .describe(
     'The limits as they were read, null for an invalid one or none; with other ones stored, the answer is 409',
   );
@@ -89,7 +85,7 @@ export const plansRoutes = [
   route.patch('/plans/:name', {
     operationId: 'setPlanLimits',
     summary: 'Change the limits of a plan; in force on all gateways within a second',
-    input: z.strictObject({ ...limits, ...optional, confirmed, expected: expectedLimits }),
+    input: z.strictObject({ ...nullable, confirmed, expected: expectedLimits }),
     example: { minute: 600, day: 20_000, expected: { minute: 300, day: 10_000 } },
     responds: 'The plan was changed',
     result: changedPlanSchema,
@@ -130,7 +126,7 @@ export const plansRoutes = [
     handle: ({ target, input }, { read }) =>
       read(async (session) => {
         const { name } = await findEditablePlan(session, target);
-        return { above: await findBusiestAbove(session, name, withLimits(input)) };
+        return { above: await findBusiestAbove(session, name, input) };
       }),
   }),
 ];

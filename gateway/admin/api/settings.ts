@@ -92,7 +92,7 @@ export const settingsRoutes = [
           ),
         ),
       );
-      return { minute, before: result.before.minute, warnings };
+      return { minute, before: result.before.minute ?? null, warnings };
     },
   }),
   route.get('/settings/usage', {

@@ -17,7 +17,7 @@ Four KEYS for each request:
        bans, bannedUntil          consecutive bans, and the end of the last one
 ARGV[1], for the batch, because most requests do not need them: the policies as name=value, separated by spaces:
   strikes      strikes that lead to a ban, 0 for no bans
-  perLimit     strikes for each request of the minute limit, if that is more
+  perLimit     strikes for each request of the minute limit, if there is one and that is more
   graceMs      grace period after the first refusal
   windowMs     time within which strikes lead to a ban
   banMs        length of the first ban; maxBanMs of the longest
@@ -70,7 +70,7 @@ local function refuseBanned(banKey, strikesKey, expiresInMs, policy)
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
-local function recordRefusal(strikesKey, banKey, lastAllowed, shortestLimit, refusedForMs, policy)
+local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refusedForMs, policy)
   local history = redis.call(
     'HMGET', strikesKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
@@ -95,7 +95,7 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, shortestLimit, ref
     strikes, strikesSince = 0, now
   end
   strikes = strikes + 1
-  local strikesToBan = math.max(policy.strikes, math.ceil(shortestLimit * policy.perLimit))
+  local strikesToBan = math.max(policy.strikes, math.ceil((minuteLimit or 0) * policy.perLimit))
   if strikes < strikesToBan then
     redis.call('HSET', strikesKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
     redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
@@ -141,7 +141,7 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
   if refusing then
     local policy, strikesLeft = parsePolicies(policies), 0
     if policy.strikes > 0 then
-      -- The first window of the list is the shortest: the minute.
+      -- The first window of the list is the minute.
       local banMs
       banMs, strikesLeft = recordRefusal(
         strikesKey, banKey, lastAllowedOf(customerTag, dayUsed), limits[1], leftMs[refusing], policy

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { windows } from '../../../gateway/limits/windows.ts';
+import { windowNames } from '../../../gateway/limits/windows.ts';
 import { defaultBanPolicy, formatPolicies } from '../../../gateway/quota/ban-policy.ts';
 
 interface NginxOptions {
@@ -12,7 +12,9 @@ interface NginxOptions {
 }
 
 /** Arguments of consume.lua: limits that are never reached. */
-const limits = windows.map(({ required }) => (required ? 999_999_999 : "''")).join(', ');
+const limits = windowNames
+  .map((name) => (name === 'minute' || name === 'day' ? 999_999_999 : "''"))
+  .join(', ');
 
 const modules = /--modules-path=(\S+)/.exec(spawnSync('nginx', ['-V']).stderr?.toString() ?? '')?.[1] ?? '';
 

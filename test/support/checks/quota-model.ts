@@ -1,4 +1,3 @@
-import type { Limits } from '../../../gateway/limits/limits.ts';
 import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 
 /*
@@ -43,6 +42,9 @@ const parseCount = (text: string | undefined) => (/^[1-9]\d{0,14}$/.test(text ??
 
 const integer = /^(0|-?[1-9]\d*)$/;
 
+/** Limits of the windows that the model has. */
+export type ModelLimits = Record<'minute' | 'day', number>;
+
 /** A customer with two keys, of which one sends requests until they are switched. */
 export class QuotaModel {
   rev = 1;
@@ -72,7 +74,7 @@ export class QuotaModel {
   request(
     nowMs: number,
     { day, msToMidnight }: { day: number; msToMidnight: number },
-    limits: Limits,
+    limits: ModelLimits,
     rev: number | undefined,
     units = 1,
   ): Expected {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
-import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
+import type { ByWindow } from '../../../gateway/limits/windows.ts';
 import { recordChangeCall } from '../../../gateway/operations/record-change-call.ts';
 import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
@@ -14,7 +14,7 @@ import { readUsage } from '../../../gateway/quota/usage.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../../gateway/redis/redis-keys.ts';
 import { createOpenBatch } from '../kits/quota-batch.ts';
-import { QuotaModel, type Expected } from './quota-model.ts';
+import { QuotaModel, type Expected, type ModelLimits } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
 
 /** A step of a scenario for a customer with two API keys. */
@@ -29,7 +29,7 @@ type Step =
   /** A request that is retried after its Retry-After if it is refused. */
   | { does: 'heed Retry-After' }
   | { does: 'advance'; ms: number }
-  | { does: 'set limits'; limits: Limits }
+  | { does: 'set limits'; limits: ModelLimits }
   | { does: 'raise rev' }
   | { does: 'change record'; base: 'current' | 'stale' }
   | { does: 'ban manually'; ms: number | undefined }
@@ -189,7 +189,7 @@ const policy: fc.Arbitrary<BanPolicy> = fc
 
 export interface QuotaScenario {
   policy: BanPolicy;
-  limits: Limits;
+  limits: ModelLimits;
   steps: Step[];
 }
 
@@ -302,7 +302,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const decision = await request();
     if (decision.outcome !== 'limited') return;
     // If the day is used up as well, the request is still refused after the minute.
-    if (decision.violated === 'minute' && decision.windows.day.remaining === 0) return;
+    if (decision.violated === 'minute' && modelWindows(decision.windows).day.remaining === 0) return;
     const violated = decision.windows[decision.violated]?.resetMs ?? 0;
     const seconds = Number(retryAfter(violated)['Retry-After']);
     const midnightMs = dayMs - ((decision.nowMs + aheadMs) % dayMs);
@@ -468,10 +468,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const usage = await readUsage(redis, { place, rev: model.rev, limits, banPolicy: policy });
     expect(usage).toBeDefined();
     if (usage === undefined) return;
-    const {
-      nowMs,
-      windows: { minute, day },
-    } = usage;
+    const { nowMs } = usage;
+    const { minute, day } = modelWindows(usage.windows);
     assertNoStall(nowMs);
     const expected = model.usage(nowMs + aheadMs, modelDay(nowMs));
     const { minuteUsed, dayUsage, strikes } = expected;
@@ -523,7 +521,7 @@ function withoutTimes(decision: QuotaDecision): object {
       };
     case 'allowed':
     case 'limited': {
-      const { minute, day } = decision.windows;
+      const { minute, day } = modelWindows(decision.windows);
       return {
         outcome: decision.outcome,
         minute: { limit: minute.limit, remaining: minute.remaining },
@@ -534,7 +532,12 @@ function withoutTimes(decision: QuotaDecision): object {
   }
 }
 
-function expectedDecision(expected: Expected, limits: Limits, nowMs: number, units: number): object {
+function modelWindows<State>({ minute, day }: ByWindow<State>): Record<'minute' | 'day', State> {
+  if (minute === undefined || day === undefined) throw new Error('a window is missing');
+  return { minute, day };
+}
+
+function expectedDecision(expected: Expected, limits: ModelLimits, nowMs: number, units: number): object {
   switch (expected.outcome) {
     case 'stale':
       return { outcome: 'stale' };
@@ -562,7 +565,7 @@ function timePairs(decision: QuotaDecision, expected: Expected, nowMs: number): 
   return expected.outcome === 'banned'
     ? []
     : [
-        [decision.windows.minute.resetMs, expected.minuteLeftMs],
-        [decision.windows.day.resetMs, dayMs - (nowMs % dayMs)],
+        [modelWindows(decision.windows).minute.resetMs, expected.minuteLeftMs],
+        [modelWindows(decision.windows).day.resetMs, dayMs - (nowMs % dayMs)],
       ];
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
-import { withLimits, type SomeLimits } from '../../../gateway/limits/limits.ts';
+import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/limits/utc-day.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { consumeQuota, giveBackQuota } from '../../../gateway/quota/redis-quota.ts';
@@ -17,9 +17,9 @@ export interface SimulatedKey extends KeyPlace {
   /** Sends requests one after another. @returns their outcomes */
   serve(requests: number): Promise<string[]>;
   /** Sends one request that these limits hold for. */
-  decide(limits: SomeLimits, cost?: number): Promise<QuotaDecision>;
+  decide(limits: Limits, cost?: number): Promise<QuotaDecision>;
   /** Gives back what such a request has cost, which was allowed. */
-  giveBack(decision: QuotaDecision, limits: SomeLimits, cost?: number): Promise<QuotaDecision | undefined>;
+  giveBack(decision: QuotaDecision, limits: Limits, cost?: number): Promise<QuotaDecision | undefined>;
   /** Adds a report of a process. @param daysAgo days before the present one */
   report(counts: { served?: number; refused?: number; daysAgo?: number }): Promise<void>;
   /** Sets the day back. @returns the units that it had */
@@ -67,11 +67,9 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       }
       return outcomes;
     },
-    decide: (limits, cost = 1) =>
-      consumeQuota(batch, { caller, limits: withLimits(unlimited, limits), cost }),
-    giveBack(decision, some, cost = 1) {
+    decide: (limits, cost = 1) => consumeQuota(batch, { caller, limits, cost }),
+    giveBack(decision, limits, cost = 1) {
       if (decision.outcome !== 'allowed') throw new Error('the request was not allowed');
-      const limits = withLimits(unlimited, some);
       return giveBackQuota(redis, { caller, limits, cost, decision, retentionDays: 400 });
     },
     async report({ served = 0, refused = 0, daysAgo = 0 }) {

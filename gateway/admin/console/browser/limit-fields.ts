@@ -1,6 +1,6 @@
 import { field } from '../../../browser/elements/fields.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
-import { completeLimits, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
+import { maxLimit, parseLimit } from '../../../limits/limits.ts';
 import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 
 /** What is in the field of each window; empty for no limit. */
@@ -16,10 +16,6 @@ export const typedLimits = (texts: LimitTexts): Record<WindowName, number | null
 export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
   forAll((name) => parseLimit(form(name)) ?? null);
 
-/** Whether there is a limit for each window that needs one. */
-export const isComplete = (limits: ByWindow<number | null>): boolean =>
-  completeLimits(knownIn(limits)) !== undefined;
-
 /** What is unusual about limits; empty if nothing is. */
 export const doubtText = (limits: ByWindow<number | null>): string =>
   doubtfulWindows(limits)
@@ -32,22 +28,22 @@ export const doubtText = (limits: ByWindow<number | null>): string =>
 interface LimitFieldOptions {
   /** Before words such as "a minute". */
   label: string;
-  /** Whether windows that need a limit need it here. */
-  required: boolean;
+  /** Windows that lack a limit as long as their fields are empty. */
+  lacking?: readonly WindowName[];
   values?: LimitTexts;
   /** What an empty field stands for. */
   placeholder?: (name: WindowName) => string;
 }
 
 /** A field for the limit of each window. */
-export const limitFields = ({ label, required, values, placeholder }: LimitFieldOptions) =>
-  windows.map(({ name, each, required: isNeeded }) =>
+export const limitFields = ({ label, lacking = [], values, placeholder }: LimitFieldOptions) =>
+  windows.map(({ name, each }) =>
     field(`${label} ${each}`, name, {
       type: 'number',
       min: 1,
       max: maxLimit,
-      required: required && isNeeded,
-      placeholder: placeholder?.(name) ?? (isNeeded ? '' : 'no limit'),
+      required: lacking.includes(name),
+      placeholder: placeholder?.(name) ?? 'no limit',
       value: values?.[name] ?? '',
     }),
   );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { windows } from '../../../../gateway/limits/windows.ts';
+import { windowNames } from '../../../../gateway/limits/windows.ts';
 import { formatPlansFile } from '../../../../gateway/operations/export-plans-file.ts';
 import { plansFileJsonSchema, type PlansFile } from '../../../../gateway/operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../../../../gateway/operations/plans-file.ts';
@@ -15,6 +15,7 @@ const settings: PlansFile = {
   plans: {
     free: { minute: 60, day: 1000 },
     'gold-2': { minute: 2000, day: 500_000 },
+    hourly: { hour: 50 },
     // YAML has other meanings for these names.
     true: { minute: 1, day: 2 },
     null: { minute: 3, day: 4 },
@@ -36,13 +37,10 @@ test('a file is parsed as it was formatted, also with Windows line ends and a by
 test('the comments of a file name the unit of every field', () => {
   const lines = formatPlansFile(settings, 'x').split('\n');
   const limits = lines.find((line) =>
-    line.startsWith('# minute: requests a minute; day: requests a UTC day; '),
+    line.startsWith('# minute: requests a minute; hour: requests an hour; '),
   );
-  for (const { name, required } of windows) {
-    expect(limits).toMatch(
-      new RegExp(`\\b${name}: requests an? (UTC )?${name}${required ? '[;.]' : ', if they are limited[;.]'}`),
-    );
-  }
+  for (const name of windowNames)
+    expect(limits).toMatch(new RegExp(`\\b${name}: requests an? (UTC )?${name}[;.]`));
   const fields = lines.filter((line) => /^ {2}\w+: /.test(line));
   expect(fields).toHaveLength(1 + Object.keys(defaultBanPolicy).length + 1);
   expect(fields.filter((line) => !/ # [a-z]/.test(line))).toEqual([]);
@@ -77,7 +75,12 @@ describe('an invalid file is refused with line, column and field', () => {
     ],
     ['a list', 'anonymous: [1]', ':1:1: anonymous is not a mapping of the field minute'],
     ['an empty section', 'plans:\n', ':1:1: plans is not a mapping of plan names to limits: null'],
-    ['a missing field', 'plans:\n  pro:\n    minute: 1\n', ':2:3: plans.pro.day is missing'],
+    [
+      'a missing limit of a built-in plan',
+      'plans:\n  pro:\n    minute: 1\n',
+      ':2:3: plans.pro.day is missing',
+    ],
+    ['a plan without a limit', 'plans:\n  gold: {}\n', ':2:3: plans.gold has no limit'],
     [
       'an unknown field of a plan',
       'plans:\n  pro:\n    minute: 1\n    dya: 1\n',

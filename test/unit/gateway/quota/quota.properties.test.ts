@@ -141,6 +141,7 @@ describe('the rate limit headers', () => {
         if (decision.outcome !== 'allowed' && decision.outcome !== 'limited')
           throw new Error('unexpected ban');
         const { minute, day } = decision.windows;
+        if (minute === undefined || day === undefined) throw new Error('a window is missing');
         const headers = rateLimitHeaders(decision);
         for (const { limit, remaining, resetMs } of [minute, day]) {
           expect(remaining >= 0 && remaining <= limit && resetMs >= 1 && resetMs <= dayMs).toBe(true);

@@ -2,6 +2,7 @@ import { html } from 'lit';
 import { choice, field } from '../../../../browser/elements/fields.ts';
 import { formKeyFields, keyFields } from '../../../../browser/elements/key-fields.ts';
 import { formTexts, type FormTexts } from '../../../../browser/form-text.ts';
+import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
 import { api } from '../api.ts';
 import { formLimits, limitFields } from '../limit-fields.ts';
 import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
@@ -13,6 +14,7 @@ export class IssueDialog extends NewKeyDialog {
   override action = 'Issue the key';
   plans: KeyPlan[] = [];
   plan = 'free';
+  form: FormTexts = () => '';
 
   override connectedCallback() {
     super.connectedCallback();
@@ -28,7 +30,8 @@ export class IssueDialog extends NewKeyDialog {
   }
 
   override input(event: Event) {
-    this.plan = formTexts(event)('plan') || this.plan;
+    this.form = formTexts(event);
+    this.plan = this.form('plan') || this.plan;
   }
 
   override create(form: FormTexts) {
@@ -55,15 +58,16 @@ export class IssueDialog extends NewKeyDialog {
       <div class="fields">
         ${limitFields({
           label: 'Own limit',
-          required: needsLimits,
-          placeholder: (name) => (chosen === undefined ? '' : `${chosen[name] ?? 'no limit'}, as its plan`),
+          lacking: needsLimits ? lackingWindows(undefined, knownIn(formLimits(this.form))) : [],
+          placeholder: (name) =>
+            chosen === undefined || needsLimits ? '' : `${chosen[name] ?? 'no limit'}, as its plan`,
         })}
         ${keyFields()}
       </div>
       <p class="quiet">
         ${
           needsLimits
-            ? `Keys on ${plan} need limits of their own.`
+            ? `Keys on ${plan} need a limit of their own.`
             : 'Empty limits are those of the plan. Without a date the key does not expire, and without scopes it may call all operations.'
         }
       </p>`;

@@ -41,7 +41,6 @@ export class KeyLimitsForm extends EditForm<Subject, Values> {
         )}
         ${limitFields({
           label: 'Own limit',
-          required: false,
           values,
           placeholder: (name) => likePlan(key, plan, name),
         })}

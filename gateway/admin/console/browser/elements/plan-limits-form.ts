@@ -3,7 +3,14 @@ import { field, meantBox } from '../../../../browser/elements/fields.ts';
 import { count, listTable } from '../../../../browser/elements/table.ts';
 import { formatNumber } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
-import { knownIn, maxLimit, parseLimit, type Limits } from '../../../../limits/limits.ts';
+import {
+  defaultLimits,
+  knownIn,
+  lackingWindows,
+  maxLimit,
+  parseLimit,
+  type Limits,
+} from '../../../../limits/limits.ts';
 import {
   equalPlanLimits,
   forPlanFields,
@@ -14,7 +21,7 @@ import {
 import { windowOf, windows, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { keyLink } from '../key.ts';
-import { doubtText, isComplete, limitFields } from '../limit-fields.ts';
+import { doubtText, limitFields } from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
 import type { Changed, Plan, PlanPreview } from '../responses.ts';
 import { EditForm } from './edit-form.ts';
@@ -26,6 +33,9 @@ const planTexts = (plan: ByPlanField<number | null>): PlanTexts =>
 
 /** Null for an empty field. */
 const typedLimits = (texts: PlanTexts) => forPlanFields((name) => parseLimit(texts[name]) ?? null);
+
+const lacking = ({ name }: Plan, limits: ByWindow<number | null>) =>
+  lackingWindows(defaultLimits(name), knownIn(limits));
 
 /** Time without a key press after which the customers above the typed limits are asked for. */
 const typingMs = 250;
@@ -54,7 +64,8 @@ class PlanLimitsForm extends EditForm<Plan, PlanTexts> {
     const { typed, subject } = this;
     if (typed === undefined || subject === undefined) return undefined;
     const limits = typedLimits(typed);
-    return !isComplete(limits) || equalPlanLimits(limits, subject) ? undefined : limits;
+    const isIncomplete = lacking(subject, limits).length > 0;
+    return isIncomplete || equalPlanLimits(limits, subject) ? undefined : limits;
   }
 
   override onTyped() {
@@ -96,7 +107,7 @@ class PlanLimitsForm extends EditForm<Plan, PlanTexts> {
 
   fields(plan: Plan, values: PlanTexts) {
     return html`<div class="fields">
-        ${limitFields({ label: 'Requests', required: true, values })}
+        ${limitFields({ label: 'Requests', lacking: lacking(plan, typedLimits(values)), values })}
         ${windows.map(({ name, each }) =>
           field(`Shadow limit ${each}`, shadowField(name), {
             type: 'number',

@@ -6,6 +6,7 @@ import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
+import { defaultLimits } from '../../../../limits/limits.ts';
 import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
@@ -14,8 +15,6 @@ import { enforcedText, issueList, limitsText, Settling, shadowText } from '../pl
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-
-const builtIn = new Set(['free', 'pro', 'business']);
 
 interface ShownPlan {
   plan: PlanDetail;
@@ -89,7 +88,7 @@ class PagePlan extends PolledElement<ShownPlan> {
               @conflict=${this.reload}
             ></plan-limits-form>
             ${this.lastChanges(entries)}
-            ${builtIn.has(name) || !session.isOperator ? nothing : this.removal(plan)}`
+            ${defaultLimits(name) !== undefined || !session.isOperator ? nothing : this.removal(plan)}`
         : html`<p>
             The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages of
             <a href="/console/customers">customers</a>.

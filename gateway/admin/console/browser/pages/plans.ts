@@ -7,7 +7,7 @@ import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { numeric, table } from '../../../../browser/elements/table.ts';
 import { capitalized, formatNumber, plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
-import { knownIn } from '../../../../limits/limits.ts';
+import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { pageHead } from '../elements/viewer-note.ts';
@@ -29,9 +29,7 @@ class PagePlans extends PolledElement<Plans> {
 
   view({ items, gateways }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
-    const shown = windows.filter(
-      ({ name, required }) => required || items.some((plan) => (plan[name] ?? null) !== null),
-    );
+    const shown = windows.filter(({ name }) => items.some((plan) => plan[name] !== undefined));
     const headings = [
       'Plan',
       ...shown.map(({ each }) => numeric(capitalized(each))),
@@ -52,17 +50,12 @@ function row(plan: Plan, shown: typeof windows, gateways: number) {
 }
 
 const limitCells = (plan: Plan, shown: typeof windows, gateways: number) =>
-  html`${shown.map(
-      ({ name, required }) =>
-        html`<td class="number">
-          ${limitCell(plan[name] ?? null, required && (plan.kind !== 'address' || name === 'minute'))}
-        </td>`,
-    )}
+  html`${shown.map(({ name }) => html`<td class="number">${limitCell(plan[name])}</td>`)}
     <td>${enforcedText(plan, gateways)}</td>`;
 
-function limitCell(limit: number | null, required: boolean) {
-  if (limit !== null) return formatNumber(limit);
-  return required ? html`<span class="failure-text">invalid</span>` : '–';
+function limitCell(limit: number | null | undefined) {
+  if (limit === undefined) return '–';
+  return limit === null ? html`<span class="failure-text">invalid</span>` : formatNumber(limit);
 }
 
 function nameCell({ name, kind }: Plan) {
@@ -87,7 +80,8 @@ const askForPlan = (host: LightElement) =>
     heading: 'New plan',
     action: 'Make the plan',
     message: (form) => {
-      const doubts = doubtText(formLimits(form));
+      const limits = formLimits(form);
+      const lacking = lackingWindows(undefined, knownIn(limits));
       return html`${field('Name', 'name', {
           required: true,
           autofocus: true,
@@ -96,8 +90,8 @@ const askForPlan = (host: LightElement) =>
           title: 'Lower-case letters, digits and dashes, beginning with a letter',
         })}
         <p class="hint">Lower-case letters, digits and dashes. It cannot be changed later.</p>
-        <div class="fields">${limitFields({ label: 'Requests', required: true })}</div>
-        ${meantBox(doubts)}`;
+        <div class="fields">${limitFields({ label: 'Requests', lacking })}</div>
+        ${meantBox(doubtText(limits))}`;
     },
     run: async (form) => {
       const name = form('name');

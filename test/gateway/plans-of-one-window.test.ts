@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { windowNames, windowOf } from '../../gateway/limits/windows.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+
+/** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
+describe('a plan with a limit of one window alone', () => {
+  let kit: GatewayKit;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+  const usage = async (key: string) => (await send(`${kit.gateway.url}/v1/usage`, { key })).json;
+  const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
+  const statuses = async (key: string, count: number) => {
+    const found = [];
+    for (let request = 0; request < count; request += 1) found.push((await pets(key)).status);
+    return found;
+  };
+
+  test.each(windowNames)('%s: is served, limited and shown', async (name) => {
+    const plan = `only-${name}`;
+    await kit.redis.hset(redisKeys.plan(plan), name, 2);
+    const { key } = await kit.issue({ plan });
+    const first = await pets(key);
+    expect(first.status).toBe(200);
+    expect(first.header('RateLimit-Policy')).toMatch(new RegExp(`^"${name}";q=2;w=\\d+$`));
+    expect(first.header('RateLimit')).toMatch(new RegExp(`^"${name}";r=1;t=\\d+$`));
+    expect([first.header('X-RateLimit-Limit'), first.header('X-RateLimit-Remaining')]).toEqual(['2', '1']);
+    expect((await pets(key)).status).toBe(200);
+    const refused = await pets(key);
+    expect(refused.status).toBe(429);
+    expect(refused.json).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining(`The limit of 2 requests ${windowOf(name).each} is used up.`),
+    });
+    expect(refused.header('X-RateLimit-Window')).toBe(name);
+    const [, left] = new RegExp(`^"${name}";r=0;t=(\\d+)$`).exec(refused.header('RateLimit') ?? '') ?? [];
+    expect(refused.header('Retry-After')).toBe(left);
+    expect(Number(left)).toBeGreaterThan(0);
+    const read = await usage(key);
+    expect(read).toMatchObject({ plan, [name]: { limit: 2, used: 2, remaining: 0 }, strikesToBan: 60 });
+    expect(windowNames.filter((window) => Object.hasOwn(read as object, window))).toEqual([name]);
+    const ofPlan = (await metrics()).split('\n').filter((line) => line.includes(`plan="${plan}"`));
+    expect(ofPlan).toContain(`gateway_plan_limit{plan="${plan}",window="${name}"} 2`);
+    expect(ofPlan).toContain(`gateway_quota_refusals_total{plan="${plan}",window="${name}"} 1`);
+    expect(ofPlan.filter((line) => /window=/.test(line) && !line.includes(`window="${name}"`))).toEqual([]);
+  });
+
+  test('strikes of a key without a minute limit count alone, and its ban shows the first window', async () => {
+    await kit.redis.hset(redisKeys.plan('banning'), { hour: 5, month: 100 });
+    const { key } = await kit.issue({ plan: 'banning' });
+    await kit.redis.hset(redisKeys.banPolicy, { graceSeconds: 0, strikes: 3 });
+    await expect.poll(() => usage(key), { interval: 200 }).toMatchObject({ strikesToBan: 3 });
+    expect(await statuses(key, 6)).toEqual([200, 200, 200, 200, 200, 429]);
+    await sleep(10);
+    const before = [await pets(key), await pets(key)];
+    expect(before.map((response) => response.header('X-RateLimit-Ban-After'))).toEqual(['2', '1']);
+    const banned = await pets(key);
+    await kit.redis.hset(redisKeys.banPolicy, { graceSeconds: 10, strikes: 60 });
+    expect(banned.status).toBe(429);
+    expect(banned.json).toMatchObject({ code: 'api_key_banned' });
+    expect(banned.header('Retry-After')).toBe('60');
+    expect(banned.header('X-RateLimit-Limit')).toBe('5');
+    expect(banned.header('X-RateLimit-Remaining')).toBe('0');
+    expect(banned.header('RateLimit-Policy')).toMatch(
+      /^"hour";q=5;w=3600, "month";q=100;w=\d+, "ban";q=0;w=60$/,
+    );
+    expect(await usage(key)).toMatchObject({
+      hour: { used: 5 },
+      month: { used: 5 },
+      bannedUntil: expect.any(String),
+    });
+  });
+
+  test('an enterprise key with an hour limit alone is limited by it', async () => {
+    const { key } = await kit.issue({ plan: 'enterprise', hour: 1 });
+    expect(await statuses(key, 2)).toEqual([200, 429]);
+  });
+
+  test('a limit that is removed is gone within a second, and the last one stays in force', async () => {
+    const plan = redisKeys.plan('removed');
+    await kit.redis.hset(plan, { minute: 50, hour: 70 });
+    const { key } = await kit.issue({ plan: 'removed' });
+    const policies = async () => (await pets(key)).header('RateLimit-Policy');
+    expect(await policies()).toBe('"minute";q=50;w=60, "hour";q=70;w=3600');
+    await kit.redis.hdel(plan, 'minute');
+    await expect.poll(policies, { interval: 200 }).toBe('"hour";q=70;w=3600');
+    expect(await metrics()).not.toContain('gateway_plan_limit{plan="removed",window="minute"}');
+    await kit.redis.hdel(plan, 'hour');
+    await expect.poll(metrics).toContain('gateway_bad_settings{key="gw:plan:removed"} 1');
+    expect(await policies()).toBe('"hour";q=70;w=3600');
+    await kit.redis.hset(plan, { hour: 80, day: 'many' });
+    await expect.poll(policies, { interval: 200 }).toBe('"hour";q=80;w=3600');
+    expect(await metrics()).toContain('gateway_bad_settings{key="gw:plan:removed"} 1');
+  });
+
+  test('a limit of a built-in plan that is deleted by a slip stays in force', async () => {
+    const plan = redisKeys.plan('business');
+    const { key } = await kit.issue({ plan: 'business' });
+    await kit.redis.hdel(plan, 'minute');
+    await expect.poll(metrics).toContain('gateway_bad_settings{key="gw:plan:business"} 1');
+    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
+    await kit.redis.hset(plan, 'minute', 1000);
+    await expect.poll(metrics).toContain('gateway_bad_settings{key="gw:plan:business"} 0');
+  });
+
+  test('a plan with an invalid limit is served by none until that was valid once, whatever its other limits', async () => {
+    const plan = redisKeys.plan('half');
+    await kit.redis.hset(plan, { hour: 10, day: 100 });
+    const keys = [await kit.issue({ plan: 'half' }), await kit.issue({ plan: 'half', minute: 5 })];
+    await kit.redis.hset(plan, { hour: 'many' });
+    for (const { key } of keys) expect((await pets(key)).status).toBe(503);
+    await kit.redis.hset(plan, { hour: 10 });
+    for (const { key } of keys)
+      await expect.poll(async () => (await pets(key)).status, { interval: 200 }).toBe(200);
+  });
+});
+
+test(
+  'a plan with an hour limit alone is limited by each process while Redis is down',
+  { tags: ['redis-server'] },
+  async () => {
+    await using kit = await startGatewayKit();
+    await kit.redis.hset(redisKeys.plan('hourly'), { hour: 3 });
+    const { key } = await kit.issue({ plan: 'hourly' });
+    const pets = () => send(`${kit.gateway.url}/v1/pets`, { key });
+    expect((await pets()).status).toBe(200);
+    await kit.server.kill();
+    const during = [await pets(), await pets(), await pets(), await pets()];
+    expect(during.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    const [first, , , last] = during;
+    expect(first?.header('RateLimit-Policy')).toBe('"hour";q=3;w=3600');
+    expect(last?.header('X-RateLimit-Window')).toBe('hour');
+    expect(Number(last?.header('Retry-After'))).toBeGreaterThan(0);
+    expect(Number(last?.header('Retry-After'))).toBeLessThanOrEqual(3600);
+  },
+);
