@@ -3,6 +3,7 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
 import { absoluteAddresses } from '../http/absolute-addresses.ts';
+import { createInUseCounter } from '../http/in-use-counters.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import { isSafe } from '../http/request-body.ts';
@@ -20,7 +21,7 @@ import {
   type Transport,
   type UpstreamHeaders,
 } from '../upstream/transport.ts';
-import { UnsuitableResponse } from '../upstream/upstream-error.ts';
+import { TooManyStreams, UnsuitableResponse } from '../upstream/upstream-error.ts';
 import { callerOf, isUpgrade } from './request-context.ts';
 
 interface ProxyToServiceDependencies {
@@ -74,14 +75,21 @@ function serviceOf({ locals }: Response): RoutedService {
 }
 
 function createServiceTransport(
-  { name, upstreams, dispatcher, timeoutMs, setCookie, authorize }: ServiceUpstream,
+  { name, upstreams, dispatcher, timeoutMs, maxStreamsOfCustomer, setCookie, authorize }: ServiceUpstream,
   { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
+  const streams = createInUseCounter();
   return createTransport<Request, Response>({
     upstreams,
     dispatcher,
     timeoutMs,
     requestHeaders,
+    takeStream({ locals }) {
+      const { customerId } = callerOf(locals);
+      if (streams.count(customerId) >= maxStreamsOfCustomer) throw new TooManyStreams();
+      streams.add(customerId);
+      return () => streams.remove(customerId);
+    },
     upgrade(req, { locals }) {
       if (!isUpgrade(req, locals)) return undefined;
       return (service) => webSockets.open(req.socket, service, callerOf(locals));

@@ -44,6 +44,10 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   /** Undefined while the request waits for a connection. */
   #controller: Dispatcher.DispatchController | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
+  /** Runs while a streamed body is sent: undici's own timers do not. */
+  #bodyTimer: NodeJS.Timeout | undefined;
+  /** Set while this is one of the streams of its caller. */
+  #endStream: (() => void) | undefined;
   #timesSent = 0;
   #attempt: UpstreamAttempt | undefined;
   #settled = false;
@@ -84,7 +88,17 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     });
     // Too large, malformed or late: known while it is sent, or waits for a connection.
     if (this.#body instanceof Readable) this.#body.once('error', (error) => this.#abort(error));
-    this.#send();
+    try {
+      if (this.#body instanceof Readable) this.#beginStream();
+      this.#send();
+    } catch (error) {
+      this.#settle(toError(error));
+    }
+  }
+
+  /** @throws GatewayError if the caller has too many */
+  #beginStream(): void {
+    this.#endStream ??= this.#options.takeStream(this.#res);
   }
 
   #send(): void {
@@ -121,9 +135,16 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#timesSent += 1;
     this.#sentAt = performance.now();
     this.#firstSentAt ??= this.#sentAt;
+    if (this.#body instanceof Readable)
+      this.#bodyTimer = setTimeout(() => this.#onBodyTimeout(), this.#options.timeoutMs);
+  }
+
+  onBodySent(): void {
+    this.#bodyTimer?.refresh();
   }
 
   onRequestSent(): void {
+    clearTimeout(this.#bodyTimer);
     this.#dueAt = Math.min(this.#dueAt, performance.now() + this.#options.timeoutMs);
   }
 
@@ -134,11 +155,13 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   ): void {
     this.#checkTime();
     if (status < 200) return;
+    clearTimeout(this.#bodyTimer);
     this.#options.checkResponse(this.#req, status, headers);
     this.#status = status;
     this.#responseHeaders = headers;
     const hasContent = status !== 204 && status !== 304 && this.#req.method !== 'HEAD';
     if (!hasContent || Number(headers['content-length']) <= maxCollectedBytes) return;
+    this.#beginStream();
     this.#writeHead();
     // flushHeaders() would send them as UTF-8, in which each octet above 0x7F becomes two.
     this.#res.write('', 'latin1');
@@ -234,6 +257,13 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#settle(new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' }, cause }));
   }
 
+  /** A body that waits for its client has nothing to send. */
+  #onBodyTimeout(): void {
+    if (this.#body instanceof Readable && this.#body.readableLength === 0) this.#bodyTimer?.refresh();
+    else
+      this.#abort(new GatewayError('upstream_timeout', { cause: 'the upstream did not read the request' }));
+  }
+
   #onClientGone(): void {
     this.#settle('aborted');
     this.#controller?.abort(new Error('the client closed the connection'));
@@ -298,6 +328,8 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   #settle(outcome?: Error | 'aborted'): void {
     this.#settled = true;
     clearTimeout(this.#queueTimer);
+    clearTimeout(this.#bodyTimer);
+    this.#endStream?.();
     this.#options.upstreams.release(this.#target);
     let error = outcome === 'aborted' ? undefined : outcome;
     try {
@@ -308,7 +340,8 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
       error ??= toError(thrown);
     }
     if (error === undefined) return this.#succeed();
-    const retry = { safe: isSafe(this.#req), idempotent: hasIdempotencyKey(this.#headers) };
+    const isHarmless = isSafe(this.#req) || this.#firstSentAt === undefined;
+    const retry = { safe: isHarmless, idempotent: hasIdempotencyKey(this.#headers) };
     this.#fail(upstreamError(error, retry));
   }
 }

@@ -12,6 +12,8 @@ import { createUpstreams, type Upstreams } from './upstreams.ts';
 export interface ServiceUpstream {
   name: string;
   timeoutMs: number;
+  /** Maximum number of streams of one customer: half of all connections, so that nobody takes all of them. */
+  maxStreamsOfCustomer: number;
   /** Whether its responses may set cookies. */
   setCookie: boolean | undefined;
   upstreams: Upstreams;
@@ -36,6 +38,7 @@ export function createServiceUpstreams(
   return services.map(({ name, audience, urls, timeoutMs, connections, readiness, setCookie }) => ({
     name,
     timeoutMs,
+    maxStreamsOfCustomer: Math.max(1, Math.floor((connections * urls.length) / 2)),
     setCookie,
     upstreams: createUpstreams({
       urls,

@@ -20,6 +20,8 @@ export interface TransportOptions<Req extends IncomingMessage, Res extends Serve
   requestHeaders: (req: Req, res: Res) => string[];
   /** The body for the upstream: complete, or a stream of one that is still arriving. */
   requestBody: (res: Res) => Buffer | Readable | null;
+  /** Counts a stream of the caller. @returns a function that undoes it @throws GatewayError if the caller has too many */
+  takeStream: (res: Res) => () => void;
   /** What takes the connection to the service over, if the request becomes a WebSocket. */
   upgrade?: (req: Req, res: Res) => ((service: Duplex) => void) | undefined;
   /** Headers for the client, from those of the upstream and of the gateway. */

