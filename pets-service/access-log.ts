@@ -1,8 +1,10 @@
 import type { Span } from '@opentelemetry/api';
+import { endServerSpan, startServerSpan } from '#runtime/server-span.ts';
+import { runInSpan, type Tracing } from '#runtime/tracing.ts';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { TokenCaller } from './internal-token.ts';
-import type { Metrics } from './metrics.ts';
+import { tokenCallerOf, type TokenCaller } from './internal-token.ts';
+import { routeOf, type Metrics } from './metrics.ts';
 
 declare module 'express-serve-static-core' {
   /** What the steps find out about a request. */
@@ -47,5 +49,26 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
       log.info(fields, 'request');
     });
     next();
+  };
+}
+
+/**
+ * Records the span of each request, and continues the trace of its caller. Comes after requireInternalToken, because only
+ * an authenticated caller may decide which traces are recorded.
+ */
+export function traceRequest(tracing: Tracing): RequestHandler {
+  return function traceRequest(req, res, next) {
+    const { requestId } = res.locals;
+    const { issuer, subject } = tokenCallerOf(res.locals);
+    const { path, protocol: scheme, headers } = req;
+    const attributes = () => ({
+      'pets.request_id': requestId,
+      'pets.issuer': issuer,
+      'pets.caller': subject,
+    });
+    const span = startServerSpan(tracing, { req, path, route: routeOf(path), scheme, attributes, headers });
+    res.locals.span = span;
+    res.once('close', () => endServerSpan(tracing, span, res, res.locals.sentCode));
+    runInSpan(span, next);
   };
 }

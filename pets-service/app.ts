@@ -5,16 +5,14 @@ import type { Tracing } from '#runtime/tracing.ts';
 import express from 'express';
 import type { Logger } from 'pino';
 import { parse as parseYaml } from 'yaml';
-import { recordAccess } from './access-log.ts';
+import { recordAccess, traceRequest } from './access-log.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { PetStore } from './database/pet-store.ts';
-import { renderError } from './error-handler.ts';
-import { PetsError } from './errors.ts';
-import { beginResponse, rejectMalformed } from './http/request-steps.ts';
+import { PetsError, renderError } from './errors.ts';
+import { beginResponse, rejectMalformed } from './http.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
 import { petRoutes } from './pets/pet-routes.ts';
-import { traceRequest } from './trace-request.ts';
 
 /** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
 const healthTimeoutMs = 500;

@@ -14,7 +14,7 @@ import { openDatabase } from './database/database.ts';
 import { deleteExpiredKeys } from './database/delete-expired-keys.ts';
 import { createPetStore } from './database/pet-store.ts';
 import { createStatementSpans } from './database/statement-spans.ts';
-import { createHttpServer } from './http/http-server.ts';
+import { createHttpServer } from './http.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { createMetrics } from './metrics.ts';
 import { gatewayIssuers, loadTrustedKeys } from './token-keys.ts';

@@ -4,8 +4,7 @@ import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
 import { tokenCallerOf } from '../internal-token.ts';
 import { parseExactJson } from './exact-json.ts';
-import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
-import { petJson } from './pet.ts';
+import { formatCursor, parseNewPet, parsePetId, parsePetsQuery, petJson } from './pet.ts';
 
 /** body-parser's JSON has neither exact integers of a bounded cost nor a refusal of invalid UTF-8. */
 const readBody = express.raw({ type: () => true, limit: 1024 * 1024, inflate: false });

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { int64Json } from './int64.ts';
+import { PetsError } from '../errors.ts';
+import { int64Json } from './exact-json.ts';
 
 /** Specification section 2.1. */
 export const petStatuses = ['available', 'pending', 'sold'] as const;
 
-export const petStatus = z.enum(petStatuses, { error: `must be one of ${petStatuses.join(', ')}` });
+const petStatus = z.enum(petStatuses, { error: `must be one of ${petStatuses.join(', ')}` });
 
 /** Specification section 2.2. Unknown fields are removed, also a client's `id`. */
-export const newPet = z.object(
+const newPet = z.object(
   {
     name: z
       .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
@@ -34,4 +35,68 @@ export interface Pet extends NewPet {
 /** The pet for JSON.stringify, with exact integers. */
 export function petJson({ id, name, categoryId, status }: Pet) {
   return { id: int64Json(id), name, categoryId: int64Json(categoryId), status };
+}
+
+/** @throws PetsError invalid_request that names everything that is invalid */
+function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const texts = parsed.error.issues.map(({ path, message }) => `${String(path[0] ?? 'The body')} ${message}`);
+  throw new PetsError('invalid_request', { message: `${texts.join('; ')}.` });
+}
+
+/** @param body parsed with int64Reviver @throws PetsError invalid_request */
+export const parseNewPet = (body: unknown): NewPet => parseInput(newPet, body);
+
+/** Maximum number of pets of a page. */
+export const maxLimit = 100;
+
+const once = z.string({ error: 'must be given only once' });
+
+const afterIssue = 'must be the id of a pet, or 0';
+const limitIssue = `must be an integer from 1 to ${maxLimit}`;
+
+const petsQuery = z.object({
+  limit: once
+    .regex(/^[1-9]\d*$/, limitIssue)
+    .transform(Number)
+    .pipe(z.number().max(maxLimit, limitIssue))
+    .default(20),
+  status: once.pipe(petStatus).optional(),
+  // Canonical base64url of 8 bytes: the last digit has 4 bits.
+  cursor: once
+    .regex(/^[\w-]{10}[AEIMQUYcgkosw048]$/, 'is invalid: take it from the Link header of a page')
+    .transform((text) => Buffer.from(text, 'base64url').readBigInt64BE())
+    .optional(),
+  after: once
+    .regex(/^(?:0|[1-9]\d{0,18})$/, afterIssue)
+    .transform(BigInt)
+    .pipe(z.int64(afterIssue))
+    .optional(),
+});
+
+export type PetsQuery = ReturnType<typeof parsePetsQuery>;
+
+/**
+ * Parses the query of listPets (specification section 4.1). Unknown parameters are ignored.
+ * @returns with the id of the last pet of the previous page as `afterId`
+ * @throws PetsError invalid_request
+ */
+export function parsePetsQuery(query: unknown) {
+  const { limit, status, cursor, after } = parseInput(petsQuery, query);
+  return { limit, status, afterId: after ?? cursor };
+}
+
+/** Opaque to clients: the 8 bytes of the last id, so that it works with any limit and status. */
+export function formatCursor(lastId: bigint): string {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(lastId);
+  return bytes.toString('base64url');
+}
+
+/** Ids are canonical decimals, so that a pet has one address. @throws PetsError pet_not_found for a text that is no id */
+export function parsePetId(text: string): bigint {
+  const id = /^[1-9]\d{0,18}$/.test(text) ? BigInt(text) : undefined;
+  if (id === undefined || id !== BigInt.asIntN(64, id)) throw new PetsError('pet_not_found');
+  return id;
 }

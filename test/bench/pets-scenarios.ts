@@ -1,5 +1,4 @@
-import { formatCursor } from '../../pets-service/pets/pet-input.ts';
-import type { NewPet } from '../../pets-service/pets/pet.ts';
+import { formatCursor, type NewPet } from '../../pets-service/pets/pet.ts';
 
 /** Call that the service and Prisma both execute. */
 export type PetsCall =

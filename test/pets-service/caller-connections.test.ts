@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Response } from 'express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHttpServer } from '../../pets-service/http/http-server.ts';
+import { createHttpServer } from '../../pets-service/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { valuesOf } from '../support/http/strict-http.ts';
 

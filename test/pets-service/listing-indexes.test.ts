@@ -2,7 +2,7 @@ import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
-import { formatCursor } from '../../pets-service/pets/pet-input.ts';
+import { formatCursor } from '../../pets-service/pets/pet.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { send } from '../support/http/http.ts';
 import { servePets, serviceToken } from '../support/kits/pets-kit.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/int64.ts';
+import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/exact-json.ts';
 
 const million = 1_000_000;
 const zeros = '0'.repeat(million);

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PetsError } from '../../../../pets-service/errors.ts';
-import {
-  formatCursor,
-  parseNewPet,
-  parsePetId,
-  parsePetsQuery,
-} from '../../../../pets-service/pets/pet-input.ts';
+import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from '../../../../pets-service/pets/pet.ts';
 
 /** Body of the error response that a client receives. */
 function errorBody(parse: () => unknown): unknown {

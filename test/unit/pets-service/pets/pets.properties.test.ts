@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PetsError } from '../../../../pets-service/errors.ts';
-import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/int64.ts';
+import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/exact-json.ts';
 import {
   formatCursor,
   parseNewPet,
   parsePetId,
   parsePetsQuery,
-} from '../../../../pets-service/pets/pet-input.ts';
-import { petStatuses } from '../../../../pets-service/pets/pet.ts';
+  petStatuses,
+} from '../../../../pets-service/pets/pet.ts';
 
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createDrain } from '#runtime/drain.ts';
 import {
@@ -6,11 +7,11 @@ import {
   sendRawError,
   type HttpServerLimits,
 } from '#runtime/http-server.ts';
+import { findAmbiguity, hasValidHost } from '#runtime/malformed-request.ts';
 import { createMessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
-import type { Express } from 'express';
-import { PetsError, type ErrorCode } from '../errors.ts';
-import { securityHeaders } from './request-steps.ts';
+import type { Express, RequestHandler } from 'express';
+import { PetsError, type ErrorCode } from './errors.ts';
 
 /** The most that the gateway accepts from its clients, 64 KiB, with room for what it adds. */
 const maxHeaderBytes = 80 * 1024;
@@ -51,4 +52,41 @@ export function createHttpServer(app: Express, timeouts: Omit<HttpServerLimits, 
     refuse(socket, 'method_not_allowed');
   });
   return { server, drain };
+}
+
+/** Headers of every response: it must not be stored, and has the type that it says. The gateway sets its own. */
+export const securityHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+
+/** The form of the gateway's request ids. Anything else could be an attempt to write into the log. */
+const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Keeps the X-Request-Id of a caller if it is well-formed and makes one otherwise, and sets the security headers. */
+export function beginResponse(): RequestHandler {
+  return function beginResponse(req, res, next) {
+    const offered = req.headers['x-request-id'];
+    res.locals.requestId = typeof offered === 'string' && wellFormedId.test(offered) ? offered : randomUUID();
+    res.set({ 'X-Request-Id': res.locals.requestId, ...securityHeaders });
+    next();
+  };
+}
+
+/** More than the gateway accepts and adds. */
+const maxHeaders = 220;
+
+/**
+ * Rejects what Node's parser accepts although another server may read it differently. The gateway refuses the same, but
+ * internal services do not come through it.
+ */
+export function rejectMalformed(): RequestHandler {
+  return function rejectMalformed(req, res, next) {
+    const ambiguity = findAmbiguity(req);
+    if (ambiguity !== undefined) {
+      // No request after it is served: its beginning is uncertain.
+      res.shouldKeepAlive = false;
+      throw new PetsError('bad_request', { message: ambiguity });
+    }
+    if (req.rawHeaders.length / 2 > maxHeaders) throw new PetsError('headers_too_large');
+    if (!hasValidHost(req)) throw new PetsError('bad_request');
+    next();
+  };
 }
