@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from '#runtime/environment.ts';
 import type { HttpServerLimits } from '#runtime/http-server.ts';
-import { tracingSettings, tracingVariables, type TracingSettings } from '#runtime/tracing-settings.ts';
+import { tracingSettings, tracingVariables } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
 import {
   adminUrl,
@@ -30,48 +30,7 @@ import {
 import { defaultMaxBodyBytes, largestBodyBytes } from './service-config.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
-export interface Config {
-  /** Undefined: all interfaces. */
-  host: string | undefined;
-  port: number;
-  adminHost: string;
-  adminPort: number;
-  /** Where clients see the gateway, without a slash at the end; undefined: each request's own scheme and Host. */
-  publicUrl: string | undefined;
-  /** Where clients find help. */
-  supportUrl: string | undefined;
-  /** Origins of other sites whose pages may use the API. */
-  corsOrigins: readonly string[] | '*';
-  /** Host names of the admin port other than localhost, in lower case. */
-  adminHosts: string[];
-  /** Origin under which a proxy that ends TLS passes on the admin port. */
-  adminUrl: string | undefined;
-  /** Processes that serve requests. */
-  workers: number;
-  /** File that names the services behind the gateway; undefined: the pets service alone. */
-  servicesFile: string | undefined;
-  /** Origins of the instances of the pets service. */
-  petsServiceUrls: string[];
-  /** One of the forms of redis-url.ts; undefined: a private Redis is started. */
-  redisUrl: string | undefined;
-  dataDirectory: string;
-  logLevel: string;
-  trustProxy: string[];
-  privateKeyFile: string | undefined;
-  upstreamTimeoutMs: number;
-  upstreamConnections: number;
-  /** Largest request body of a service whose entry names no other. */
-  maxBodyBytes: number;
-  limits: HttpLimits;
-  /** Time between SIGTERM and the first connection that is refused. */
-  shutdownDelayMs: number;
-  shutdownTimeoutMs: number;
-  /** Networks that webhooks may lead to although they are not public, also without TLS. */
-  webhookNetworks: string[];
-  demo: boolean;
-  /** Undefined: no traces are exported. */
-  tracing: TracingSettings | undefined;
-}
+export type Config = ReturnType<typeof loadConfig>;
 
 /** Limits of the HTTP server for one client. */
 export interface HttpLimits extends HttpServerLimits {
@@ -124,7 +83,7 @@ export const settings = z.object({
 });
 
 /** @throws ConfigError with every invalid setting */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
+export function loadConfig(env: NodeJS.ProcessEnv) {
   const values = parseEnvironment(settings, env, environmentDefaults(env));
   const { SERVICES_FILE: servicesFile } = values;
   if (servicesFile !== undefined && values.PETS_SERVICE_URL !== undefined) {
@@ -138,19 +97,36 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
   }
+  const limits: HttpLimits = {
+    // Node's own default. A longer token or cookie is a mistake.
+    maxHeaderBytes: 16_384,
+    requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+    // A response may be larger than a request.
+    responseTimeoutMs: 2 * values.REQUEST_TIMEOUT_MS,
+    keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
+    // Clients that never close a connection move to new instances after that many.
+    maxRequestsPerConnection: 10_000,
+    maxConnections: values.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
+  };
   return Object.freeze({
+    /** Undefined: all interfaces. */
     host: values.GATEWAY_HOST,
     port: values.GATEWAY_PORT,
     adminHost: values.GATEWAY_ADMIN_HOST,
     adminPort: values.GATEWAY_ADMIN_PORT,
+    /** Where clients see the gateway, without a slash at the end; undefined: each request's own scheme and Host. */
     publicUrl: values.PUBLIC_URL,
     supportUrl: values.SUPPORT_URL,
     corsOrigins: values.CORS_ORIGINS,
+    /** Host names of the admin port other than localhost, in lower case. */
     adminHosts: values.ADMIN_HOSTS,
     adminUrl: values.ADMIN_URL,
     workers: values.GATEWAY_WORKERS,
+    /** Undefined: the pets service alone. */
     servicesFile: servicesFile === undefined ? undefined : resolve(servicesFile),
     petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
+    /** Undefined: a private Redis is started. */
     redisUrl: values.REDIS_URL,
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,
@@ -158,23 +134,14 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
     upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
     upstreamConnections: values.UPSTREAM_CONNECTIONS,
+    /** Of a service whose entry names no other. */
     maxBodyBytes: values.MAX_BODY_BYTES,
-    limits: {
-      // Node's own default. A longer token or cookie is a mistake.
-      maxHeaderBytes: 16_384,
-      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-      // A response may be larger than a request.
-      responseTimeoutMs: 2 * values.REQUEST_TIMEOUT_MS,
-      keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
-      // Clients that never close a connection move to new instances after that many.
-      maxRequestsPerConnection: 10_000,
-      maxConnections: values.MAX_CONNECTIONS,
-      maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
-    },
+    limits,
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     webhookNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
     demo: values.DEMO,
+    /** Undefined: no traces are exported. */
     tracing: tracingSettings(values),
   });
 }
