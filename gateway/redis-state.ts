@@ -5,7 +5,7 @@ import type { ProcessStatus } from './observability/process-status.ts';
 import { createInstances, type EndCause } from './quota/instances.ts';
 import { createLocalQuota } from './quota/local-quota.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
-import { countLocalModeSeconds, createLocalModeTimes } from './redis/local-mode-times.ts';
+import { createLocalModeTimes } from './redis/local-mode-times.ts';
 import { createRedis } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
 import { createRedisGate } from './redis/redis-gate.ts';
@@ -43,14 +43,12 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   });
 
   metrics.localMode.set(1);
-  const localMode = createLocalModeTimes(clock.now);
-  const localModeSeconds = countLocalModeSeconds(metrics.localModeSeconds);
+  const localMode = createLocalModeTimes(clock.now, metrics.localModeSeconds);
   const gate = createRedisGate({
     ping: () => pingRedis(redis, clock),
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => {
-      localModeSeconds.changed(!open);
       metrics.localMode.set(open ? 0 : 1);
       localMode.changed(!open);
     },
@@ -98,7 +96,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     now: clock.now,
     /** Reports pending counts and disconnects. */
     async close(cause?: EndCause): Promise<void> {
-      localModeSeconds.stop();
+      localMode.stop();
       schedule.stop();
       if (gate.open) {
         await instances.leave(cause);

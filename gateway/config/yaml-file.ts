@@ -3,7 +3,6 @@ import {
   isAlias,
   isMap,
   isNode,
-  isPair,
   isScalar,
   LineCounter,
   parseDocument,
@@ -72,10 +71,8 @@ export function readYamlFile(
   return {
     value: toValue(doc, name),
     describe(issues) {
-      if (issues.length === 0) return [];
-      const offsetOf = createOffsets(doc);
       return describeAt(
-        issues.map(({ path, text: problem }) => ({ offset: offsetOf(path.map(String)), text: problem })),
+        issues.map(({ path, text: problem }) => ({ offset: offsetOf(doc, path.map(String)), text: problem })),
       );
     },
   };
@@ -181,22 +178,13 @@ function toValue(doc: Document, name: string): unknown {
 }
 
 /** Finds the offset of the name at the end of a path, or of as much of the path as exists. */
-function createOffsets(doc: Document): (path: readonly string[]) => number {
-  const offsets = new Map<string, number>();
-  visit(doc, {
-    Pair(_key, { key }, ancestors) {
-      if (!isScalar(key)) return;
-      const names = ancestors.flatMap((node) => (isPair(node) && isScalar(node.key) ? [node.key.value] : []));
-      offsets.set(pathText([...names, key.value]), key.range?.[0] ?? 0);
-    },
-  });
-  return (path) => {
-    for (let length = path.length; length > 0; length -= 1) {
-      const offset = offsets.get(pathText(path.slice(0, length)));
-      if (offset !== undefined) return offset;
-    }
-    return 0;
-  };
+function offsetOf(doc: Document, path: readonly string[]): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const map = doc.getIn(path.slice(0, length - 1), true);
+    const pair = isMap(map)
+      ? map.items.find(({ key }) => isScalar(key) && String(key.value) === path[length - 1])
+      : undefined;
+    if (isScalar(pair?.key)) return pair.key.range?.[0] ?? 0;
+  }
+  return 0;
 }
-
-const pathText = (path: readonly unknown[]) => JSON.stringify(path.map(String));

@@ -12,33 +12,20 @@ export type RedisClient = Redis | Cluster;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    /** consume.lua */
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
-    /** read-usage-4.lua */
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
-    /** give-back-4.lua */
     giveBack(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
-    /** add-usage-2.lua */
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
-    /** read-usage-months.lua: pairs of field and value for each month. */
+    /** Pairs of field and value for each month. */
     readUsageMonths(numberOfKeys: number, ...monthKeys: string[]): Result<string[][], Context>;
-    /** add-key-use-1.lua */
     addKeyUse(useKey: string, ...args: number[]): Result<null, Context>;
-    /** add-failures-1.lua */
     addFailures(failuresKey: string, ...args: (string | number)[]): Result<null, Context>;
-    /** set-ban-2.lua */
     setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
-    /** lift-ban-2.lua */
     liftBan(banKey: string, strikesKey: string, retentionDays: number): Result<number, Context>;
-    /** reset-day-1.lua */
     resetDay(dayPrefix: string, retentionDays: number): Result<number, Context>;
-    /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
-    /** read-hashes.lua */
     readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
-    /** announce-1.lua */
     announce(instancesKey: string, ...args: (string | number)[]): Result<number, Context>;
-    /** change-record.lua */
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /**
      * Scripts with audited.lua after them, and its keys and arguments after theirs. These are one array, which ioredis flattens: as
@@ -49,9 +36,7 @@ declare module 'ioredis' {
     resetDayAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
     setFieldsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
     changeRecordAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
-    /** remove-customer.lua */
     removeCustomerAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
-    /** write-settings.lua */
     writeSettingsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
   }
 }

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { realpathSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { choosePort } from '#runtime/choose-port.ts';
 import { makeDirectory } from '#runtime/data-directory.ts';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { isReplyError } from '../redis-errors.ts';
 import { fixAppendOnlyFile } from './append-only-file.ts';
 import type { EmbeddedRedis } from './in-process-redis.ts';
 
@@ -34,7 +35,8 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
   fixAppendOnlyFile({ program, directory, log });
-  const port = await freePort();
+  const names = { portSetting: 'DATA_DIR', hostSetting: 'DATA_DIR' };
+  const port = await choosePort({ ...names, port: 0, host: '127.0.0.1' });
   const url = `redis://default:${password}@127.0.0.1:${port}`;
   let closing = false;
   let server: ChildProcess;
@@ -138,10 +140,6 @@ async function shutDownOrphan(url: string, directory: string): Promise<boolean> 
   }
 }
 
-function isReplyError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'ReplyError';
-}
-
 /** Waits for the server to start. One that is loading its data gets all the time that it needs. */
 async function waitUntilReady(url: string, directory: string): Promise<void> {
   const redis = probe(url);
@@ -183,17 +181,4 @@ function probe(url: string): Redis {
   });
   redis.on('error', () => {});
   return redis;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('no free port found');
-  return address.port;
 }
