@@ -4,20 +4,13 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { publishEvent } from './event-queue.ts';
 import type { GatewayEvent } from './event-types.ts';
 
-export interface EventPublisher {
-  /** Adds the event to the queue at once, and again until Redis confirms it. */
-  publish(event: GatewayEvent, keptMs: number): void;
-  /** Number of events that Redis has not confirmed. */
-  pending(): number;
-  /** Adds what Redis has not confirmed. Never rejects. */
-  flush(): Promise<void>;
-}
+export type EventPublisher = ReturnType<typeof createEventPublisher>;
 
 /** Further events are dropped: Redis has been down for long. */
 const maxPending = 1000;
 
 /** Events are found beside requests, which do not wait for them. */
-export function createEventPublisher({ redis, log }: { redis: RedisClient; log: Logger }): EventPublisher {
+export function createEventPublisher({ redis, log }: { redis: RedisClient; log: Logger }) {
   const waiting = new Map<string, { event: GatewayEvent; keptMs: number }>();
   const isLogDue = createLogThrottle();
   let flushing: Promise<void> | undefined;
@@ -41,12 +34,15 @@ export function createEventPublisher({ redis, log }: { redis: RedisClient; log: 
   }
 
   return {
-    publish(event, keptMs) {
+    /** Adds the event to the queue at once, and again until Redis confirms it. */
+    publish(event: GatewayEvent, keptMs: number): void {
       if (waiting.size >= maxPending) return;
       waiting.set(event.id, { event, keptMs });
       void flush();
     },
+    /** Number of events that Redis has not confirmed. */
     pending: () => waiting.size,
+    /** Adds what Redis has not confirmed. Never rejects. */
     flush,
   };
 }

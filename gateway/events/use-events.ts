@@ -16,19 +16,19 @@ const thresholdWindows: readonly WindowName[] = allWindows
 /** Units from which on a share of a limit is used. */
 const unitsAt = (share: number, limit: number) => Math.ceil((limit * share) / 100);
 
-/** Finds events in the decisions on requests, without a further Redis command. */
-export interface UseObserver {
-  /** @param units what the request costs */
-  allowed(caller: Caller, decision: { windows: WindowStates; nowMs: number }, units: number): void;
-  /** For each ban that this process meets. */
-  banned(caller: Caller, ban: Ban): void;
-}
-
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>): UseObserver {
+export type UseObserver = ReturnType<typeof createUseObserver>;
+
+/** Finds events in the decisions on requests, without a further Redis command. */
+export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) {
   return {
-    allowed({ customerId, plan }, { windows, nowMs }, units) {
+    /** @param units what the request costs */
+    allowed(
+      { customerId, plan }: Caller,
+      { windows, nowMs }: { windows: WindowStates; nowMs: number },
+      units: number,
+    ): void {
       for (const window of thresholdWindows) {
         const state = windows[window];
         if (state === undefined) continue;
@@ -59,7 +59,8 @@ export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>):
         }
       }
     },
-    banned({ id, customerId, name }, { nowMs, remainingMs, setEndMs }) {
+    /** For each ban that this process meets. */
+    banned({ id, customerId, name }: Caller, { nowMs, remainingMs, setEndMs }: Ban): void {
       // An operator's ban is published with the operator's change.
       if (setEndMs === undefined) return;
       const event = gatewayEvent({

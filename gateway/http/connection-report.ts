@@ -10,26 +10,17 @@ interface ConnectionReportDependencies {
   limits: HttpLimits;
 }
 
-interface ConnectionReport {
-  onClosedIdleConnection(): void;
-  onRefusedConnection(limit: ConnectionLimit, group: string): void;
-}
-
 /** Counts each connection that is refused or closed because of a limit, and logs the first one of a minute. */
-export function createConnectionReport({
-  log,
-  metrics,
-  limits,
-}: ConnectionReportDependencies): ConnectionReport {
+export function createConnectionReport({ log, metrics, limits }: ConnectionReportDependencies) {
   const { maxConnections, maxConnectionsPerAddress } = limits;
   const isDue = createLogThrottle();
   return {
-    onClosedIdleConnection() {
+    onClosedIdleConnection(): void {
       metrics.closedIdleConnections.inc();
       if (!isDue('idle')) return;
       log.warn({ maxConnections }, 'idle connections are closed for new ones: MAX_CONNECTIONS are open');
     },
-    onRefusedConnection(limit, address) {
+    onRefusedConnection(limit: ConnectionLimit, address: string): void {
       metrics.refusedConnections.inc({ limit });
       if (!isDue(limit)) return;
       if (limit === 'total') {

@@ -8,16 +8,7 @@ export interface Exchange {
   res: ServerResponse;
 }
 
-export interface Pipelines {
-  /** Listener for requests, whatever event of Node's they come with. */
-  serve: RequestListener;
-  /** The last request that arrived on this connection, with or without a response. */
-  last(socket: Socket): Exchange | undefined;
-  /** The request that is being served. */
-  serving(socket: Socket): Exchange | undefined;
-  /** Runs the step when all requests of the connection have a response, unless it is closed before. */
-  whenIdle(socket: Socket, step: () => void): void;
-}
+export type Pipelines = ReturnType<typeof createPipelines>;
 
 interface Pipeline {
   last: Exchange | undefined;
@@ -43,7 +34,7 @@ export function createPipelines(
   app: RequestListener,
   { maxRequestsPerConnection }: { maxRequestsPerConnection: number },
   idle: IdleConnections,
-): Pipelines {
+) {
   const pipelines = new WeakMap<Socket, Pipeline>();
   let waitingInAll = 0;
 
@@ -82,7 +73,8 @@ export function createPipelines(
   }
 
   return {
-    serve(req, res) {
+    /** Serves requests, whatever event of Node's they come with. */
+    serve(req: IncomingMessage, res: ServerResponse): void {
       const { socket } = req;
       const exchange = { req, res };
       let pipeline = pipelines.get(socket);
@@ -106,9 +98,12 @@ export function createPipelines(
         wait(socket, pipeline, exchange);
       } else socket.destroy();
     },
-    last: (socket) => pipelines.get(socket)?.last,
-    serving: (socket) => pipelines.get(socket)?.serving,
-    whenIdle(socket, step) {
+    /** The last request that arrived on this connection, with or without a response. */
+    last: (socket: Socket) => pipelines.get(socket)?.last,
+    /** The request that is being served. */
+    serving: (socket: Socket) => pipelines.get(socket)?.serving,
+    /** Runs the step when all requests of the connection have a response, unless it is closed before. */
+    whenIdle(socket: Socket, step: () => void): void {
       const pipeline = pipelines.get(socket);
       if (pipeline?.serving === undefined) step();
       else pipeline.idleStep = step;

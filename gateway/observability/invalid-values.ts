@@ -12,20 +12,6 @@ const messages: Record<ValueSource, string> = {
   none: 'Redis value is invalid, and this gateway knows no valid one; API keys that need it get 503',
 };
 
-/** Reports invalid values in Redis to operators, once for each change and not for each read. */
-export interface InvalidValues {
-  /**
-   * @param key Redis key that holds the value
-   * @param issues what is wrong with it; an empty list if it is valid (again)
-   * @param inForce what is in force instead, by default the last valid value; `enforced` is logged
-   */
-  report(key: string, issues: readonly string[], inForce?: { enforced?: unknown; source: ValueSource }): void;
-  /** Withdraws the report of a value that nobody uses any more. */
-  forget(key: string): void;
-  /** What is invalid now, oldest report first. */
-  list(): InvalidValue[];
-}
-
 interface InvalidValue {
   key: string;
   issues: readonly string[];
@@ -40,7 +26,10 @@ interface InvalidValuesDependencies {
   setGauge: (label: string, issues: number) => void;
 }
 
-export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies): InvalidValues {
+export type InvalidValues = ReturnType<typeof createInvalidValues>;
+
+/** Reports invalid values in Redis to operators, once for each change and not for each read. */
+export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies) {
   const known = new Map<string, InvalidValue>();
   /** Labels of values that were read, which the metric shows at 0 while all is well. */
   const labels = new Set<string>();
@@ -57,9 +46,20 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   }
 
   return {
+    /** Withdraws the report of a value that nobody uses any more. */
     forget,
+    /** What is invalid now, oldest report first. */
     list: () => [...known.values()],
-    report(key, issues, inForce) {
+    /**
+     * @param key Redis key that holds the value
+     * @param issues what is wrong with it; an empty list if it is valid (again)
+     * @param inForce what is in force instead, by default the last valid value; `enforced` is logged
+     */
+    report(
+      key: string,
+      issues: readonly string[],
+      inForce?: { enforced?: unknown; source: ValueSource },
+    ): void {
       const label = labelOf(key);
       if (!labels.has(label)) {
         labels.add(label);

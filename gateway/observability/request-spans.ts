@@ -10,26 +10,7 @@ import {
   type Tracing,
 } from '#runtime/tracing.ts';
 
-/** Ends a span. @param error if what it measured has failed */
-export type EndSpan = (error?: unknown) => void;
-
-/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. README.md lists them. */
-export interface RequestSpans {
-  startRequest(request: TracedRequest): Span;
-  /** Calls the next steps of the request, whose spans are children of this one. */
-  run(span: Span, next: () => void): void;
-  endRequest(span: Span, res: ServerResponse, outcome: RequestOutcome): void;
-  /** Runs the decision on the active request, with the time that it waits for Redis. */
-  traceDecision<T extends { outcome: string }>(decide: () => Promise<T>): Promise<T>;
-  /** Span of the active request or decision. */
-  active(): Span | undefined;
-  /** @param decisions spans of the decisions that one command makes */
-  startQuotaCommand(decisions: readonly Span[]): EndSpan;
-  /** @param parent span of the request */
-  startAttempt(parent: Span, attempt: Attempt): UpstreamSpan;
-}
-
-export interface TracedRequest {
+interface TracedRequest {
   req: IncomingMessage;
   path: string;
   route: string | undefined;
@@ -43,14 +24,14 @@ export interface TracedRequest {
 }
 
 /** Outcome of a request whose response is complete or cut off. */
-export interface RequestOutcome {
+interface RequestOutcome {
   caller: { id: string; plan: string } | undefined;
   decision: string | undefined;
   errorCode: string | undefined;
 }
 
 /** One attempt to send a request to an instance of a service. */
-export interface Attempt {
+interface Attempt {
   method: string | undefined;
   path: string;
   route: string | undefined;
@@ -60,16 +41,12 @@ export interface Attempt {
   resendCount: number;
 }
 
-export interface UpstreamSpan {
-  /** Headers that continue the trace: names and values in turn. */
-  headers: readonly string[];
-  /** @param status of the response, if it has begun */
-  end(status: number | undefined, error?: unknown): void;
-}
+export type RequestSpans = ReturnType<typeof createRequestSpans>;
 
-export function createRequestSpans(tracing: Tracing): RequestSpans {
+/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. README.md lists them. */
+export function createRequestSpans(tracing: Tracing) {
   return {
-    startRequest({ peerIsTrusted, requestId, clientAddress, service, ...request }) {
+    startRequest({ peerIsTrusted, requestId, clientAddress, service, ...request }: TracedRequest): Span {
       const headers: IncomingHttpHeaders | undefined = peerIsTrusted ? request.req.headers : undefined;
       const attributes = () => ({
         'client.address': clientAddress(),
@@ -78,7 +55,7 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
       });
       return startServerSpan(tracing, { ...request, attributes, headers });
     },
-    endRequest(span, res, { caller, decision, errorCode }) {
+    endRequest(span: Span, res: ServerResponse, { caller, decision, errorCode }: RequestOutcome): void {
       if (!isSampled(span)) return;
       setDefined(span, {
         'gateway.key_id': caller?.id,
@@ -88,9 +65,12 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
       });
       endServerSpan(tracing, span, res, errorCode);
     },
-    run: runInSpan,
+    /** Calls the next steps of the request, whose spans are children of this one. */
+    run: (span: Span, next: () => void): void => runInSpan(span, next),
+    /** Span of the active request or decision. */
     active: activeSpan,
-    async traceDecision(decide) {
+    /** Runs the decision on the active request, with the time that it waits for Redis. */
+    async traceDecision<T extends { outcome: string }>(decide: () => Promise<T>): Promise<T> {
       const request = activeSpan();
       if (request === undefined) return decide();
       const span = tracing.startInternalSpan('decide quota', {}, request);
@@ -100,7 +80,11 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
         return decision;
       });
     },
-    startQuotaCommand([first, ...others]) {
+    /**
+     * @param decisions spans of the decisions that one command makes
+     * @returns ends the span, with the error if it failed
+     */
+    startQuotaCommand([first, ...others]: readonly Span[]): (error?: unknown) => void {
       if (first === undefined) return () => {};
       const attributes: Attributes = {
         'db.system.name': 'redis',
@@ -114,7 +98,14 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
         span.end();
       };
     },
-    startAttempt(parent, { method, path, route, service, target, resendCount }) {
+    /**
+     * @param parent span of the request
+     * @returns headers that continue the trace, names and values in turn; and its end, with the response's status if it has begun
+     */
+    startAttempt(
+      parent: Span,
+      { method, path, route, service, target, resendCount }: Attempt,
+    ): { headers: readonly string[]; end(status: number | undefined, error?: unknown): void } {
       if (!isSampled(parent)) return { headers: tracing.headersOf(parent), end() {} };
       const { origin, hostname, port } = target;
       const name = knownMethod(method);

@@ -1,13 +1,5 @@
 import type { RedisClient } from './redis-client.ts';
 
-/** Redis' clock as this process knows it, so that all instances agree on the time, during an outage of Redis as well. */
-export interface RedisClock {
-  /** Unix milliseconds by Redis' clock. By this process' own clock until `sync` has succeeded once. */
-  now(): number;
-  /** Reads the clock of Redis. Rejects if Redis is unavailable or sends no time; the last reading then goes on. */
-  sync(): Promise<void>;
-}
-
 interface RedisClockDependencies {
   redis: Pick<RedisClient, 'time'>;
   /** Unix milliseconds by this process' clock. */
@@ -19,13 +11,18 @@ interface RedisClockDependencies {
 /** Any later time may be meant, also by a test with a clock of its own. */
 const minimumMs = Date.UTC(2001);
 
-export function createRedisClock(dependencies: RedisClockDependencies): RedisClock {
+export type RedisClock = ReturnType<typeof createRedisClock>;
+
+/** Redis' clock as this process knows it, so that all instances agree on the time, during an outage of Redis as well. */
+export function createRedisClock(dependencies: RedisClockDependencies) {
   const { redis, now, monotonicMs = () => performance.now() } = dependencies;
   /** Difference between Redis' clock and the monotonic one. */
   let offsetMs: number | undefined;
   return {
+    /** Unix milliseconds by Redis' clock. By this process' own clock until `sync` has succeeded once. */
     now: () => (offsetMs === undefined ? now() : Math.floor(monotonicMs() + offsetMs)),
-    async sync() {
+    /** Reads the clock of Redis. Rejects if Redis is unavailable or sends no time; the last reading then goes on. */
+    async sync(): Promise<void> {
       const sentAtMs = monotonicMs();
       const [seconds, micros] = await redis.time();
       const receivedAtMs = monotonicMs();

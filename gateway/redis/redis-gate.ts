@@ -6,23 +6,7 @@ export class RedisUnavailable extends Error {
   override name = 'RedisUnavailable';
 }
 
-export interface RedisGate {
-  /** False while Redis is not used: callers then decide locally without waiting. */
-  readonly open: boolean;
-  /** Time since which Redis is not used, by performance.now(); undefined while it is used. */
-  readonly shutAtMs: number | undefined;
-  /**
-   * Sends one command or script, and waits for its reply within the time limit.
-   * @throws RedisUnavailable if Redis does not reply in time, or is not used. Errors that Redis replies with, such as
-   * WRONGTYPE, are passed on and leave the gate open.
-   */
-  send<T>(command: () => Promise<T>): Promise<T>;
-  /** Sends a PING, so that an outage is noticed without traffic. Never rejects. */
-  check(): Promise<void>;
-  /** Adds a step that runs each time before the gate opens. */
-  beforeOpening(step: () => Promise<void>): void;
-  close(): void;
-}
+export type RedisGate = ReturnType<typeof createRedisGate>;
 
 interface RedisGateDependencies {
   /** Sends a PING that does not queue behind other commands. */
@@ -44,7 +28,7 @@ const probeMs = 100;
  * probes open it again. Time is counted in ticks of a timer, and an expired command gets one more turn of the event loop:
  * if this process itself was busy, the reply may be there, unread.
  */
-export function createRedisGate(dependencies: RedisGateDependencies): RedisGate {
+export function createRedisGate(dependencies: RedisGateDependencies) {
   const { ping, connected, log, onChange, onCommand, timeoutMs = 100 } = dependencies;
   const openingSteps: (() => Promise<void>)[] = [];
   const waiting = new Set<{ dueTick: number; expire: () => void }>();
@@ -148,13 +132,20 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   }
 
   return {
-    get open() {
+    /** False while Redis is not used: callers then decide locally without waiting. */
+    get open(): boolean {
       return open;
     },
-    get shutAtMs() {
+    /** Time since which Redis is not used, by performance.now(); undefined while it is used. */
+    get shutAtMs(): number | undefined {
       return open ? undefined : shutAtMs;
     },
-    send(command) {
+    /**
+     * Sends one command or script, and waits for its reply within the time limit.
+     * @throws RedisUnavailable if Redis does not reply in time, or is not used. Errors that Redis replies with, such as
+     * WRONGTYPE, are passed on and leave the gate open.
+     */
+    send<T>(command: () => Promise<T>): Promise<T> {
       if (!open) return Promise.reject(new RedisUnavailable('not used at the moment'));
       const startedAt = performance.now();
       const onSettled = (error?: unknown) => {
@@ -164,14 +155,16 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       };
       return withinTime(command, onSettled);
     },
-    async check() {
+    /** Sends a PING, so that an outage is noticed without traffic. Never rejects. */
+    async check(): Promise<void> {
       if (!open) return;
       await withinTime(ping).catch(shut);
     },
-    beforeOpening(step) {
+    /** Adds a step that runs each time before the gate opens. */
+    beforeOpening(step: () => Promise<void>): void {
       openingSteps.push(step);
     },
-    close() {
+    close(): void {
       closed = true;
       stopProbing();
       for (const entry of waiting) entry.expire();

@@ -2,28 +2,25 @@ import type { Logger } from 'pino';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
 
-/**
- * Says whether Redis is set up. One that came back empty is not, so a key that it lacks may be a lost one: clients take a 401
- * as final.
- */
-export interface SetUpMarker {
-  /** Whether the marker was missing when it was last looked for. */
-  isMissing(): boolean;
-  /** Looks for the marker. Rejects if Redis is unavailable. */
-  refresh(): Promise<void>;
-}
-
 interface SetUpMarkerDependencies {
   redis: RedisClient;
   log: Logger;
   onChange: (isMissing: boolean) => void;
 }
 
-export function createSetUpMarker({ redis, log, onChange }: SetUpMarkerDependencies): SetUpMarker {
+export type SetUpMarker = ReturnType<typeof createSetUpMarker>;
+
+/**
+ * Says whether Redis is set up. One that came back empty is not, so a key that it lacks may be a lost one: clients take a 401
+ * as final.
+ */
+export function createSetUpMarker({ redis, log, onChange }: SetUpMarkerDependencies) {
   let isMissing = false;
   return {
+    /** Whether the marker was missing when it was last looked for. */
     isMissing: () => isMissing,
-    async refresh() {
+    /** Looks for the marker. Rejects if Redis is unavailable. */
+    async refresh(): Promise<void> {
       const isFound = (await redis.exists(redisKeys.setUp)) === 1;
       if (isFound !== isMissing) return;
       isMissing = !isFound;

@@ -3,17 +3,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Shutdown } from './lifecycle.ts';
 
-export interface Drain {
-  readonly draining: boolean;
-  /** Responses of a connection that are not complete, in the order of their requests. */
-  inFlight(socket: Socket): readonly ServerResponse[];
-  /**
-   * Sends Connection: close with every response during the delay, so that clients and load balancers move to another
-   * instance. Then takes no new connections, and closes each connection after the response it is busy with. Resolves
-   * when no connection is left.
-   */
-  drain(shutdown: Shutdown): Promise<void>;
-}
+export type Drain = ReturnType<typeof createDrain>;
 
 /** Time for the first request of a connection that was just accepted to arrive. */
 const arrivalMs = 1000;
@@ -22,7 +12,7 @@ const arrivalMs = 1000;
  * Lets requests in flight finish, so that a restart loses none.
  * @param onClosing called when no new connections are taken any more
  */
-export function createDrain(server: Server, onClosing = (): void => {}): Drain {
+export function createDrain(server: Server, onClosing = (): void => {}) {
   /** Unanswered requests of each connection. Arrays and not Sets: V8 keeps entries alive in old tables of a Set. */
   const inFlight = new Map<Socket, ServerResponse[]>();
   let draining = false;
@@ -56,11 +46,17 @@ export function createDrain(server: Server, onClosing = (): void => {}): Drain {
   }
 
   return {
-    get draining() {
+    get draining(): boolean {
       return draining;
     },
-    inFlight: (socket) => inFlight.get(socket) ?? [],
-    async drain({ delayMs, force }) {
+    /** Responses of a connection that are not complete, in the order of their requests. */
+    inFlight: (socket: Socket): readonly ServerResponse[] => inFlight.get(socket) ?? [],
+    /**
+     * Sends Connection: close with every response during the delay, so that clients and load balancers move to another
+     * instance. Then takes no new connections, and closes each connection after the response it is busy with. Resolves
+     * when no connection is left.
+     */
+    async drain({ delayMs, force }: Shutdown): Promise<void> {
       draining = true;
       for (const res of [...inFlight.values()].flat()) {
         if (!res.headersSent) res.shouldKeepAlive = false;

@@ -13,29 +13,7 @@ import {
 } from './target.ts';
 import { isLocalResourceError } from './upstream-error.ts';
 
-/** Load balancer and circuit breaker of the instances of the service behind the gateway. */
-export interface Upstreams {
-  readonly targets: readonly Target[];
-  /**
-   * Chooses the target with the fewest requests in flight, and of equal ones each in turn. The request counts as in
-   * flight there until `release`.
-   * @param except targets that must not be chosen
-   * @returns undefined if all others are ejected
-   */
-  take(except?: ReadonlySet<Target>): Target | undefined;
-  release(target: Target): void;
-  /**
-   * Reports a complete response, whatever its status: the target's connections and its process work.
-   * @param epoch of the target when the request was sent
-   */
-  succeeded(target: Target, epoch: number, sentAtMs: number): void;
-  /**
-   * Reports a request that failed because of the target.
-   * @param epoch of the target when the request was sent
-   */
-  failed(target: Target, epoch: number, sentAtMs: number, error: unknown): void;
-  close(): Promise<void>;
-}
+export type Upstreams = ReturnType<typeof createUpstreams>;
 
 interface UpstreamsDependencies {
   urls: readonly string[];
@@ -52,10 +30,11 @@ const probeMs = 500;
 const defaultStartTimeoutMs = 60_000;
 
 /**
+ * Load balancer and circuit breaker of the instances of a service.
  * A target is ejected after a few consecutive failures of requests or probes. Only probes bring it back, so that no
  * request is risked to find out. If requests go on failing while probes succeed, it stays ejected longer each time.
  */
-export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams {
+export function createUpstreams(dependencies: UpstreamsDependencies) {
   const { probe, log, onState, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
   const targets: readonly Target[] = dependencies.urls.map(createTarget);
   const closing = new AbortController();
@@ -133,7 +112,13 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
   }
   return {
     targets,
-    take(except) {
+    /**
+     * Chooses the target with the fewest requests in flight, and of equal ones each in turn. The request counts as in
+     * flight there until `release`.
+     * @param except targets that must not be chosen
+     * @returns undefined if all others are ejected
+     */
+    take(except?: ReadonlySet<Target>): Target | undefined {
       let best: Target | undefined;
       let ordinal = turn;
       for (let step = 0; step < targets.length; step += 1) {
@@ -149,22 +134,27 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
       if (best !== undefined) best.inFlight += 1;
       return best;
     },
-    release(target) {
+    release(target: Target): void {
       target.inFlight -= 1;
     },
-    succeeded(target, epoch, sentAtMs) {
+    /**
+     * Reports a complete response, whatever its status: the target's connections and its process work.
+     * @param epoch of the target when the request was sent
+     */
+    succeeded(target: Target, epoch: number, sentAtMs: number): void {
       if (target.epoch !== epoch) return;
       countSuccess(target, sentAtMs);
       if (target.state === 'unknown') setState(target, 'ready');
     },
-    failed(target, epoch, sentAtMs, error) {
+    /** Reports a request that failed because of the target. */
+    failed(target: Target, epoch: number, sentAtMs: number, error: unknown): void {
       if (target.epoch !== epoch || target.state === 'down') return;
       if (!countFailure(target, sentAtMs)) return;
       eject(target, error);
       // It may have been down for a moment only. Not so after a failed recovery.
       if (target.failedRecoveries === 0) void probeOnce(target);
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await probe.close();
     },
