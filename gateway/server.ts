@@ -25,7 +25,6 @@ import { startEvents } from './events/start-events.ts';
 import { createInstance } from './instance.ts';
 import { loadSettings, type GatewayConfig } from './load-settings.ts';
 import { createMetrics } from './observability/metrics.ts';
-import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
@@ -38,7 +37,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   setKeyPrefix(config.api.keyPrefix);
   const ready = Promise.withResolvers<() => void>();
   onReload(() => void ready.promise.then((reload) => reload()));
-  logConsoleLines(log, printedLines);
+  logConsoleLines(log);
   const budget = divideConnections(config, log);
   // Before anything is started or written.
   await choosePort(publicEndpoint(config));

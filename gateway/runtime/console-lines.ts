@@ -2,14 +2,19 @@ import { format } from 'node:util';
 import type { Logger } from 'pino';
 import { createLogThrottle } from './log-throttle.ts';
 
-/** What a library prints, and what it means for operators. */
-export type Meaning = readonly [printed: RegExp, meaning: string];
+/** What libraries print to the console, and what it means for operators. */
+const meanings: readonly (readonly [printed: RegExp, meaning: string])[] = [
+  [
+    /^Skipping the ready check because INFO command fails/,
+    'the Redis user may not run INFO; settings of Redis that may lose keys are not checked',
+  ],
+];
 
 /**
  * Turns lines that libraries print to the console, and Node's warnings, into lines of the log, each once a minute. So
  * every line of the output is JSON, whatever prints it.
  */
-export function logConsoleLines(log: Logger, meanings: readonly Meaning[] = []): void {
+export function logConsoleLines(log: Logger): void {
   const isDue = createLogThrottle();
   const warn = (...args: unknown[]) => {
     const printed = format(...args);

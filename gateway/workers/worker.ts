@@ -8,7 +8,6 @@ import { startTracing } from '#runtime/start-tracing.ts';
 import { setKeyPrefix } from '../config/key-prefix.ts';
 import { createInstance } from '../instance.ts';
 import { createMetrics } from '../observability/metrics.ts';
-import { printedLines } from '../observability/printed-lines.ts';
 import { createRequestLog } from '../observability/request-log.ts';
 import type { EndCause, Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
@@ -44,7 +43,7 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
   ({ shutdownTimeoutMs } = config);
   logging = createLog('gateway', config.logLevel);
   const log = logging.log.child({ worker: worker?.id });
-  logConsoleLines(log, printedLines);
+  logConsoleLines(log);
   const service = createInstance({
     config,
     privateKey: createPrivateKey(privateKeyPem),
