@@ -8,17 +8,8 @@ import {
   type CustomerId,
   type KeyPlace,
 } from '../redis/redis-keys.ts';
-import { scoredMembers } from '../redis/scored-members.ts';
-import { UnknownKey } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
-import type { ReadingSession } from './session.ts';
-
-/** Entry of the index, which leads from an id to a record. */
-export interface IndexedKey {
-  id: string;
-  /** Undefined while the key is being issued. */
-  place: KeyPlace | undefined;
-}
+import { scoredPages } from './scored-pages.ts';
 
 const { apiKeyIds, apiKeysByCreation } = redisKeys;
 
@@ -42,9 +33,9 @@ export async function placesOf(
   return (await redis.hmget(apiKeyIds, ...ids)).map((text) => parsePlace(text ?? ''));
 }
 
-/** Adds a key. Without a valid time of creation it counts as made now. */
+/** Adds a key. */
 export async function addToIndex(
-  { redis, now }: ReadingSession,
+  redis: RedisClient,
   { id, createdAt }: Pick<ApiKeyRecord, 'id' | 'createdAt'>,
   place: KeyPlace,
 ): Promise<void> {
@@ -52,16 +43,16 @@ export async function addToIndex(
   await Promise.all([
     redis.set(redisKeys.keyCustomer(place.keyHash), place.customerId),
     redis.hset(apiKeyIds, id, formatPlace(place)),
-    redis.zadd(apiKeysByCreation, creationMs(createdAt, now), id),
+    redis.zadd(apiKeysByCreation, Date.parse(createdAt), id),
   ]);
 }
 
 /** The same for a customer. */
 export async function addCustomerToIndex(
-  { redis, now }: ReadingSession,
+  redis: RedisClient,
   { id, createdAt }: { id: CustomerId; createdAt: string },
 ): Promise<void> {
-  await redis.zadd(redisKeys.customers, creationMs(createdAt, now), id);
+  await redis.zadd(redisKeys.customers, Date.parse(createdAt), id);
 }
 
 /**
@@ -87,64 +78,9 @@ export async function forgetKeys(redis: RedisClient, ids: readonly string[]): Pr
   await Promise.all([redis.hdel(apiKeyIds, ...ids), redis.zrem(apiKeysByCreation, ...ids)]);
 }
 
-function creationMs(createdAt: string, now: () => number): number {
-  const ms = Date.parse(createdAt);
-  return Number.isNaN(ms) ? now() : ms;
-}
-
-/**
- * All keys by time of creation, in pages.
- * @param after id of the key before the first page
- * @throws UnknownKey if that key is not in the index
- */
-export async function* indexPages(
-  { redis }: ReadingSession,
-  after: string | undefined,
-  size: number,
-): AsyncGenerator<IndexedKey[]> {
-  let start = 0;
-  if (after !== undefined) {
-    assertNotApiKey(after);
-    const rank = await rankAfter(redis, [after], apiKeysByCreation);
-    if (rank === undefined) throw new UnknownKey(after);
-    start = rank;
-  }
-  for await (const entries of pagesFrom(redis, apiKeysByCreation, start, size)) {
-    const places = await placesOf(
-      redis,
-      entries.map(([id]) => id),
-    );
-    yield entries.map(([id], index) => ({ id, place: places[index] }));
-  }
-}
-
 /** All customers by time of creation, in pages. */
 export async function* customerPages(redis: RedisClient, size: number): AsyncGenerator<CustomerId[]> {
-  for await (const page of pagesFrom(redis, redisKeys.customers, 0, size)) {
-    yield page.map(([id]) => id).filter(isCustomerId);
+  for await (const page of scoredPages(redis, { key: redisKeys.customers, order: 'ascending', size })) {
+    yield page.map(({ member }) => member).filter(isCustomerId);
   }
-}
-
-async function* pagesFrom(redis: RedisClient, index: string, first: number, size: number) {
-  for (let start = first; ;) {
-    const [from, to] = [String(start), String(start + size - 1)];
-    const entries = scoredMembers(await redis.zrange(index, from, to, 'WITHSCORES'));
-    if (entries.length === 0) return;
-    yield entries;
-    const ids = entries.map(([id]) => id);
-    start = (await rankAfter(redis, ids, index)) ?? start;
-  }
-}
-
-/** Rank after the last of the ids that is still in the index: later ones move up when some are removed. */
-async function rankAfter(
-  redis: RedisClient,
-  ids: readonly string[],
-  index: string,
-): Promise<number | undefined> {
-  for (const id of ids.toReversed()) {
-    const rank = await redis.zrank(index, id);
-    if (rank !== null) return rank + 1;
-  }
-  return undefined;
 }

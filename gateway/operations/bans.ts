@@ -1,9 +1,8 @@
 import { defaultBanPolicy } from '../quota/ban-policy.ts';
 import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
-import { placesOf } from './api-key-index.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
-import { formatPosition, parsePosition, scoredPages, type ScoredMember } from './scored-pages.ts';
+import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 import { showStoredKey } from './stored-keys.ts';
@@ -15,8 +14,8 @@ export interface ActiveBan {
   plan: string;
   /** What led to the ban: refused requests, or the reason that an operator gave. */
   reason: string;
-  /** ISO 8601 in UTC; empty for a ban without an end, which was set by hand. */
-  endsAt: string;
+  /** ISO 8601 in UTC; null for a ban without an end, which was set by hand. */
+  endsAt: string | null;
 }
 
 const pageSize = 500;
@@ -29,7 +28,7 @@ export async function findBan(
   const ban = await readBan(session, place);
   if (ban === undefined) return undefined;
   // Set by hand without an expiry. The key's next request adds one.
-  const endsAt = ban.leftMs < 0 ? '' : new Date(session.now() + ban.leftMs).toISOString();
+  const endsAt = ban.leftMs < 0 ? null : new Date(session.now() + ban.leftMs).toISOString();
   return { reason: describeBan(ban.value), endsAt };
 }
 
@@ -78,56 +77,43 @@ async function writeBan(
   await indexBan(redis, id, now() + ms, now());
 }
 
-/** All bans in pages, soonest to expire first. */
+/**
+ * All bans that gateways have observed or operators have added in pages, soonest to expire first. A ban that was made with
+ * redis-cli is not among them.
+ */
 export async function* listBans(session: Session): AsyncGenerator<ActiveBan[]> {
-  for (let after: string | undefined; ;) {
-    const { bans, next } = await readBanPage(session, after, pageSize);
-    yield bans;
-    if (next === undefined) return;
-    after = next;
+  for await (const page of banPages(session, pageSize)) {
+    yield (await findBans(session, page)).map(({ ban }) => ban);
   }
 }
 
-/**
- * A page of the bans that gateways have observed or operators have added, soonest to expire first. A ban that was made
- * with redis-cli is not among them.
- * @param after `next` of the page before
- */
+/** One page of them. @param after `next` of the page before */
 export async function readBanPage(
   session: Session,
   after: string | undefined,
-  count: number,
-): Promise<{ bans: ActiveBan[]; next: string | undefined }> {
-  const { redis } = session;
-  const entries: ScoredMember[] = [];
-  const pages = {
-    key: redisKeys.bans,
-    order: 'ascending',
-    after: parsePosition(after),
-    size: count,
-  } as const;
-  for await (const page of scoredPages(redis, pages)) {
-    entries.push(...page.slice(0, count - entries.length));
-    if (entries.length === count) break;
-  }
-  const found = await Promise.all(entries.map(({ member }) => bannedKey(session, member)));
-  const last = entries.at(-1);
-  return {
-    bans: found.filter((ban) => ban !== undefined),
-    next: last !== undefined && entries.length === count ? formatPosition(last) : undefined,
-  };
+  size: number,
+): Promise<{ items: ActiveBan[]; next: string | null }> {
+  const pages = banPages(session, size + 1, after);
+  const { found, next } = await readFoundPage(pages, { size, maxRead: size }, (page) =>
+    findBans(session, page),
+  );
+  return { items: found.map(({ ban }) => ban), next };
 }
 
-/** Bans that are looked at to count them. */
-const maxCounted = 1000;
+const banPages = ({ redis }: Session, size: number, after?: string) =>
+  scoredPages(redis, { key: redisKeys.bans, order: 'ascending', after: parsePosition(after), size });
 
-/** Number of active bans. Up to a thousand of them, without those that were lifted with redis-cli. */
-export async function countBans({ redis, now }: ReadingSession): Promise<number> {
-  const ids = await redis.zrangebyscore(redisKeys.bans, now(), '+inf', 'LIMIT', 0, maxCounted + 1);
-  if (ids.length > maxCounted) return redis.zcount(redisKeys.bans, now(), '+inf');
-  const places = (await placesOf(redis, ids)).filter((place) => place !== undefined);
-  const found = await Promise.all(places.map((place) => redis.exists(redisKeys.ban(place))));
-  return found.filter((exists) => exists === 1).length;
+/** A key that is gone, or whose record is invalid, is refused for that. */
+async function findBans(session: Session, members: readonly ScoredMember[]) {
+  const found = await Promise.all(
+    members.map(async (at) => ({ at, ban: (await ignoreInvalid(describe(session, at.member)))?.ban })),
+  );
+  return found.flatMap(({ at, ban }) => (ban === undefined ? [] : [{ at, ban }]));
+}
+
+/** Number of active bans, those included that were lifted with redis-cli. */
+export function countBans({ redis, now }: ReadingSession): Promise<number> {
+  return redis.zcount(redisKeys.bans, now(), '+inf');
 }
 
 /**
@@ -174,11 +160,6 @@ async function describe(session: Session, id: string) {
   const key = { id, name, plan };
   const ban: ActiveBan | undefined = found === undefined ? undefined : { ...key, ...found };
   return { place, key, ban };
-}
-
-/** A key that is gone, or whose record is invalid, is refused for that. */
-async function bannedKey(session: Session, id: string): Promise<ActiveBan | undefined> {
-  return (await ignoreInvalid(describe(session, id)))?.ban;
 }
 
 function banKeys(place: KeyPlace): [ban: string, strikes: string] {

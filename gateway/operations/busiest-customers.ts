@@ -2,11 +2,12 @@ import { refusedMember, slotMs } from '../quota/busy-customers.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
-import type { CustomerView } from './customers.ts';
+import { customerState, readCustomerUse, type CustomerView } from './customers.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
-import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import type { WindowViews } from './key-windows.ts';
+import { createLimitsReader } from './limits-in-force.ts';
 import type { Session } from './session.ts';
+import { showCustomer } from './stored-customers.ts';
 
 /** Requests of a customer in the last minute, with all of its keys together. */
 export interface BusyCustomer {
@@ -16,9 +17,8 @@ export interface BusyCustomer {
 }
 
 /** The same with its usage. It has no strikes and no ban: those are of keys. */
-export interface BusyCustomerUsage extends BusyCustomer, WindowViews, Pick<KeyUsage, 'name' | 'plan'> {
-  state: CustomerView['state'];
-}
+export interface BusyCustomerUsage
+  extends BusyCustomer, WindowViews, Pick<CustomerView, 'name' | 'plan' | 'state'> {}
 
 /** The last minute, with the slot that is being filled. */
 const slotCount = 6;
@@ -28,19 +28,18 @@ export async function readBusiestCustomerUsage(
   session: Session,
   count: number,
 ): Promise<BusyCustomerUsage[]> {
-  const reader = await createUsageReader(session);
+  const limitsOf = createLimitsReader(session);
   const busiest = await readBusiestCustomers(session.redis, session.now());
   const rows = await Promise.all(
     busiest.slice(0, count).map(async (counts) => {
-      // Its record may be gone, or invalid.
-      const usage = await ignoreInvalid(reader.read(counts.id));
-      if (usage === undefined) return undefined;
-      const { strikes: _strikes, strikesToBan: _toBan, ban: _ban, ...ofCustomer } = usage;
-      const state = usage.state === 'suspended' ? ('suspended' as const) : ('active' as const);
-      return Object.assign(ofCustomer, counts, { state });
+      const record = await ignoreInvalid(showCustomer(session.redis, counts.id));
+      if (record === undefined) return [];
+      const { windows } = await readCustomerUse(session, record, limitsOf);
+      const { name, plan } = record;
+      return Object.assign(counts, { name, plan, state: customerState(record), ...windows });
     }),
   );
-  return rows.filter((row) => row !== undefined);
+  return rows.flat();
 }
 
 /** All customers with requests in the last minute, as far as gateways report them, busiest first. */

@@ -5,7 +5,7 @@ import { byText, customerTexts, type CustomerTexts } from '../limits/customer-te
 import type { Limits } from '../limits/limits.ts';
 import { forAll } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { addCustomerToIndex, forgetKeys, placesOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyDetailSchema } from './key-detail.ts';
@@ -17,18 +17,18 @@ import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits
 import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import { assertRev } from './overtaken-change.ts';
 import { assertSearchable } from './pasted-key.ts';
-import { listPlans, readPlanNames, unknownPlan } from './plan-names.ts';
+import { assertPlanName } from './plan-names.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import { parsePosition, readFoundPage, scoredPages } from './scored-pages.ts';
-import type { Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import {
+  findCustomer,
   newCustomer,
-  readStoredCustomer,
   showCustomer,
   storedCustomerPages,
   updateCustomer,
 } from './stored-customers.ts';
-import { maxAttempts, readKeysOf, tooManyChanges } from './stored-keys.ts';
+import { readStoredKeys, retryOvertaken } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
 const textOrNull = z.string().nullable();
@@ -83,7 +83,7 @@ export async function createCustomer(session: Session, wanted: NewCustomer): Pro
   const texts = byText((name) => wanted[name] ?? undefined);
   const record = newCustomer({ ...wanted, ...texts }, now());
   await listPlan(redis, record);
-  await addCustomerToIndex(session, record);
+  await addCustomerToIndex(redis, record);
   const { rev: _unknownYet, ...after } = record;
   const rev = await audit.make([{ action: 'customers.create', target: record.id, before: null, after }], {
     script: 'changeRecordAudited',
@@ -118,22 +118,19 @@ export async function changeCustomer(
 
 /** Refuses all keys of a customer from their next request on. Suspending it again changes nothing. */
 export async function suspendCustomer(session: Session, id: string): Promise<CustomerView> {
-  const found = await showCustomer(session.redis, id);
-  if (found.suspendedAt !== undefined) return view(session, found);
-  const suspendedAt = new Date(session.now()).toISOString();
-  return view(
-    session,
-    await updateCustomer(session, id, 'customers.suspend', (record) =>
-      Promise.resolve({ ...record, suspendedAt }),
-    ),
-  );
+  let record = await showCustomer(session.redis, id);
+  if (record.suspendedAt === undefined) {
+    const suspendedAt = new Date(session.now()).toISOString();
+    record = await updateCustomer(session, id, 'customers.suspend', (before) => ({ ...before, suspendedAt }));
+  }
+  return view(session, record);
 }
 
 /** Ends a suspension, from the next request on. @throws InvalidOperation for a customer that is not suspended */
 export async function resumeCustomer(session: Session, id: string): Promise<CustomerView> {
   const record = await updateCustomer(session, id, 'customers.resume', (before) => {
     if (before.suspendedAt === undefined) throw new InvalidOperation(`the customer ${id} is not suspended`);
-    return Promise.resolve({ ...before, suspendedAt: undefined });
+    return { ...before, suspendedAt: undefined };
   });
   return view(session, record);
 }
@@ -144,7 +141,7 @@ export async function resumeCustomer(session: Session, id: string): Promise<Cust
  */
 export async function removeCustomer(session: Session, id: string): Promise<CustomerView> {
   const { redis, audit } = session;
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  return retryOvertaken(id, async () => {
     const record = await showCustomer(redis, id);
     const { ids, keys } = await findEndedKeys(session, record.id);
     const removed = await audit.make(
@@ -160,12 +157,10 @@ export async function removeCustomer(session: Session, id: string): Promise<Cust
         args: [record.rev],
       },
     );
-    if (removed) {
-      await removeFromIndexes(redis, record.id, ids);
-      return viewOf(record, keys.length);
-    }
-  }
-  throw tooManyChanges(id);
+    if (!removed) return undefined;
+    await removeFromIndexes(redis, record.id, ids);
+    return viewOf(record, keys.length);
+  });
 }
 
 /** @throws InvalidOperation if a key of the customer has not ended */
@@ -187,10 +182,13 @@ async function removeFromIndexes(redis: RedisClient, id: CustomerId, ids: readon
   await redis.zrem(redisKeys.customers, id);
 }
 
-interface CustomerPageOptions {
+interface CustomerConditions {
   /** Part of the name, contact, reference or id. */
   search?: string | undefined;
   plan?: string | undefined;
+}
+
+interface CustomerPageOptions extends CustomerConditions {
   /** `next` of the page before. */
   after?: string | undefined;
   /** Maximum number of customers to return. */
@@ -223,18 +221,17 @@ export async function readCustomerPage(
     after: parsePosition(after),
     size: size + 1,
   });
-  const { found, next } = await readFoundPage(pages, { size, maxRead }, async (places) => {
-    const records = await Promise.all(places.map(({ member }) => readCustomer(redis, member)));
-    return places.flatMap((place, index) => {
-      const record = records[index];
-      return record !== undefined && matches(record) ? [{ record, place }] : [];
-    });
+  const { found, next } = await readFoundPage(pages, { size, maxRead }, async (members) => {
+    const records = await Promise.all(
+      members.map(async (at) => ({ at, record: await findCustomer(redis, at.member) })),
+    );
+    return records.flatMap(({ at, record }) => (record && matches(record) ? [{ at, record }] : []));
   });
   const items = await Promise.all(found.map(({ record }) => view(session, record)));
   return { items, next, total };
 }
 
-function customerMatcher({ search = '', plan }: Pick<CustomerPageOptions, 'search' | 'plan'>) {
+function customerMatcher({ search = '', plan }: CustomerConditions) {
   const matches = textMatcher(search);
   return (record: CustomerRecord) =>
     (plan === undefined || record.plan === plan) &&
@@ -244,40 +241,39 @@ function customerMatcher({ search = '', plan }: Pick<CustomerPageOptions, 'searc
 }
 
 /**
- * All customers by time of creation, in pages.
- * @throws InvalidOperation for a plan that does not exist, and that no customer is on, after the last page
+ * All customers that match by time of creation, in pages.
+ * @throws InvalidOperation for a plan that does not exist
  */
 export async function* listCustomers(
   session: Session,
-  options: Pick<CustomerPageOptions, 'search' | 'plan'> = {},
+  conditions: CustomerConditions = {},
 ): AsyncGenerator<CustomerView[]> {
-  const matches = customerMatcher(options);
-  const { plan } = options;
-  const names = plan === undefined ? [] : await readPlanNames(session.redis);
-  let isPlan = plan === undefined || names.includes(plan);
+  const matches = customerMatcher(conditions);
+  await assertPlanName(session.redis, conditions.plan);
   for await (const records of storedCustomerPages(session.redis)) {
-    isPlan ||= records.some((record) => record.plan === plan);
-    const wanted = records.filter(matches);
-    yield Promise.all(wanted.map((record) => view(session, record)));
+    yield Promise.all(records.filter(matches).map((record) => view(session, record)));
   }
-  if (!isPlan) throw unknownPlan(plan ?? '', names, `the plans are ${listPlans(names)}`);
 }
 
-async function readCustomer(redis: RedisClient, id: string): Promise<CustomerRecord | undefined> {
-  return isCustomerId(id) ? readStoredCustomer(redis, id) : undefined;
+/** What a customer may use and uses now, with all of its keys together. */
+export async function readCustomerUse(
+  session: ReadingSession,
+  record: CustomerRecord,
+  limitsOf = createLimitsReader(session),
+) {
+  const limits = await limitsOf(record);
+  const place = { customerId: record.id, keyHash: '' };
+  return { limits, ...(await readKeyWindows(session.redis, place, knownLimitsIn(limits))) };
 }
 
 /** @throws InvalidOperation if there is no such customer */
 export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
   const record = await showCustomer(session.redis, id);
   const { keys } = await readKeys(session, record.id);
-  const rowOf = createKeyRows(session);
-  const [items, limits] = await Promise.all([
-    Promise.all(keys.map(rowOf)),
-    createLimitsReader(session)(record),
+  const [items, { limits, windows, nowMs }] = await Promise.all([
+    Promise.all(keys.map(createKeyRows(session))),
+    readCustomerUse(session, record),
   ]);
-  const place = { customerId: record.id, keyHash: '' };
-  const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
   return {
     ...viewOf(record, keys.length),
     own: limitsView(record),
@@ -297,14 +293,11 @@ const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompar
 /** The ids of a customer's keys, and those keys that have a record. */
 async function readKeys({ redis }: Session, id: CustomerId) {
   const ids = await redis.smembers(redisKeys.customerKeys(id));
-  return { ids, keys: await readKeysOf(redis, id, ids) };
+  return { ids, keys: await readStoredKeys(redis, ids) };
 }
 
 async function view(session: Session, record: CustomerRecord): Promise<CustomerView> {
-  const ids = await session.redis.smembers(redisKeys.customerKeys(record.id));
-  // The set has those of deleted keys, too.
-  const places = await placesOf(session.redis, ids);
-  return viewOf(record, places.filter((place) => place !== undefined).length);
+  return viewOf(record, (await session.redis.smembers(redisKeys.customerKeys(record.id))).length);
 }
 
 function viewOf(record: CustomerRecord, keys: number): CustomerView {
@@ -314,7 +307,7 @@ function viewOf(record: CustomerRecord, keys: number): CustomerView {
     name,
     plan,
     ...limitsView(record),
-    state: suspendedAt === undefined ? 'active' : 'suspended',
+    state: customerState(record),
     suspendedAt: suspendedAt ?? null,
     ...byText((text) => record[text] ?? null),
     createdAt,
@@ -322,3 +315,6 @@ function viewOf(record: CustomerRecord, keys: number): CustomerView {
     rev,
   };
 }
+
+export const customerState = ({ suspendedAt }: CustomerRecord): CustomerView['state'] =>
+  suspendedAt === undefined ? 'active' : 'suspended';

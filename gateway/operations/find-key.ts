@@ -1,45 +1,31 @@
 import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { keyPattern, keyPrefix } from '../config/key-prefix.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { readKeyOfHash, type PlacedKey } from './stored-keys.ts';
+import { findStoredKey, readKeyOfHash, type PlacedKey } from './stored-keys.ts';
+import { textMatcher } from './text-matcher.ts';
 
 /** Characters that may be part of a key. */
 const candidates = keyPattern(/[0-9A-Za-z]+/g);
 /** A SHA-256, such as in the name of a Redis key or in a log. */
 const keyHashes = /(?<![\da-f])[\da-f]{64}(?![\da-f])/gi;
-
-const noRecord =
-  'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago';
+/** The same alone, also as the name of a Redis key. */
+const keyHashPattern = /^(?:gw:[a-z-]+:(?:\{[\w-]+\}:)?)?([\da-f]{64})$/i;
+/** Fewer characters of a hint, or of an id that does not begin like one, say nothing. */
+const [minHint, minIdPart] = [2, 6];
+const hintLength = 4;
 
 /**
- * Finds the record of an API key by the key itself, which never leaves this process: only its hash does.
- * @param text the key, or a text that contains it, such as a line of a log
+ * Finds the id of an API key by the key itself, which never leaves this process, or by its SHA-256, also in the middle of a text such as
+ * a line of a log.
  * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
  */
-export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): Promise<PlacedKey> {
-  const keys = apiKeysIn(text);
-  const [key] = keys;
-  if (key === undefined) {
-    throw new InvalidOperation(
-      `there is no API key in the input: a key is ${keyPrefix()} and 38 letters and digits, the last six a checksum`,
-    );
-  }
-  if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
-  const found = await readKeyOfHash(redis, hashApiKey(key));
-  if (found === undefined) throw new InvalidOperation(noRecord);
-  return found;
-}
-
-/**
- * Finds the id of an API key by the key itself, or by its SHA-256, also in the middle of a text.
- * @throws InvalidOperation as findKey does
- */
 export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>): Promise<string> {
-  const hashed = Array.from(apiKeysIn(text), hashApiKey);
-  const found = new Set([...hashed, ...(text.match(keyHashes) ?? []).map((hash) => hash.toLowerCase())]);
+  const hashes = (text.match(keyHashes) ?? []).map((hash) => hash.toLowerCase());
+  const found = new Set([...Array.from(apiKeysIn(text), hashApiKey), ...hashes]);
   const [keyHash] = found;
   if (keyHash === undefined) {
     throw new InvalidOperation(
@@ -50,10 +36,51 @@ export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>)
   const place = await placeOfHash(redis, keyHash);
   const id = place && (await redis.hget(redisKeys.apiKey(place), 'id'));
   if (id) return id;
-  throw new InvalidOperation(noRecord);
+  throw new InvalidOperation(
+    'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',
+  );
 }
 
 /** @returns the API keys in a text, each once */
-export function apiKeysIn(text: string): Set<string> {
-  return new Set((text.match(candidates()) ?? []).filter(isWellFormedApiKey));
+export const apiKeysIn = (text: string) =>
+  new Set((text.match(candidates()) ?? []).filter(isWellFormedApiKey));
+
+/** A hint may be copied with its ellipsis. */
+export function searchText(text: string): string {
+  return text.trim().replace(/(…|\.\.\.)$/u, '');
+}
+
+/**
+ * Finds a key by its id or its SHA-256.
+ * @returns undefined if the text is neither
+ * @throws InvalidOperation for a SHA-256 without a record
+ */
+export async function findExactly(text: string, redis: RedisClient): Promise<PlacedKey | undefined> {
+  const [, hash] = keyHashPattern.exec(text) ?? [];
+  if (hash !== undefined) {
+    const found = await readKeyOfHash(redis, hash.toLowerCase());
+    if (found !== undefined) return found;
+    throw new InvalidOperation('no key with this SHA-256 has a record');
+  }
+  return text.startsWith(keyPrefix()) ? undefined : findStoredKey(redis, text);
+}
+
+/**
+ * @returns a function that tells whether a key has the text as its hint, or in its name or id
+ * @throws InvalidOperation for a hint that is too short
+ */
+export function keyTextMatcher(text: string): (key: { id: string; name: string; hint: string }) => boolean {
+  const prefix = keyPrefix();
+  if (text.startsWith(prefix)) {
+    const hint = text.slice(0, prefix.length + hintLength);
+    if (hint.length < prefix.length + minHint) {
+      throw new InvalidOperation(`give at least two characters of the key after ${prefix}`);
+    }
+    return (key) => key.hint.startsWith(hint);
+  }
+  const nameMatches = textMatcher(text);
+  const idPart = text.toLowerCase();
+  const findsIds = idPart.startsWith('key_') || idPart.length >= minIdPart;
+  return ({ id, name }) =>
+    (name !== '' && nameMatches(name)) || (findsIds && id.toLowerCase().includes(idPart));
 }

@@ -16,13 +16,6 @@ export async function ignoreInvalid<T>(result: Promise<T>): Promise<T | undefine
   }
 }
 
-/** Awaits what a line of a file asks for, which is named in what is thrown if that is invalid. */
-export async function ofLine<T>(line: number, result: Promise<T>): Promise<T> {
-  return result.catch((error: unknown) => {
-    throw error instanceof InvalidOperation ? new InvalidOperation(`line ${line}: ${error.message}`) : error;
-  });
-}
-
 /** An operation that can't be executed here and now, although its input is valid. The message says why. */
 export class OperationFailure extends Error {
   override name = 'OperationFailure';

@@ -3,8 +3,6 @@ import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { forAll, withoutWindows } from '../limits/windows.ts';
 import { banPolicySetting, strikesBeforeBan } from '../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse } from '../quota/key-use.ts';
-import type { KeyPlace } from '../redis/redis-keys.ts';
-import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { keyStates, keyViewSchema, limitsView, recordView, type KeyView } from './key-view.ts';
@@ -28,8 +26,7 @@ export const keyDetailSchema = keyViewSchema
     ban: z
       .object({
         reason: z.string(),
-        until: z.string().describe('Empty for a ban without an end, which was set by hand'),
-        ...banOriginSchema.shape,
+        endsAt: z.iso.datetime().nullable().describe('Null for a ban without an end, which was set by hand'),
       })
       .nullable(),
     use: keyUseSchema.nullable().describe('Null if it was not used, as far as that is kept'),
@@ -53,7 +50,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
     ignoreInvalid(showSetting(session, banPolicySetting)),
   ]);
   const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
-  const [ban, keyUse] = await Promise.all([readBan(session, { place, record }), readKeyUse(session, place)]);
+  const [ban = null, keyUse] = await Promise.all([findBan(session, place), readKeyUse(session, place)]);
   const view = recordView(record, use.nowMs);
   return {
     ...withoutWindows(view),
@@ -78,15 +75,4 @@ function nextOf(
   if (state === 'expired') return refusedForGood(state, record.expiresAt);
   if (state === 'suspended') return refusedForGood(state, record.suspendedAt);
   return nextRequest({ ban, windows: use.windows });
-}
-
-async function readBan(
-  session: Session,
-  { place, record }: { place: KeyPlace; record: ApiKeyRecord },
-): Promise<BanView | null> {
-  const found = await findBan(session, place);
-  if (found === undefined) return null;
-  const { reason, endsAt } = found;
-  const origin = await readBanOrigin(session.redis, { id: record.id, place, endsAt });
-  return { reason, until: endsAt, ...origin };
 }

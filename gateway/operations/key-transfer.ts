@@ -1,25 +1,19 @@
-import {
-  apiKeyState,
-  formatApiKeyRecord,
-  readApiKey,
-  recordExpiry,
-  type ApiKeyRecord,
-} from '../api-keys/api-key-record.ts';
+import { randomBytes } from 'node:crypto';
+import { apiKeyState, formatApiKeyRecord, readApiKey, recordExpiry } from '../api-keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { scheduleExpiry } from '../events/event-queue.ts';
 import { limitsIn } from '../limits/limits.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RecordChange } from '../redis/record-change.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { markSetUp } from '../redis/set-up-marker.ts';
 import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
-import { InvalidOperation, ofLine } from './invalid-operation.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { recordChangeCall } from './record-change-call.ts';
-import { readStoredCustomer } from './stored-customers.ts';
-import { parseLines, type TransferredCustomer, type TransferredKey } from './transfer-lines.ts';
-import { writeBatch } from './write-batch.ts';
+import type { ReadingSession } from './session.ts';
+import { findCustomer } from './stored-customers.ts';
+import { isKey, parseLines, type TransferredCustomer, type TransferredKey } from './transfer-lines.ts';
 
 /** Numbers of records of a file, by outcome: those of keys, and of customers that have no key in it. */
 export interface ImportResult {
@@ -33,12 +27,6 @@ export interface ImportResult {
 }
 
 type Outcome = 'absent' | 'unchanged' | 'differing' | 'outdated';
-
-interface KeyImportDependencies {
-  redis: RedisClient;
-  audit: RecordChange;
-  now: () => number;
-}
 
 /** A file of exported records. */
 export interface ExportFile {
@@ -54,148 +42,142 @@ export interface ExportFile {
  */
 export async function importKeys(
   { lines, sha256 }: ExportFile,
-  { redis, audit, now }: KeyImportDependencies,
+  { redis, audit, now }: ReadingSession & { audit: RecordChange },
 ): Promise<ImportResult> {
   const result: ImportResult = { added: 0, unchanged: 0, differing: 0, outdated: 0 };
-  const absent: TransferredKey[] = [];
-  const absentCustomers: CustomerRecord[] = [];
-  const unindexed: TransferredKey[] = [];
-  const unindexedCustomers: CustomerRecord[] = [];
-
+  const absent: (TransferredKey | TransferredCustomer)[] = [];
   const seen = new Map<string, number>();
-  for await (const { line, ...parsed } of parseLines(lines)) {
-    const names =
-      parsed.key === undefined ? [parsed.customer.customerId] : [parsed.key.id, parsed.key.sha256];
-    for (const name of names) {
-      const earlier = seen.get(name);
-      if (earlier !== undefined) {
-        throw new InvalidOperation(`line ${line}: ${name} is in line ${earlier}, too`);
+  for await (const [number, line] of parseLines(lines)) {
+    try {
+      for (const name of isKey(line) ? [line.id, line.sha256] : [line.customerId]) {
+        const earlier = seen.get(name);
+        if (earlier !== undefined) throw new InvalidOperation(`${name} is in line ${earlier}, too`);
+        seen.set(name, number);
       }
-      seen.set(name, line);
+      const outcome = isKey(line) ? await checkKey(line) : await checkCustomer(line);
+      if (outcome === 'absent') absent.push(line);
+      else result[outcome] += 1;
+    } catch (error) {
+      if (error instanceof InvalidOperation) throw new InvalidOperation(`line ${number}: ${error.message}`);
+      throw error;
     }
-    const outcome =
-      parsed.key === undefined
-        ? await checkCustomer(customerOf(parsed.customer), line)
-        : await checkKey(parsed.key, line);
-    if (outcome !== 'absent') result[outcome] += 1;
   }
-  for (const { sha256, customer: _customer, ...record } of unindexed) {
-    await addToIndex({ redis, now }, record, { customerId: record.customerId, keyHash: sha256 });
-  }
-  for (const customer of unindexedCustomers) await addCustomerToIndex({ redis, now }, customer);
-  if (absent.length + absentCustomers.length > 0) {
-    const source = { action: 'keys.import', fileSha256: sha256(), audit } as const;
-    const records = [...absent, ...absentCustomers];
-    const add = (record: TransferredKey | CustomerRecord) =>
-      'sha256' in record ? addKey(record) : addCustomer(record);
-    for await (const outcomes of writeBatch(records, add, source)) {
-      for (const outcome of outcomes) result[outcome] += 1;
-    }
-    const expiring = absent.flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
+  if (absent.length > 0) {
+    await writeBatch(absent, { fileSha256: sha256(), audit }, async (line) => {
+      result[await add(line)] += 1;
+    });
+    const expiring = absent
+      .filter(isKey)
+      .flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
     await scheduleExpiry(redis, expiring, now());
   }
   await markSetUp(redis);
   return result;
 
-  async function checkKey(key: TransferredKey, line: number): Promise<Outcome> {
-    const { sha256, customer, ...record } = key;
-    const [indexed, place] = await Promise.all([placeOf(redis, record.id), placeOfHash(redis, sha256)]);
-    if (indexed !== undefined && indexed.keyHash !== sha256) {
-      throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
+  async function checkKey(key: TransferredKey): Promise<Outcome> {
+    const { sha256: keyHash } = key;
+    const [indexed, place] = await Promise.all([placeOf(redis, key.id), placeOfHash(redis, keyHash)]);
+    if (indexed !== undefined && indexed.keyHash !== keyHash) {
+      throw new InvalidOperation(`${key.id} is the id of another key in this Redis`);
     }
-    const at = place ?? { customerId: record.customerId, keyHash: sha256 };
-    const [hasKey, hasCustomer] = await Promise.all([
-      redis.exists(redisKeys.apiKey(at)),
-      redis.exists(redisKeys.customer(at.customerId)),
-    ]);
-    if (hasKey > hasCustomer) {
-      // Redis has lost the customer alone.
-      absentCustomers.push(customerOf({ ...key, customerId: at.customerId }));
-      return 'absent';
-    }
-    const found = await readApiKey(createHashReader(redis), at);
+    const at = place ?? { customerId: key.customerId, keyHash };
+    // Redis may have lost the customer alone.
+    const hasCustomer = (await redis.exists(redisKeys.customer(at.customerId))) === 1;
+    const found = hasCustomer ? await readApiKey(createHashReader(redis), at) : undefined;
     if (found !== undefined) {
-      if (found.record.id !== record.id) {
-        throw new InvalidOperation(
-          `line ${line}: the key of ${record.id} has the id ${found.record.id} in this Redis`,
-        );
+      const { record, customer } = found;
+      if (record.id !== key.id) {
+        throw new InvalidOperation(`the key of ${key.id} has the id ${record.id} in this Redis`);
       }
-      // An import was interrupted, or the index was lost.
-      if (indexed === undefined || place === undefined)
-        unindexed.push({ sha256, customer, ...record, customerId: at.customerId });
-      return isSameRecord(found, { record, customer: customerOf(key) }) ? 'unchanged' : 'differing';
+      // The index may have been lost alone.
+      await addToIndex(redis, key, at);
+      const isSame = JSON.stringify(formatApiKeyRecord(record)) === JSON.stringify(formatApiKeyRecord(key));
+      return isSame && isSameCustomer(customer, customerOf(key)) ? 'unchanged' : 'differing';
     }
-    const end = recordExpiry(record);
+    const end = recordExpiry(key);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
-    if (apiKeyState(record, now()) === 'valid') await ofLine(line, assertLimits(redis, record));
-    absent.push(key);
+    if (apiKeyState(key, now()) === 'valid') await assertLimits(redis, key);
     return 'absent';
   }
 
-  async function checkCustomer(customer: CustomerRecord, line: number): Promise<Outcome> {
-    const found = await readStoredCustomer(redis, customer.id);
+  async function checkCustomer(line: TransferredCustomer): Promise<Outcome> {
+    const customer = customerOf(line);
+    const found = await findCustomer(redis, customer.id);
     if (found !== undefined) {
-      const score = await redis.zscore(redisKeys.customers, customer.id);
-      if (score === null) unindexedCustomers.push(found);
+      await addCustomerToIndex(redis, customer);
       return isSameCustomer(found, customer) ? 'unchanged' : 'differing';
     }
-    if (customer.suspendedAt === undefined) await ofLine(line, assertLimits(redis, customer));
-    absentCustomers.push(customer);
+    if (customer.suspendedAt === undefined) await assertLimits(redis, customer);
     return 'absent';
   }
 
-  /** A customer that is present stays as it is. */
-  async function addCustomer(customer: CustomerRecord): Promise<'added' | 'unchanged'> {
+  /** A customer that is present stays as it is. Another operator may be importing the same file. */
+  async function add(line: TransferredKey | TransferredCustomer): Promise<'added' | 'unchanged'> {
+    const customer = customerOf(line);
+    const { id: customerId, rev } = customer;
     await listPlan(redis, customer);
-    let isAdded = false;
-    if ((await redis.exists(redisKeys.customer(customer.id))) === 0) {
-      const fields = { ...formatCustomerRecord(customer), rev: String(customer.rev) };
-      const { keys, args } = recordChangeCall({ customerId: customer.id, rev: 0, customer: fields });
-      isAdded = (await redis.changeRecord(keys.length, ...keys, ...args)) !== 0;
+    await addCustomerToIndex(redis, customer);
+    let written = 0;
+    if ((await redis.exists(redisKeys.customer(customerId))) === 0) {
+      const fields = { ...formatCustomerRecord(customer), rev: String(rev) };
+      written = await write({ customerId, rev: 0, customer: fields });
     }
-    await addCustomerToIndex({ redis, now }, customer);
-    return isAdded ? 'added' : 'unchanged';
+    if (isKey(line)) {
+      const keyHash = line.sha256;
+      await addToIndex(redis, line, { customerId, keyHash });
+      const key = { keyHash, fields: formatApiKeyRecord(line), expiry: recordExpiry(line), isNew: true };
+      written += await write({ customerId, rev: '', key });
+    }
+    return written === 0 ? 'unchanged' : 'added';
   }
 
-  async function addKey(added: TransferredKey): Promise<'added' | 'unchanged'> {
-    await addCustomer(customerOf(added));
-    const { sha256, customer: _added, ...record } = added;
-    const { customerId } = record;
-    const { keys, args } = recordChangeCall({
-      customerId,
-      rev: '',
-      key: {
-        keyHash: sha256,
-        fields: formatApiKeyRecord(record),
-        expiry: recordExpiry(record),
-        isNew: true,
-      },
-    });
-    const rev = await redis.changeRecord(keys.length, ...keys, ...args);
-    await addToIndex({ redis, now }, record, { customerId, keyHash: sha256 });
-    // Another operator is importing the same file.
-    return rev === 0 ? 'unchanged' : 'added';
+  function write(change: Parameters<typeof recordChangeCall>[0]): Promise<number> {
+    const { keys, args } = recordChangeCall(change);
+    return redis.changeRecord(keys.length, ...keys, ...args);
   }
 }
 
 function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
   const { plan, suspendedAt, rev } = record;
-  const limited = { plan, ...limitsIn(record) };
-  return { id: customerId, ...customer, ...limited, suspendedAt, rev };
-}
-
-interface ComparedKey {
-  record: ApiKeyRecord;
-  customer: CustomerRecord;
+  return { id: customerId, ...customer, plan, ...limitsIn(record), suspendedAt, rev };
 }
 
 /** Compares all fields but `rev`, which writing raises. */
-function isSameRecord(one: ComparedKey, other: ComparedKey): boolean {
-  const [oneKey, otherKey] = [one, other].map(({ record }) => JSON.stringify(formatApiKeyRecord(record)));
-  return oneKey === otherKey && isSameCustomer(one.customer, other.customer);
-}
-
-/** The same for a customer. */
 function isSameCustomer(one: CustomerRecord, other: CustomerRecord): boolean {
   return JSON.stringify(formatCustomerRecord(one)) === JSON.stringify(formatCustomerRecord(other));
+}
+
+const batchSize = 100;
+
+/**
+ * Writes the lines of a file as one audit entry, which is made before the first one is written: an entry for each would drive
+ * all others out of the log. If it ends early, a second entry has the number of written lines, unless Redis is unavailable.
+ */
+export async function writeBatch<Line extends { plan: string }>(
+  lines: readonly Line[],
+  { fileSha256, audit }: { fileSha256: string; audit: RecordChange },
+  write: (line: Line) => Promise<void>,
+): Promise<void> {
+  const target = `batch_${randomBytes(6).toString('hex')}`;
+  const count = lines.length;
+  const byPlan = Map.groupBy(lines, ({ plan }) => plan);
+  const plans = Object.fromEntries(Array.from(byPlan, ([plan, { length }]) => [plan, length]));
+  await audit({ action: 'keys.import', target, before: null, after: { count, fileSha256, plans } });
+  let written = 0;
+  try {
+    for (let start = 0; start < count; start += batchSize) {
+      const batch = lines.slice(start, start + batchSize);
+      // All of a batch end before an error is thrown, so that the number is exact.
+      const settled = await Promise.allSettled(batch.map((line) => write(line)));
+      const failed = settled.filter((outcome) => outcome.status === 'rejected');
+      written += batch.length - failed.length;
+      if (failed[0] !== undefined) throw failed[0].reason;
+    }
+  } finally {
+    if (written < count) {
+      const change = { before: { count }, after: { count: written } };
+      // The error that ended the batch is the one to report.
+      await audit({ action: 'keys.import.incomplete', target, ...change }).catch(() => {});
+    }
+  }
 }

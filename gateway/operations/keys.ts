@@ -4,7 +4,7 @@ import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../api-keys
 import { formatCustomerRecord, type CustomerRecord } from '../api-keys/customer-record.ts';
 import { limitsIn, type Limits } from '../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { addCustomerToIndex, addToIndex, forgetEndedKeys, indexPages, placeOfHash } from './api-key-index.ts';
+import { addCustomerToIndex, addToIndex, forgetEndedKeys, placeOfHash } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { KeyFields, WithoutNulls } from './key-input.ts';
 import {
@@ -19,16 +19,9 @@ import {
 } from './key-limits.ts';
 import { assertRev } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
-import type { ReadingSession, Session } from './session.ts';
+import type { Session } from './session.ts';
 import { newCustomer, showCustomer } from './stored-customers.ts';
-import {
-  maxAttempts,
-  readStoredKey,
-  showStoredKey,
-  tooManyChanges,
-  updateStoredKey,
-  type PlacedKey,
-} from './stored-keys.ts';
+import { retryOvertaken, showStoredKey, updateStoredKey } from './stored-keys.ts';
 
 /** A key of a customer that exists. */
 export interface FurtherApiKey extends WithoutNulls<KeyFields> {
@@ -97,17 +90,15 @@ export async function issueFurtherKey(
   assertFuture(further.expiresAt, now());
   // The same in each attempt, so that none leaves an entry of its own in the index.
   const made = { id: newKeyId(), key: generateApiKey() };
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  const issued = await retryOvertaken(customerId, async () => {
     const customer = await showCustomer(redis, customerId);
     const wanted = await confine(further);
     if (wanted.replaces === undefined) await assertLimits(redis, customer);
     await assertAccess(redis, { ...customer, scopes: wanted.scopes });
-    const issued = await write(session, newRecord(customer, wanted, made, now()), made.key);
-    if (issued === undefined) continue;
-    await forgetEndedKeys(redis, customerId);
-    return issued;
-  }
-  throw tooManyChanges(customerId);
+    return write(session, newRecord(customer, wanted, made, now()), made.key);
+  });
+  await forgetEndedKeys(redis, customerId);
+  return issued;
 }
 
 const newKeyId = () => `key_${randomBytes(9).toString('hex')}`;
@@ -140,7 +131,7 @@ function newRecord(
  * @returns undefined if the customer was changed in between
  */
 async function write(
-  { redis, audit, now }: Session,
+  { redis, audit }: Session,
   record: ApiKeyRecord,
   key: string,
   customer?: CustomerRecord,
@@ -152,8 +143,8 @@ async function write(
     throw new InvalidOperation('this key exists already');
   }
   // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
-  if (customer !== undefined) await addCustomerToIndex({ redis, now }, customer);
-  await addToIndex({ redis, now }, record, { customerId, keyHash });
+  if (customer !== undefined) await addCustomerToIndex(redis, customer);
+  await addToIndex(redis, record, { customerId, keyHash });
   const { rev: _unknownYet, ...after } = record;
   const entry = { action: 'keys.issue', target: record.id, before: null, after } as const;
   const fields = formatApiKeyRecord(record);
@@ -196,40 +187,12 @@ function isoTime(time: Date | null | undefined): string | null | undefined {
  * Refuses the key from its next request on. Revoking it again changes nothing.
  * @throws InvalidOperation if there is no such key
  */
-export async function revokeKey({ redis, audit, now }: Session, id: string): Promise<ApiKeyRecord> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const { place, record: before } = await showStoredKey(redis, id);
-    if (before.revokedAt !== undefined) return before;
-    const revokedAt = new Date(now()).toISOString();
-    const after = { ...before, revokedAt };
-    await audit.make([{ action: 'keys.revoke', target: id, before, after }], {
-      script: 'changeRecordAudited',
-      ...recordChangeCall({
-        customerId: place.customerId,
-        rev: before.rev,
-        key: { keyHash: place.keyHash, fields: { revokedAt }, expiry: recordExpiry(after) },
-      }),
-    });
-  }
-  throw tooManyChanges(id);
-}
-
-const defaultPageSize = 500;
-
-/**
- * All keys by time of creation, in pages. An id without a place or a record is left out: the key is being issued, or has ended more
- * than 90 days ago.
- * @throws InvalidOperation if there is no key with the id `after`
- */
-export async function* listKeys(
-  session: ReadingSession,
-  after?: string,
-  pageSize = defaultPageSize,
-): AsyncGenerator<PlacedKey[]> {
-  for await (const page of indexPages(session, after, pageSize)) {
-    const found = await Promise.all(
-      page.map(async ({ place }) => place && readStoredKey(session.redis, place)),
-    );
-    yield found.filter((key) => key !== undefined);
-  }
+export async function revokeKey(session: Session, id: string): Promise<ApiKeyRecord> {
+  const { record } = await showStoredKey(session.redis, id);
+  if (record.revokedAt !== undefined) return record;
+  const now = new Date(session.now()).toISOString();
+  return updateStoredKey(session, id, 'keys.revoke', ({ revokedAt = now, ...rest }) => ({
+    ...rest,
+    revokedAt,
+  }));
 }

@@ -4,7 +4,6 @@ import { parseLimit, type Limits } from '../limits/limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { byWindow, hasWindow, mapWindows, type ByWindow } from '../limits/windows.ts';
 import { enterprisePlan, parsePlanLimits } from '../plans/plan-settings.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { readPlanLimits } from './plans.ts';
@@ -46,7 +45,7 @@ export function createLimitsReader({
   const plans = new Map<string, Promise<PlanLimits>>();
 
   async function readPlan(name: string): Promise<PlanLimits> {
-    const stored = await readStoredPlan(redis, name);
+    const stored = name === enterprisePlan ? {} : parsePlanLimits(name, await readPlanLimits(redis, name));
     if (!Object.values(stored).includes(null)) return { stored, enforced: {} };
     const enforced = await readEnforcedValues({ redis, now });
     return { stored, enforced: enforced.of(redisKeys.plan(name))[0] ?? {} };
@@ -60,19 +59,6 @@ export function createLimitsReader({
       choose(key[name], stored[name], parseLimit(enforced[name]), hasWindow(enforced)),
     );
   };
-}
-
-async function readStoredPlan(redis: RedisClient, name: string): Promise<ByWindow<number | null>> {
-  return name === enterprisePlan ? {} : parsePlanLimits(name, await readPlanLimits(redis, name));
-}
-
-/** Limits in force as Redis has them; null for one of the plan that is invalid. */
-export async function readStoredLimits(
-  redis: RedisClient,
-  key: LimitedKey,
-): Promise<ByWindow<number | null>> {
-  const stored = await readStoredPlan(redis, key.plan);
-  return byWindow((name) => key[name] ?? stored[name]);
 }
 
 /** Limits in force without where they come from; null for one that is not known. */

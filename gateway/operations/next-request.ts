@@ -31,16 +31,13 @@ export type NextRequest = z.infer<typeof nextRequestSchema>;
 
 /** What decides on the next request of a valid key. */
 export interface ServingState {
-  ban: { until: string; reason: string } | null;
+  ban: { endsAt: string | null; reason: string } | null;
   windows: WindowViews;
 }
 
 /** Decides as consume.lua does: a ban before the windows; of several full windows, the one that ends last. */
 export function nextRequest({ ban, windows: views }: ServingState): NextRequest {
-  if (ban !== null) {
-    const until = ban.until === '' ? null : ban.until;
-    return refusal('ban', `banned (${ban.reason})`, until);
-  }
+  if (ban !== null) return refusal('ban', `banned (${ban.reason})`, ban.endsAt);
   const unknown = windowNames.find((name) => views[name]?.limit === null);
   if (unknown !== undefined || !hasWindow(views)) {
     return refusal(

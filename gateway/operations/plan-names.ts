@@ -50,6 +50,14 @@ export function unknownPlan(name: string, names: readonly string[], advice?: str
   return new IssueForOperators(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
 }
 
+/** @throws InvalidOperation for a plan that does not exist */
+export async function assertPlanName(redis: RedisClient, name: string | undefined): Promise<void> {
+  const names = name === undefined ? [] : await readPlanNames(redis);
+  if (name !== undefined && !names.includes(name)) {
+    throw unknownPlan(name, names, `the plans are ${listPlans(names)}`);
+  }
+}
+
 const maxListed = 20;
 
 /** Names of plans for a message: each once, and not all if there are many. */

@@ -7,7 +7,7 @@ import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
 import { keyRowSchema, readKeyNow, type KeyRow } from './key-rows.ts';
 import { recordView } from './key-view.ts';
 import type { ReadingSession, Session } from './session.ts';
-import { findStoredKey, readKeysOf, type PlacedKey } from './stored-keys.ts';
+import { findStoredKey, readStoredKeys, type PlacedKey } from './stored-keys.ts';
 
 /** A key as its customer sees it. */
 export const portalKeySchema = keyRowSchema
@@ -76,7 +76,7 @@ export async function readPortalKeys(
   const ids = await readKeyIds(session, customer);
   const rest = ids.filter((id) => id > after);
   const page = rest.slice(0, pageSize);
-  const keys = await readKeysOf(session.redis, customer, page);
+  const keys = await readStoredKeys(session.redis, page);
   return {
     items: await Promise.all(keys.map((key) => readPortalKey(session, key))),
     next: rest.length > page.length ? (page.at(-1) ?? null) : null,
@@ -95,7 +95,7 @@ export async function readKeysWithRoom(
   const ids = await readKeyIds(session, customer);
   // Without reading them: an operator may have made any number.
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
-  const keys = await readKeysOf(session.redis, customer, ids);
+  const keys = await readStoredKeys(session.redis, ids);
   if (keys.length >= maxKept) throw new InvalidOperation(tooManyKept);
   const working = keys.filter(({ record }) => works(record, session.now()));
   if (working.length < max) return keys;

@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { failureSchema, readFailures } from '../quota/failures.ts';
 import { dayUsageSchema } from '../quota/usage-days.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
-import { customerViewSchema } from './customers.ts';
+import { customerState, customerViewSchema, readCustomerUse } from './customers.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { withoutNulls, type portalKeyInput } from './key-input.ts';
-import { readKeyWindows, windowViewsSchema } from './key-windows.ts';
-import { issueFurtherKey, revokeKey } from './keys.ts';
-import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
+import { windowViewsSchema } from './key-windows.ts';
+import { issueFurtherKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import {
   confineNewKey,
   findOwnKey,
@@ -92,19 +91,19 @@ export const portalOperations = {
     readPortalKey(session, await findOwnKey(session, customer, id)),
   ),
   createKey: changes(async (customer, session, input: z.output<typeof portalKeyInput>) => {
-    const { key, record } = await issueFurtherKey(session, customer, withoutNulls(input), (wanted) =>
+    const issued = await issueFurtherKey(session, customer, withoutNulls(input), (wanted) =>
       confineNewKey(session, customer, wanted),
     );
-    return withKey(key, customer, session, record.id);
+    return withKey(issued, customer, session);
   }),
   rotateKey: changes(
     async (customer, session, { id, graceSeconds }: { id: string; graceSeconds: number }) => {
       await findOwnKey(session, customer, id);
-      const { key, record } = await rotateKey(session, id, graceSeconds * 1000, async (wanted) => {
+      const issued = await rotateKey(session, id, graceSeconds * 1000, async (wanted) => {
         await readKeysWithRoom(session, customer, 2 * maxWorking);
         return wanted;
       });
-      return withKey(key, customer, session, record.id);
+      return withKey(issued, customer, session);
     },
   ),
   revokeKey: changes(async (customer, session, { id }: { id: string }) => {
@@ -115,25 +114,16 @@ export const portalOperations = {
 };
 
 async function readPortalCustomer(customer: CustomerId, session: Session) {
-  const { id, name, plan, suspendedAt, ...record } = await showCustomer(session.redis, customer);
-  const limits = await createLimitsReader(session)({ ...record, plan });
-  const place = { customerId: customer, keyHash: '' };
-  const { windows, nowMs } = await readKeyWindows(session.redis, place, knownLimitsIn(limits));
-  return {
-    id,
-    name,
-    plan,
-    state: suspendedAt === undefined ? ('active' as const) : ('suspended' as const),
-    windows,
-    now: new Date(nowMs).toISOString(),
-  };
+  const record = await showCustomer(session.redis, customer);
+  const { windows, nowMs } = await readCustomerUse(session, record);
+  const { id, name, plan } = record;
+  return { id, name, plan, state: customerState(record), windows, now: new Date(nowMs).toISOString() };
 }
 
 async function withKey(
-  key: string,
+  { key, record }: IssuedApiKey,
   customer: CustomerId,
   session: Session,
-  id: string,
 ): Promise<PortalKey & { key: string }> {
-  return { key, ...(await readPortalKey(session, await findOwnKey(session, customer, id))) };
+  return { key, ...(await readPortalKey(session, await findOwnKey(session, customer, record.id))) };
 }

@@ -42,11 +42,11 @@ export async function rotateKey(
       // Another operator may have changed it since it was first read.
       assertValid(current, now());
       if (current.replacedBy !== replacedBy) throw alreadyReplaced(current);
-      return Promise.resolve({
+      return {
         ...current,
         expiresAt: earlier(current.expiresAt, now() + graceMs),
         replacedBy: issued.record.id,
-      });
+      };
     });
     return { ...issued, old };
   } catch (error) {

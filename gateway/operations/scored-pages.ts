@@ -30,52 +30,19 @@ export async function* scoredPages(
   /** Members with the score of the last one that were read before: they are read again. */
   let skipped = 0;
   for (;;) {
-    const start = last === undefined ? (isDescending ? '+inf' : '-inf') : String(last.score);
-    const range = { key, start, offset: skipped, size };
-    const page = await (isDescending ? readDescending(redis, range) : readAscending(redis, range));
-    if (page.length === 0) return;
+    const start = String(last?.score ?? (isDescending ? '+inf' : '-inf'));
+    const flat = isDescending
+      ? await redis.zrange(key, start, '-inf', 'BYSCORE', 'REV', 'LIMIT', skipped, size, 'WITHSCORES')
+      : await redis.zrange(key, start, '+inf', 'BYSCORE', 'LIMIT', skipped, size, 'WITHSCORES');
+    const page = scoredMembers(flat).map(([member, score]) => ({ member, score }));
+    const end = page.at(-1);
+    if (end === undefined) return;
     const cursor = last;
     const fresh = page.filter((entry) => cursor === undefined || isAfter(entry, cursor, isDescending));
-    const end = page.at(-1);
     if (fresh.length > 0) yield fresh;
-    skipped = end !== undefined && end.score === last?.score ? skipped + page.length : 0;
+    skipped = end.score === last?.score ? skipped + page.length : 0;
     if (skipped === 0) last = end;
   }
-}
-
-interface ScoreRange {
-  key: string;
-  start: string;
-  offset: number;
-  size: number;
-}
-
-async function readAscending(redis: RedisClient, range: ScoreRange): Promise<ScoredMember[]> {
-  const { key, start, offset, size } = range;
-  return parse(
-    await redis.zrange(key, start, '+inf', 'BYSCORE', 'LIMIT', String(offset), String(size), 'WITHSCORES'),
-  );
-}
-
-async function readDescending(redis: RedisClient, range: ScoreRange): Promise<ScoredMember[]> {
-  const { key, start, offset, size } = range;
-  return parse(
-    await redis.zrange(
-      key,
-      start,
-      '-inf',
-      'BYSCORE',
-      'REV',
-      'LIMIT',
-      String(offset),
-      String(size),
-      'WITHSCORES',
-    ),
-  );
-}
-
-function parse(flat: readonly string[]): ScoredMember[] {
-  return scoredMembers(flat).map(([member, score]) => ({ member, score }));
 }
 
 /** Members with the same score are in the order of their text. */
@@ -84,7 +51,7 @@ function isAfter(entry: ScoredMember, cursor: ScoredMember, isDescending: boolea
   return isDescending ? entry.member < cursor.member : entry.member > cursor.member;
 }
 
-/** What is found among members, each with its place. */
+/** What is found among members, each at one of them. */
 interface FoundPage<Found> {
   found: Found[];
   next: string | null;
@@ -97,8 +64,8 @@ interface FoundPage<Found> {
  * `maxRead`.
  * @param find is given the number of what the page lacks, and one more, which shows whether there is another page
  */
-export async function readFoundPage<Found extends { place: ScoredMember }>(
-  members: AsyncIterable<ScoredMember[]>,
+export async function readFoundPage<Found extends { at: ScoredMember }>(
+  members: AsyncIterable<ScoredMember[]> | Iterable<ScoredMember[]>,
   { size, maxRead }: { size: number; maxRead: number },
   find: (members: ScoredMember[], wanted: number) => Promise<Found[]>,
 ): Promise<FoundPage<Found>> {
@@ -109,7 +76,7 @@ export async function readFoundPage<Found extends { place: ScoredMember }>(
     read += page.length;
     const [last, end] = [found.at(size - 1), page.at(-1)];
     if (found.length > size && last !== undefined) {
-      return { found: found.slice(0, size), next: formatPosition(last.place), read };
+      return { found: found.slice(0, size), next: formatPosition(last.at), read };
     }
     if (read >= maxRead && end !== undefined) return { found, next: formatPosition(end), read };
   }
@@ -117,9 +84,7 @@ export async function readFoundPage<Found extends { place: ScoredMember }>(
 }
 
 /** A member as the `next` of a page. */
-export function formatPosition({ score, member }: ScoredMember): string {
-  return `${score}:${member}`;
-}
+const formatPosition = ({ score, member }: ScoredMember) => `${score}:${member}`;
 
 /** A score as JavaScript writes it. One that was set by hand may be of any size. */
 export const scorePattern = String.raw`-?(?:Infinity|\d{1,21}(?:\.\d{1,25})?(?:e[+-]\d{1,3})?)`;

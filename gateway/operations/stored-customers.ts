@@ -14,7 +14,7 @@ import { UnknownId } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 import { recordChangeCall } from './record-change-call.ts';
 import type { Session } from './session.ts';
-import { maxAttempts, showStoredKey, tooManyChanges } from './stored-keys.ts';
+import { retryOvertaken, showStoredKey } from './stored-keys.ts';
 
 /** There is no customer with an id. */
 export class UnknownCustomer extends UnknownId {
@@ -34,11 +34,8 @@ export function newCustomer(
 }
 
 /** Reads a customer. @returns undefined if there is none @throws UnexpectedValue if its record was edited into something else */
-export async function readStoredCustomer(
-  redis: RedisClient,
-  id: CustomerId,
-): Promise<CustomerRecord | undefined> {
-  return parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id)));
+export async function findCustomer(redis: RedisClient, id: string): Promise<CustomerRecord | undefined> {
+  return isCustomerId(id) ? parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id))) : undefined;
 }
 
 const pageSize = 500;
@@ -46,7 +43,7 @@ const pageSize = 500;
 /** All customers by time of creation, in pages. */
 export async function* storedCustomerPages(redis: RedisClient): AsyncGenerator<CustomerRecord[]> {
   for await (const ids of customerPages(redis, pageSize)) {
-    const found = await Promise.all(ids.map((id) => readStoredCustomer(redis, id)));
+    const found = await Promise.all(ids.map((id) => findCustomer(redis, id)));
     yield found.filter((customer) => customer !== undefined);
   }
 }
@@ -54,8 +51,7 @@ export async function* storedCustomerPages(redis: RedisClient): AsyncGenerator<C
 /** @throws UnknownCustomer if there is no such customer; UnexpectedValue as readStoredCustomer does */
 export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {
   assertNotApiKey(id);
-  if (!isCustomerId(id)) throw new UnknownCustomer(id);
-  const record = await readStoredCustomer(redis, id);
+  const record = await findCustomer(redis, id);
   if (record === undefined) throw new UnknownCustomer(id);
   return record;
 }
@@ -73,13 +69,13 @@ export async function findCustomerId(redis: RedisClient, id: string): Promise<Cu
  * Reads, edits, and writes if nobody wrote in between; otherwise starts again. Audited.
  * @throws InvalidOperation as showCustomer does, and what `edit` throws
  */
-export async function updateCustomer(
+export function updateCustomer(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
   id: string,
   action: AuditAction,
-  edit: (record: CustomerRecord) => Promise<CustomerRecord>,
+  edit: (record: CustomerRecord) => CustomerRecord | Promise<CustomerRecord>,
 ): Promise<CustomerRecord> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  return retryOvertaken(id, async () => {
     const before = await showCustomer(redis, id);
     const edited = await edit(before);
     const { rev: _unknownYet, ...after } = edited;
@@ -91,7 +87,6 @@ export async function updateCustomer(
         customer: formatCustomerRecord(edited),
       }),
     });
-    if (rev) return { ...edited, rev };
-  }
-  throw tooManyChanges(id);
+    return rev ? { ...edited, rev } : undefined;
+  });
 }

@@ -9,11 +9,12 @@ import { formatCustomerLimits } from '../api-keys/customer-record.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { createHashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isCustomerId, type CustomerId, type KeyPlace } from '../redis/redis-keys.ts';
+import { isCustomerId, redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placeOf, placeOfHash, placesOf } from './api-key-index.ts';
 import { UnknownKey } from './invalid-operation.ts';
 import { OvertakenChange } from './overtaken-change.ts';
 import { recordChangeCall } from './record-change-call.ts';
+import { scoredPages } from './scored-pages.ts';
 import type { Session } from './session.ts';
 
 /** A key as it is in Redis, and where. */
@@ -21,13 +22,21 @@ export interface PlacedKey extends StoredApiKey {
   place: KeyPlace;
 }
 
-/** Maximum number of attempts at a change while others change the same key. */
-export const maxAttempts = 5;
+const maxAttempts = 5;
 
-/** @param id of a key or of a customer */
-export function tooManyChanges(id: string): OvertakenChange {
+/**
+ * Tries a change until nobody else changes the same in between.
+ * @param id of a key or of a customer
+ * @param change returns undefined if another change came first
+ * @throws OvertakenChange if others keep changing it
+ */
+export async function retryOvertaken<T>(id: string, change: () => Promise<T | undefined>): Promise<T> {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const changed = await change();
+    if (changed !== undefined) return changed;
+  }
   const what = isCustomerId(id) ? 'customer' : 'key';
-  return new OvertakenChange(`the ${what} ${id} keeps being changed by others; try again`);
+  throw new OvertakenChange(`the ${what} ${id} keeps being changed by others; try again`);
 }
 
 /** Reads a key. @returns undefined if there is no record @throws UnexpectedValue as readApiKey does */
@@ -36,17 +45,24 @@ export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promis
   return key && { ...key, place };
 }
 
-/** The keys of a customer that have a record. @param ids of the set of its keys, which has those of deleted ones, too */
-export async function readKeysOf(
-  redis: RedisClient,
-  customer: CustomerId,
-  ids: readonly string[],
-): Promise<PlacedKey[]> {
+/** Reads keys by their ids. Leaves out those without a record: they are being issued, or ended more than 90 days ago. */
+export async function readStoredKeys(redis: RedisClient, ids: readonly string[]): Promise<PlacedKey[]> {
   const places = await placesOf(redis, ids);
-  const found = await Promise.all(
-    places.map(async (place) => (place?.customerId === customer ? readStoredKey(redis, place) : undefined)),
-  );
+  const found = await Promise.all(places.map(async (place) => place && readStoredKey(redis, place)));
   return found.filter((key) => key !== undefined);
+}
+
+const pageSize = 500;
+
+/** All keys by time of creation, in pages. */
+export async function* storedKeyPages(redis: RedisClient): AsyncGenerator<PlacedKey[]> {
+  const pages = { key: redisKeys.apiKeysByCreation, order: 'ascending', size: pageSize } as const;
+  for await (const page of scoredPages(redis, pages)) {
+    yield readStoredKeys(
+      redis,
+      page.map(({ member }) => member),
+    );
+  }
 }
 
 /** Reads an API key by its hash. */
@@ -72,13 +88,13 @@ export async function showStoredKey(redis: RedisClient, id: string): Promise<Pla
  * Reads, edits, and writes if nobody wrote in between; otherwise starts again. What limits the key is its customer's. Audited.
  * @throws InvalidOperation as showStoredKey does, and what `edit` throws
  */
-export async function updateStoredKey(
+export function updateStoredKey(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
   id: string,
   action: AuditAction,
-  edit: (record: ApiKeyRecord) => Promise<ApiKeyRecord>,
+  edit: (record: ApiKeyRecord) => ApiKeyRecord | Promise<ApiKeyRecord>,
 ): Promise<ApiKeyRecord> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  return retryOvertaken(id, async () => {
     const { place, record: before } = await showStoredKey(redis, id);
     const edited = await edit(before);
     const { rev: _unknownYet, ...after } = edited;
@@ -95,7 +111,6 @@ export async function updateStoredKey(
         },
       }),
     });
-    if (rev) return { ...edited, rev };
-  }
-  throw tooManyChanges(id);
+    return rev ? { ...edited, rev } : undefined;
+  });
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { expiryText, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
+import { expiryText as timeText, type ApiKeyRecord, type OwnFields } from '../api-keys/api-key-record.ts';
 import type { CustomerLimits, CustomerRecord } from '../api-keys/customer-record.ts';
 import { describeIssues } from '../config/describe-issues.ts';
 import { byText, textsIn, type CustomerText } from '../limits/customer-texts.ts';
 import { limitsIn, maxLimit } from '../limits/limits.ts';
 import { forAll } from '../limits/windows.ts';
-import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
+import { parseJson } from '../redis/parse-json.ts';
+import { isCustomerId } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
 import type { PlacedKey } from './stored-keys.ts';
@@ -55,17 +56,14 @@ const limit = z.number().int().min(1).max(maxLimit).optional();
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
-const customerId = z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -');
-const customer = z.strictObject({
-  name: z.string(),
-  createdAt: z.string(),
-  ...byText(() => z.string().optional()),
-});
-
 /** As permissive as a record in Redis but for the id: whatever has a valid one can be exported and imported. */
 const customerSchema = z.strictObject({
-  customerId,
-  customer,
+  customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -'),
+  customer: z.strictObject({
+    name: z.string(),
+    createdAt: timeText,
+    ...byText(() => z.string().optional()),
+  }),
   plan: z.string().min(1),
   ...forAll(() => limit),
   suspendedAt: z.string().min(1).optional(),
@@ -79,67 +77,38 @@ const keySchema = customerSchema.extend({
     .string()
     .regex(keyIdPattern, 'is not 1 to 100 letters, digits, _ and -')
     .refine((id) => !isCustomerId(id), 'is the id of a customer'),
-  customerId: customerId.optional(),
-  customer: customer.optional(),
   name: z.string(),
   hint: z.string(),
-  createdAt: z.string(),
-  expiresAt: expiryText.optional(),
+  createdAt: timeText,
+  expiresAt: timeText.optional(),
   scopes: scopesInput.optional(),
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
 } satisfies Record<keyof OwnFields, z.ZodType> & Record<string, z.ZodType>);
 
-/** What a line of a file has. */
-export type ParsedLine = { line: number } & (
-  { key: TransferredKey } | { key: undefined; customer: TransferredCustomer }
-);
+type TransferredLine = TransferredKey | TransferredCustomer;
 
-/** @throws InvalidOperation that names the line */
+export const isKey = (line: TransferredLine): line is TransferredKey => 'sha256' in line;
+
+/** The lines that are not empty, with their numbers. @throws InvalidOperation that names the line */
 export async function* parseLines(
   lines: AsyncIterable<string> | Iterable<string>,
-): AsyncGenerator<ParsedLine> {
-  let line = 0;
+): AsyncGenerator<[number: number, line: TransferredLine]> {
+  let number = 0;
   for await (const text of lines) {
-    line += 1;
+    number += 1;
     if (text.trim() === '') continue;
-    const parsed = parseLine(line === 1 ? text.replace(/^\u{FEFF}/u, '') : text, line);
-    yield { ...parsed, line };
+    yield [number, parseLine(number === 1 ? text.replace(/^\u{FEFF}/u, '') : text, number)];
   }
 }
 
-function parseLine(text: string, line: number) {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new InvalidOperation(`line ${line} is not JSON`);
-  }
-  if (isOfCustomer(json)) return { key: undefined, customer: parseAs(customerSchema, json, line) };
-  const parsed = parseAs(keySchema, json, line);
-  // Without one, it was exported by a version in which a key had no customer.
-  const { customerId = ownCustomerId(parsed.id), name, createdAt, customer = { name, createdAt } } = parsed;
-  return { key: { ...parsed, customerId, customer } };
-}
-
-/** Whether a line has a customer and nothing that a key needs. */
-function isOfCustomer(json: unknown): boolean {
-  return (
-    typeof json === 'object' &&
-    json !== null &&
-    'customer' in json &&
-    ['sha256', 'id', 'hint'].every((field) => !(field in json))
-  );
-}
-
-function parseAs<Schema extends z.ZodType>(schema: Schema, json: unknown, line: number): z.infer<Schema> {
-  const parsed = schema.safeParse(json);
+function parseLine(text: string, number: number): TransferredLine {
+  const json = parseJson(text);
+  if (json === undefined) throw new InvalidOperation(`line ${number} is not JSON`);
+  const isOfKey =
+    typeof json === 'object' && json !== null && ['sha256', 'id', 'hint'].some((field) => field in json);
+  const parsed = (isOfKey ? keySchema : customerSchema).safeParse(json);
   if (parsed.success) return parsed.data;
-  throw new InvalidOperation(`line ${line}: ${describeIssues(parsed.error).join('; ')}`);
-}
-
-/** The same whenever the file is imported. */
-function ownCustomerId(keyId: string): CustomerId {
-  return `cus_${keyId.replace(/^key_/, '').slice(0, 96)}`;
+  throw new InvalidOperation(`line ${number}: ${describeIssues(parsed.error).join('; ')}`);
 }

@@ -68,8 +68,7 @@ async function readMonth(session: ReadingSession, month: string): Promise<MonthU
   const largest = await readUse(redis, leading.filter(isCustomerId), dates);
   // Their records are exact, and the ranking is not.
   use.largest = largest
-    .flatMap(monthsOf)
-    .map(([, customer]) => customer)
+    .flatMap(sumOfMonth)
     .filter((customer) => unitsOf(customer) > 0)
     .toSorted((one, other) => unitsOf(other) - unitsOf(one));
   return use;
@@ -81,7 +80,7 @@ export async function* readMonthByCustomer(
   month: string,
 ): AsyncGenerator<CustomerMonth[]> {
   for await (const customers of readUseByCustomer(session, daysOfMonth(month))) {
-    yield customers.flatMap(monthsOf).map(([, use]) => use);
+    yield customers.flatMap(sumOfMonth);
   }
 }
 
@@ -101,18 +100,15 @@ export function lastMonths(nowMs: number, count: number): string[] {
   );
 }
 
-/** Adds up the days of one customer by month. */
-function monthsOf(rows: readonly UsageRow[]): [month: string, CustomerMonth][] {
-  return Array.from(
-    Map.groupBy(rows, ({ date }) => date.slice(0, 7)),
-    ([month, days]) => {
-      const { id = '', name = '' } = days[0] ?? {};
-      const plan = days.findLast((day) => day.plan !== null)?.plan ?? null;
-      const use: CustomerMonth = { id, name, plan, served: 0, refused: 0 };
-      for (const day of days) addCounts(use, day);
-      return [month, use];
-    },
-  );
+/** Adds up the days of one customer in a month, if there are any. */
+function sumOfMonth(days: readonly UsageRow[]): CustomerMonth[] {
+  const [first] = days;
+  if (first === undefined) return [];
+  const { id, name } = first;
+  const plan = days.findLast((day) => day.plan !== null)?.plan ?? null;
+  const use: CustomerMonth = { id, name, plan, served: 0, refused: 0 };
+  for (const day of days) addCounts(use, day);
+  return [use];
 }
 
 type Counts = z.infer<typeof counts>;

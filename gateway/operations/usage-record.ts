@@ -8,9 +8,9 @@ import {
 } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { scoredMembers } from '../redis/scored-members.ts';
 import { customerPages } from './api-key-index.ts';
 import { formatCsvText } from './csv-cell.ts';
+import { scoredPages } from './scored-pages.ts';
 import type { ReadingSession } from './session.ts';
 import { readRetentionDays } from './settings.ts';
 
@@ -113,8 +113,7 @@ export async function oldestDay({ redis, now }: ReadingSession): Promise<number>
 }
 
 /**
- * Finds customers with use in one of the months that the index lacks, such as those that were removed. Each customer once,
- * although ZSCAN may return it more often.
+ * Finds customers with use in one of the months that the index lacks, such as those that were removed. Each customer once.
  * @param months months as YYYYMM
  */
 async function* removedCustomers(
@@ -123,17 +122,14 @@ async function* removedCustomers(
 ): AsyncGenerator<CustomerId[]> {
   const found = new Set<CustomerId>();
   for (const month of months) {
-    let cursor = '0';
-    do {
-      const [next, entries] = await redis.zscan(redisKeys.usageRanking(month), cursor, 'COUNT', pageMonths);
-      const members = scoredMembers(entries).map(([id]) => id);
-      const ids = new Set(members.filter(isCustomerId)).difference(found);
+    const ranking = { key: redisKeys.usageRanking(month), order: 'ascending', size: pageMonths } as const;
+    for await (const page of scoredPages(redis, ranking)) {
+      const ids = new Set(page.map(({ member }) => member).filter(isCustomerId)).difference(found);
       for (const id of ids) found.add(id);
       const indexed = await Promise.all(Array.from(ids, (id) => redis.zscore(redisKeys.customers, id)));
       const unindexed = [...ids].filter((_id, position) => indexed[position] === null);
       if (unindexed.length > 0) yield unindexed;
-      cursor = next;
-    } while (cursor !== '0');
+    }
   }
 }
 

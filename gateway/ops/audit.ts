@@ -1,8 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { nearestName } from '#runtime/nearest-name.ts';
 import { Command, InvalidArgumentError } from 'commander';
-import { auditTargets, matchesAudit, type AuditFilter } from '../operations/audit-filter.ts';
-import { readAudit, readAuditAfter, readAuditPages, type AuditEntry } from '../operations/audit-log.ts';
-import { changedFields, nameTargets, type NamedEntry } from '../operations/audit-names.ts';
+import {
+  auditTargets,
+  changedFields,
+  nameTargets,
+  readAudit,
+  readAuditNewer,
+  readAuditPages,
+  type AuditEntry,
+  type AuditFilter,
+  type NamedEntry,
+} from '../operations/audit-log.ts';
 import type { Session } from '../operations/session.ts';
 import { auditActions } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -32,6 +41,7 @@ interface AuditOptions extends ListOptions {
 }
 
 const defaultCount = 50;
+const followMs = 500;
 
 export function auditCommand(): Command {
   const command = new Command('audit')
@@ -115,13 +125,13 @@ async function followEntries(
   }
   for (;;) {
     const after = last;
-    const next = await retryWhileUnavailable(() => readAuditAfter(session.redis, after));
-    if (next.length === 0) continue;
-    const filter = await retryWhileUnavailable(readFilter);
-    const matching = next.filter((entry) => matchesAudit(entry, filter));
-    const named = await retryWhileUnavailable(() => nameTargets(matching, session));
+    const { named, latest } = await retryWhileUnavailable(async () => {
+      const { entries, latest } = await readAuditNewer(session.redis, after, readFilter);
+      return { named: await nameTargets(entries, session), latest };
+    });
     for (const entry of named) await printEntry(entry, format);
-    last = next.at(-1)?.id ?? last;
+    if (latest === after) await sleep(followMs);
+    last = latest;
   }
 }
 

@@ -27,7 +27,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'keys list': [
     'keys list --plan pro --state valid',
-    'keys list --state valid --unused-since 90d --sort last-used',
+    'keys list --state valid --unused-since 90d',
     'keys list --search acme',
     'keys list --output csv > keys.csv',
   ],

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import { windowNames } from '../limits/windows.ts';
-import type { KeyFilter, KeyInList } from '../operations/key-filter.ts';
-import { addKeyFilterOptions, givenFilter, matchingKeys } from './key-filter-options.ts';
+import { listedStates, listKeys, type KeyConditions, type ListedKey } from '../operations/key-list.ts';
 import {
   addListOptions,
   fieldColumns,
@@ -11,11 +10,11 @@ import {
   type ListLayout,
   type ListOptions,
 } from './list-output.ts';
-import { countArgument, idArgument } from './options.ts';
+import { countArgument, idArgument, keyTextArgument, timeAgoArgument, timeAheadArgument } from './options.ts';
 import { withRedis } from './redis-session.ts';
 
-export const keyLayout: ListLayout<KeyInList> = {
-  ...fieldLayout<KeyInList>({
+export const keyLayout: ListLayout<ListedKey> = {
+  ...fieldLayout<ListedKey>({
     ID: 'id',
     KEY: 'hint',
     NAME: 'name',
@@ -47,54 +46,46 @@ export const keyLayout: ListLayout<KeyInList> = {
 };
 
 /** With the time of the last use. */
-const usedLayout: ListLayout<KeyInList> = {
+const usedLayout: ListLayout<ListedKey> = {
   headings: [...keyLayout.headings, 'LAST USED'],
   row: (key) => [...keyLayout.row(key), key.lastUsedAt],
   csv: { ...keyLayout.csv, lastUsedAt: ({ lastUsedAt }) => lastUsedAt },
 };
 
-interface KeysListOptions extends KeyFilter, ListOptions {
-  sort?: 'last-used';
+interface KeysListOptions extends Omit<KeyConditions, 'ownLimits'>, ListOptions {
+  withOwnLimits?: true;
   limit?: number;
   after?: string;
 }
 
 export function keysListCommand(): Command {
-  const command = addKeyFilterOptions(
-    new Command('list').description(
-      'keys, oldest first; with several conditions, those that meet all of them',
-    ),
-  )
-    .addOption(
-      new Option(
-        '--sort <order>',
-        'the key that was used longest ago first; reads all of them before',
-      ).choices(['last-used']),
+  const command = new Command('list')
+    .description('keys, oldest first; with several conditions, those that meet all of them')
+    .option('--plan <plan>', 'keys on a plan')
+    .addOption(new Option('--state <state>', 'keys in a state').choices(listedStates))
+    .option(
+      '--search <text>',
+      'keys by an id, a SHA-256, a hint such as api_ab12, or a part of a name or an id',
+      keyTextArgument,
+    )
+    .option(
+      '--expires-before <time>',
+      'keys that expire before a time, ISO 8601, or within a duration such as 30d',
+      timeAheadArgument,
+    )
+    .option('--with-own-limits', 'keys with a limit of their own')
+    .option(
+      '--unused-since <time>',
+      'keys last used before a time, ISO 8601, or a duration ago such as 90d, or never',
+      timeAgoArgument,
     )
     .option('--limit <n>', 'maximum number of keys', countArgument(100_000_000))
     .option('--after <id>', 'id of the key before the first one', idArgument);
   return addListOptions(command).action(async (options: KeysListOptions) => {
     const format = outputFormat(options);
-    const { sort, limit, after, unusedSince } = options;
-    const layout = sort === undefined && unusedSince === undefined ? keyLayout : usedLayout;
-    const filter = givenFilter(options);
-    await withRedis((session) => {
-      const keys =
-        sort === undefined
-          ? matchingKeys(session, filter, { limit, after })
-          : byLastUse(matchingKeys(session, filter, { after, withLastUse: true }), limit);
-      return printList(format, layout, keys);
-    });
+    const { plan, state, search, expiresBefore, withOwnLimits: ownLimits, unusedSince } = options;
+    const conditions = { plan, state, search, expiresBefore, ownLimits, unusedSince };
+    const layout = unusedSince === undefined ? keyLayout : usedLayout;
+    await withRedis((session) => printList(format, layout, listKeys(session, conditions, options)));
   });
 }
-
-async function* byLastUse(
-  pages: AsyncIterable<readonly KeyInList[]>,
-  limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<KeyInList[]> {
-  const keys: KeyInList[] = [];
-  for await (const page of pages) keys.push(...page);
-  yield keys.toSorted((one, other) => lastUse(one).localeCompare(lastUse(other))).slice(0, limit);
-}
-
-const lastUse = ({ lastUsedAt }: KeyInList) => lastUsedAt ?? '';

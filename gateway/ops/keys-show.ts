@@ -1,14 +1,13 @@
 import { Command } from 'commander';
 import { keyPrefix } from '../config/key-prefix.ts';
-import { findKey } from '../operations/find-key.ts';
+import { findExactly, findKeyId } from '../operations/find-key.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { listKeys } from '../operations/key-list.ts';
 import { recordView } from '../operations/key-view.ts';
 import { assertSearchable } from '../operations/pasted-key.ts';
-import { findExactly } from '../operations/search-keys.ts';
 import type { Session } from '../operations/session.ts';
 import { showStoredKey } from '../operations/stored-keys.ts';
 import { readKeyUse } from '../quota/key-use.ts';
-import { matchingKeys } from './key-filter-options.ts';
 import { readKeyInput } from './key-input.ts';
 import { jsonOption, keyTextArgument, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
@@ -26,7 +25,7 @@ export function keysShowCommand(): Command {
     .action(async (text: string | undefined, { json }: JsonOption) => {
       const input = text === undefined ? await readKeyInput() : '';
       const { record, use } = await withRedis(async (session) => {
-        const id = text === undefined ? (await findKey(input, session)).record.id : await idOf(text, session);
+        const id = text === undefined ? await findKeyId(input, session) : await idOf(text, session);
         const { place, record } = await showStoredKey(session.redis, id);
         return { record, use: await readKeyUse(session, place) };
       });
@@ -43,12 +42,10 @@ export function keysShowCommand(): Command {
 async function idOf(text: string, session: Session): Promise<string> {
   assertSearchable(text);
   if (!text.startsWith(keyPrefix())) {
-    const found = await findExactly(text, session);
+    const found = await findExactly(text, session.redis);
     return found?.record.id ?? text;
   }
-  const [only, another] = (
-    await Array.fromAsync(matchingKeys(session, { search: text }, { limit: 2 }))
-  ).flat();
+  const [only, another] = (await Array.fromAsync(listKeys(session, { search: text }, { limit: 2 }))).flat();
   if (only === undefined) throw new InvalidOperation(`no key has the hint ${text}`);
   if (another !== undefined)
     throw new InvalidOperation(`several keys have the hint ${text}; see: ops keys list --search ${text}`);

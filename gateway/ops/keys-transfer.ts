@@ -5,9 +5,9 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { importKeys, type ExportFile } from '../operations/key-transfer.ts';
-import { listKeys } from '../operations/keys.ts';
 import type { Session } from '../operations/session.ts';
 import { storedCustomerPages } from '../operations/stored-customers.ts';
+import { storedKeyPages } from '../operations/stored-keys.ts';
 import { customerLine, exportLine } from '../operations/transfer-lines.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
 import { changing } from './changing.ts';
@@ -25,7 +25,7 @@ export function keysExportCommand(): Command {
 async function exportAll(session: Session): Promise<void> {
   /** Customers that have an exported key. */
   const withKey = new Set<CustomerId>();
-  for await (const page of listKeys(session)) {
+  for await (const page of storedKeyPages(session.redis)) {
     await print(page.map((key) => `${exportLine(key)}\n`).join(''));
     for (const { place } of page) withKey.add(place.customerId);
   }

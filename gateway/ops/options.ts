@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
+import { searchText } from '../operations/find-key.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText, scopesInput } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
-import { searchText } from '../operations/search-keys.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
 
 export interface JsonOption {

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { windowOf } from '../limits/windows.ts';
-import { changedFields, type ChangedField } from '../operations/audit-names.ts';
+import { changedFields, type ChangedField } from '../operations/audit-log.ts';
 import type { CustomerAbove } from '../operations/plan-customers.ts';
 import type { PlansFileDiff } from '../operations/plans-file-diff.ts';
 import type { Values } from '../operations/settings-diff.ts';

@@ -1,9 +1,12 @@
 import { Command, Option } from 'commander';
 import { retentionField } from '../limits/setting-fields.ts';
 import { byWindow } from '../limits/windows.ts';
-import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
+import { customerState, readCustomerUse } from '../operations/customers.ts';
+import { readKeyDetail } from '../operations/key-detail.ts';
 import type { WindowView } from '../operations/key-windows.ts';
-import type { BanPolicy } from '../quota/ban-policy.ts';
+import type { Session } from '../operations/session.ts';
+import { showCustomer } from '../operations/stored-customers.ts';
+import { isCustomerId } from '../redis/redis-keys.ts';
 import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';
 import { countArgument, dateArgument, idArgument, jsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
@@ -47,30 +50,38 @@ function showCommand(): Command {
 async function printUsage(id: string, { days, day }: UsageOptions, format: OutputFormat): Promise<void> {
   if (days !== undefined) return printLastDays(id, days, format);
   if (day !== undefined) return printDay(id, day, format === 'json' ? true : undefined);
-  const { policy, usage } = await withRedis(async (session) => {
-    const reader = await createUsageReader(session);
-    return { policy: reader.policy, usage: await reader.read(id) };
-  });
-  if (format === 'json') return printJson(usage);
-  printWindows(usage, policy);
-}
-
-function printWindows(usage: KeyUsage, policy: BanPolicy | undefined): void {
-  const { id, name, plan, state, ban, strikes, strikesToBan } = usage;
+  const {
+    windows,
+    ban = null,
+    strikes,
+    strikesToBan,
+    ...shown
+  } = await withRedis((session) => readUsage(session, id));
+  if (format === 'json') return printJson({ ...shown, ...windows, strikes, strikesToBan, ban });
   printFields({
-    id,
-    name,
-    plan,
-    state,
-    ...byWindow((window) => usage[window] && describeWindow(usage[window])),
-    strikes: describeStrikes(strikes, strikesToBan, policy),
-    ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
+    ...shown,
+    ...byWindow((window) => windows[window] && describeWindow(windows[window])),
+    ...(strikes !== undefined && { strikes: describeStrikes(strikes, strikesToBan) }),
+    ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt ?? 'no set time'}`,
   });
 }
 
-function describeStrikes(strikes: number, toBan: number | null, policy: BanPolicy | undefined): string {
-  if (policy === undefined) return `${strikes}; the ban policy is invalid, see: ops policy show`;
-  return `${strikes} of ${toBan ?? policy.strikes} within ${policy.windowSeconds} s`;
+/** A customer has no strikes and no ban: those are of keys. */
+async function readUsage(session: Session, id: string) {
+  if (!isCustomerId(id)) {
+    const { name, plan, state, windows, strikes, strikesToBan, ban } = await readKeyDetail(session, id);
+    return { id, name, plan, state, windows, strikes, strikesToBan, ban };
+  }
+  const record = await showCustomer(session.redis, id);
+  const { windows } = await readCustomerUse(session, record);
+  const { name, plan } = record;
+  return { id, name, plan, state: customerState(record), windows };
+}
+
+function describeStrikes(strikes: number, toBan: number | null = null): string {
+  return toBan === null
+    ? `${strikes}; the ban policy is off or invalid, see: ops policy show`
+    : `${strikes} of ${toBan}`;
 }
 
 function describeWindow({ used, limit, remaining, resetsAt }: WindowView): string {

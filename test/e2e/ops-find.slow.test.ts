@@ -71,10 +71,10 @@ describe('ops keys show, with a key on standard input', { timeout: 120_000 }, ()
     const unknown = generateApiKey();
     const mistyped = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`;
     const cases: [input: string, error: RegExp][] = [
-      ['', /^ops: there is no API key in the input: a key is pets_ and 38 letters and digits/],
-      [mistyped, /^ops: there is no API key in the input/],
-      [`${key}x`, /^ops: there is no API key in the input/],
-      [`${key} ${unknown}`, /^ops: there are 2 API keys in the input: give one\n$/],
+      ['', /^ops: the text contains no complete API key: a key is pets_ and 38 letters and digits/],
+      [mistyped, /^ops: the text contains no complete API key/],
+      [`${key}x`, /^ops: the text contains no complete API key/],
+      [`${key} ${unknown}`, /^ops: the text contains 2 API keys: give one\n$/],
       [unknown, /^ops: this API key has no record: it was issued for another Redis/],
       ['x'.repeat(2_000_000), /^ops: the input is too long to be a key\n$/],
     ];

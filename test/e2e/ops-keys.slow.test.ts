@@ -215,6 +215,8 @@ describe('the life cycle of keys', () => {
       const validRecord = {
         sha256: 'a'.repeat(64),
         id: 'key_new',
+        customerId: 'cus_key',
+        customer: { name: 'New', createdAt: new Date().toISOString() },
         name: 'New',
         plan: 'free',
         hint: '',
@@ -283,13 +285,16 @@ describe('the life cycle of keys', () => {
     async () => {
       const lines = Array.from({ length: 10_000 }, (_, index) => {
         const number = String(index).padStart(5, '0');
+        const createdAt = new Date(Date.UTC(2026, 0, 1) + index).toISOString();
         return JSON.stringify({
           sha256: number.padStart(64, 'f'),
           id: `key_many${number}`,
+          customerId: `cus_many${number}`,
+          customer: { name: `Many ${index}`, createdAt },
           name: `Many ${index}`,
           plan: 'free',
           hint: 'pets_0ld0…',
-          createdAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
+          createdAt,
           rev: 1,
         });
       });

@@ -74,11 +74,13 @@ describe('operating a running gateway', () => {
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 300);
       await kit.redis.hset(redisKeys.banPolicy, 'strikes', 60);
       expect(usage).toMatchObject({
-        minute: { used: 0, limit: null, remaining: null },
+        // Gateways keep the last valid one.
+        minute: { used: 0, limit: 300, remaining: 300 },
         day: { limit: 10_000 },
+        strikesToBan: null,
       });
-      expect(stdout).toContain('0 used; the limit is invalid, see: ops plans list');
-      expect(stdout).toContain('the ban policy is invalid, see: ops policy show');
+      expect(stdout).toContain('0 of 300 used');
+      expect(stdout).toContain('the ban policy is off or invalid, see: ops policy show');
     });
   });
 

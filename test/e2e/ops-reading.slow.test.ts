@@ -147,10 +147,11 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
       sha256: 'c'.repeat(64),
       id: 'key_c',
       customerId: 'cus_c',
+      customer: { name: 'C', createdAt: '2026-01-01' },
       name: 'C',
       plan: 'free',
       hint: '',
-      createdAt: '',
+      createdAt: '2026-01-01',
       rev: 1,
     };
     await using directory = await temporaryDirectory();

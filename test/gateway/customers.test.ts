@@ -8,7 +8,7 @@ import {
   resumeCustomer,
   suspendCustomer,
 } from '../../gateway/operations/customers.ts';
-import { createKeySelection } from '../../gateway/operations/key-filter.ts';
+import { listKeys } from '../../gateway/operations/key-list.ts';
 import { importKeys } from '../../gateway/operations/key-transfer.ts';
 import { showCustomer } from '../../gateway/operations/stored-customers.ts';
 import { exportLine } from '../../gateway/operations/transfer-lines.ts';
@@ -110,11 +110,8 @@ describe('the keys of a customer', () => {
       [unused.record.id, null],
       [issued.id, use?.lastUsedAt],
     ]);
-    const selection = await createKeySelection(session(), { unusedSince: new Date(Date.now() - 3_600_000) });
-    const found: string[] = [];
-    for await (const page of store().list()) {
-      found.push(...(await selection.select(page)).map(({ id }) => id));
-    }
+    const unusedSince = new Date(Date.now() - 3_600_000);
+    const found = (await Array.fromAsync(listKeys(session(), { unusedSince }))).flat().map(({ id }) => id);
     expect(found).toContain(unused.record.id);
     expect(found).not.toContain(issued.id);
     // Tomorrow, only the time of the last use is left.

@@ -220,7 +220,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       env: { ...process.env, REDIS_URL: limitedUrl() },
       stdio: 'ignore',
     });
-    await expect.poll(() => readCommandUse(server.redis)).toContain('xread');
+    await expect.poll(() => readCommandUse(server.redis)).toContain('xrange');
     following.kill();
     const failed: unknown[] = [];
     for (const args of commands) {

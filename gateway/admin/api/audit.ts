@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { auditTargets, type AuditFilter } from '../../operations/audit-filter.ts';
-import { readAuditNewer, readAuditPage, readLatestAuditId } from '../../operations/audit-log.ts';
-import { changedFields, nameTargets, type NamedEntry } from '../../operations/audit-names.ts';
+import {
+  auditTargets,
+  changedFields,
+  nameTargets,
+  readAuditNewer,
+  readAuditPage,
+  readLatestAuditId,
+  type AuditFilter,
+  type NamedEntry,
+} from '../../operations/audit-log.ts';
 import { timeInput } from '../../operations/key-input.ts';
 import type { Session } from '../../operations/session.ts';
 import { countInput, nextInput } from './query-input.ts';
@@ -92,18 +99,18 @@ export const auditRoutes = [
       }),
     handle: ({ req, input: { after, newerThan, limit, ...conditions } }, { search }) =>
       search(req, async (session) => {
-        const filter = await filterOf(session, conditions);
+        const readFilter = () => filterOf(session, conditions);
         if (newerThan !== undefined) {
-          const { entries, latest } = await readAuditNewer(session.redis, newerThan, filter);
+          const { entries, latest } = await readAuditNewer(session.redis, newerThan, readFilter);
           const newest = await nameTargets(entries.toReversed(), session);
           return { items: newest.map(viewEntry), next: null, latest };
         }
         // Before the page: an entry in between is then new to the client, and not missing.
         const latest = await readLatestAuditId(session.redis);
-        const options = { filter, count: limit, before: after, maxScanned };
+        const options = { filter: await readFilter(), count: limit, before: after, maxScanned };
         const { entries, next } = await readAuditPage(session.redis, options);
         const named = await nameTargets(entries, session);
-        return { items: named.map(viewEntry), next: next ?? null, latest };
+        return { items: named.map(viewEntry), next, latest };
       }),
   }),
 ];

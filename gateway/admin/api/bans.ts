@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBanPage, type ActiveBan } from '../../operations/bans.ts';
+import { readBanPage } from '../../operations/bans.ts';
 import { scorePattern } from '../../operations/scored-pages.ts';
 import { countInput, nextInput } from './query-input.ts';
 import { pageOf } from './results.ts';
@@ -28,14 +28,7 @@ export const bansRoutes = [
     }),
     responds: 'A page',
     result: pageOf(banSchema),
-    handle: async ({ req, input: { after, limit } }, { search }) => {
-      const { bans, next } = await search(req, (session) => readBanPage(session, after, limit));
-      return { items: bans.map(viewBan), next: next ?? null };
-    },
+    handle: ({ req, input: { after, limit } }, { search }) =>
+      search(req, (session) => readBanPage(session, after, limit)),
   }),
 ];
-
-/** A ban without an end was made by hand; the key's next request gives it one. */
-function viewBan(ban: ActiveBan) {
-  return { ...ban, endsAt: ban.endsAt === '' ? null : ban.endsAt };
-}

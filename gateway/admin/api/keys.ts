@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { byWindow } from '../../limits/windows.ts';
 import { findKeyId } from '../../operations/find-key.ts';
 import { newKeyInput, timeInput, withoutNulls } from '../../operations/key-input.ts';
-import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
+import { keyPageSchema, readKeyPage } from '../../operations/key-list.ts';
 import { keyStates } from '../../operations/key-view.ts';
 import { issueKey } from '../../operations/keys.ts';
 import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
@@ -52,14 +52,8 @@ export const keysRoutes = [
     }),
     responds: 'A page of keys',
     result: keyPageSchema,
-    handle: ({ req, input }, { search }) => {
-      const { search: text, banned, after, limit, ownLimits, ...filter } = input;
-      const withOwnLimits = ownLimits === true ? true : undefined;
-      const options = { search: text, banned, after, size: limit, maxRead };
-      return search(req, (session) =>
-        readKeyPage(session, { ...options, filter: { ...filter, withOwnLimits } }),
-      );
-    },
+    handle: ({ req, input: { limit, ...conditions } }, { search }) =>
+      search(req, (session) => readKeyPage(session, { ...conditions, size: limit, maxRead })),
   }),
   route.post('/keys', {
     operationId: 'issueKey',

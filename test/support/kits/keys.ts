@@ -7,7 +7,6 @@ import {
   changeKey,
   issueFurtherKey,
   issueKey,
-  listKeys,
   revokeKey,
   type ApiKeyChange,
   type FurtherApiKey,
@@ -74,7 +73,6 @@ export function keyIssuer(redis: RedisClient) {
       change: (id: string, change: ApiKeyChange) => changeKey(session, id, change),
       revoke: (id: string) => revokeKey(session, id),
       show: (id: string) => showStoredKey(redis, id),
-      list: () => listKeys(session),
       async findByKey(key: string) {
         const found = await readKeyOfHash(redis, hashApiKey(key));
         return found?.record;

@@ -17,7 +17,7 @@ import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 
 export type { Changed, Page } from '../../../browser/responses.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
-export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
+export type { KeyPage as KeyList } from '../../../operations/key-list.ts';
 export type { CustomerDetail, CustomerView as CustomerRow } from '../../../operations/customers.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';

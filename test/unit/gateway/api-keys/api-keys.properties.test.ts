@@ -16,7 +16,11 @@ import { formatCustomerLimits } from '../../../../gateway/api-keys/customer-reco
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
 import { forAll } from '../../../../gateway/limits/windows.ts';
 import { keyIdPattern } from '../../../../gateway/operations/key-input.ts';
-import { exportLine, parseLines } from '../../../../gateway/operations/transfer-lines.ts';
+import {
+  exportLine,
+  parseLines,
+  type TransferredKey,
+} from '../../../../gateway/operations/transfer-lines.ts';
 import { UnexpectedValue } from '../../../../gateway/redis/redis-errors.ts';
 import { isCustomerId } from '../../../../gateway/redis/redis-keys.ts';
 
@@ -163,13 +167,13 @@ describe('the record of a key', () => {
         const customer = {
           id: 'cus_1',
           name: 'Acme',
-          createdAt: '',
+          createdAt: record.createdAt,
           plan: record.plan,
           rev: record.rev,
         } as const;
         const line = exportLine({ place, record, customer });
-        const [parsed] = await Array.fromAsync(parseLines([line]));
-        const { sha256: _, customer: __, ...imported } = parsed?.key ?? {};
+        const [[, parsed] = []] = await Array.fromAsync(parseLines([line]));
+        const { sha256: _, customer: __, ...imported } = parsed as TransferredKey;
         expect(imported).toEqual(JSON.parse(JSON.stringify(record)));
       }),
     );

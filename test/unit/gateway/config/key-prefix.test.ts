@@ -13,9 +13,8 @@ import {
 } from '../../../../gateway/config/key-prefix.ts';
 import { holdsApiKey } from '../../../../gateway/http/holds-api-key.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
-import { apiKeysIn } from '../../../../gateway/operations/find-key.ts';
+import { apiKeysIn, keyTextMatcher } from '../../../../gateway/operations/find-key.ts';
 import { containsApiKey } from '../../../../gateway/operations/pasted-key.ts';
-import { keyTextMatcher } from '../../../../gateway/operations/search-keys.ts';
 import { petsKeyPrefix } from '../../../../gateway/services/pets-service.ts';
 
 afterEach(() => setKeyPrefix(petsKeyPrefix));

@@ -40,16 +40,16 @@ test('of two full windows, the minute decides if it ends after the day', () => {
 });
 
 test('a ban comes before the windows; one without an end says so', () => {
-  const ban = { until: '2026-11-23T15:00:00.000Z', reason: 'unpaid' };
+  const ban = { endsAt: '2026-11-23T15:00:00.000Z', reason: 'unpaid' };
   expect(nextRequest({ ban, windows: { minute: minute(60), day: day(0) } })).toEqual({
     served: false,
     reason: 'ban',
-    until: ban.until,
+    until: ban.endsAt,
     message: 'refused until 15:00:00 UTC: banned (unpaid)',
     why: 'banned (unpaid)',
   });
   expect(
-    nextRequest({ ban: { ...ban, until: '' }, windows: { minute: minute(0), day: day(0) } }),
+    nextRequest({ ban: { ...ban, endsAt: null }, windows: { minute: minute(0), day: day(0) } }),
   ).toMatchObject({
     until: null,
     message: 'refused: banned (unpaid)',

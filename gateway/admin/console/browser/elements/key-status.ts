@@ -73,7 +73,7 @@ function describe(key: KeyDetail): Description {
   switch (next.reason) {
     case 'ban':
       return {
-        headline: ban === null || ban.until === '' ? 'Banned' : `Banned for another ${left(ban.until)}`,
+        headline: ban === null || ban.endsAt === null ? 'Banned' : `Banned for another ${left(ban.endsAt)}`,
         detail: ban === null ? nothing : describeBan(ban),
         actions: [['lift', 'Lift the ban']],
       };
@@ -105,8 +105,6 @@ function shownState({ state, next }: KeyDetail) {
   return next.reason === 'no_limits' ? 'no_limits' : 'limited';
 }
 
-function describeBan({ reason, since, until, who }: BanView) {
-  const by = who === 'gateway' ? 'by the gateway' : who === null ? '' : `by ${who}`;
-  return html`${since === null ? 'Set by hand in Redis' : html`Since ${formatTime(since)} ${by}`},
-  ${until === '' ? 'without an end' : html`until ${formatTime(until)}`}. Reason: ${reason}`;
+function describeBan({ reason, endsAt }: BanView) {
+  return html`${endsAt === null ? 'Without an end' : html`Until ${formatTime(endsAt)}`}. Reason: ${reason}`;
 }
