@@ -6,16 +6,12 @@ import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
 import { placesOf } from './api-key-index.ts';
 import { findExactly, keyTextMatcher, searchText } from './find-key.ts';
 import { UnknownKey } from './invalid-operation.ts';
-import { createKeyRows, keyRowSchema } from './key-rows.ts';
-import { keyStates, recordView, type KeyView } from './key-view.ts';
+import { createKeyRows, keyRowSchema, recordView, type KeyView, type listedStates } from './key-view.ts';
 import { assertNotApiKey, assertSearchable } from './pasted-key.ts';
 import { assertPlanName } from './plan-names.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { readStoredKey, type PlacedKey } from './stored-keys.ts';
-
-/** `banned` is for valid keys. It is not in the record. */
-export const listedStates = [...keyStates, 'banned'] as const;
 
 type ListedState = (typeof listedStates)[number];
 

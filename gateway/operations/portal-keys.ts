@@ -4,8 +4,7 @@ import { keyUseSchema } from '../quota/key-use.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
 import { isBannedByOperator } from './bans.ts';
 import { InvalidOperation, UnknownKey } from './invalid-operation.ts';
-import { keyRowSchema, readKeyNow, type KeyRow } from './key-rows.ts';
-import { recordView } from './key-view.ts';
+import { keyRowSchema, readKeyNow, recordView, type KeyRow } from './key-view.ts';
 import type { ReadingSession, Session } from './session.ts';
 import { findStoredKey, readStoredKeys, type PlacedKey } from './stored-keys.ts';
 

@@ -13,7 +13,7 @@ import {
   suspendCustomer,
   type CustomerView,
 } from '../operations/customers.ts';
-import type { KeyRow } from '../operations/key-rows.ts';
+import type { KeyRow } from '../operations/key-view.ts';
 import { endPortalSessions, makePortalCode } from '../operations/portal-sessions.ts';
 import { resetDay } from '../operations/reset-day.ts';
 import type { ChangingSession } from '../operations/session.ts';

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { windowNames } from '../limits/windows.ts';
-import { listedStates, listKeys, type KeyConditions, type ListedKey } from '../operations/key-list.ts';
+import { listKeys, type KeyConditions, type ListedKey } from '../operations/key-list.ts';
+import { listedStates } from '../operations/key-view.ts';
 import {
   addListOptions,
   fieldColumns,

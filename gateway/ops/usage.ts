@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { retentionField } from '../limits/setting-fields.ts';
 import { byWindow } from '../limits/windows.ts';
 import { customerState, readCustomerUse } from '../operations/customers.ts';
-import { readKeyDetail } from '../operations/key-detail.ts';
+import { readKeyDetail } from '../operations/key-view.ts';
 import type { WindowView } from '../operations/key-windows.ts';
 import type { Session } from '../operations/session.ts';
 import { showCustomer } from '../operations/stored-customers.ts';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { addBan, liftBan } from '../../operations/bans.ts';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
-import { keyDetailSchema, readKeyDetail } from '../../operations/key-detail.ts';
 import { banInput, graceInput, keyChangeInput } from '../../operations/key-input.ts';
-import { keyViewSchema, recordView } from '../../operations/key-view.ts';
+import { keyDetailSchema, keyViewSchema, readKeyDetail, recordView } from '../../operations/key-view.ts';
 import { changeKey, revokeKey, type IssuedApiKey } from '../../operations/keys.ts';
 import { rotateKey } from '../../operations/rotate-key.ts';
 import type { ChangingSession } from '../../operations/session.ts';

@@ -1,7 +1,7 @@
 /** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
 import type { z } from 'zod';
 import type { Changed } from '../../../browser/responses.ts';
-import type { KeyDetail } from '../../../operations/key-detail.ts';
+import type { KeyDetail } from '../../../operations/key-view.ts';
 import type { SettingState } from '../../../operations/settings.ts';
 import type { eventTypeSchema, WebhookWithSecret as NewWebhook } from '../../../operations/webhooks.ts';
 import type { entrySchema } from '../../api/audit.ts';
@@ -16,10 +16,9 @@ import type { listedSessionSchema } from '../../api/sessions.ts';
 import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 
 export type { Changed, Page } from '../../../browser/responses.ts';
-export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
+export type { BanView, KeyDetail, KeyRow } from '../../../operations/key-view.ts';
 export type { KeyPage as KeyList } from '../../../operations/key-list.ts';
 export type { CustomerDetail, CustomerView as CustomerRow } from '../../../operations/customers.ts';
-export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { LimitInForce } from '../../../operations/limits-in-force.ts';
 export type { NextRequest } from '../../../operations/next-request.ts';
 export type { Failure } from '../../../quota/failures.ts';
