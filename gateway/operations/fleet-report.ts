@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { combineMeasures, measuresSchema } from './fleet-measures.ts';
-import { readFleetStatus } from './fleet-status.ts';
-import { gatewaySchema, viewGateway } from './fleet-view.ts';
+import { gatewaySchema, readFleetStatus } from './fleet-status.ts';
 import { findProblems, type Facts } from './problems/find-problems.ts';
 import { problemSchema, severities, type Problem } from './problems/problem.ts';
 import { readRedisStatus, redisStateSchema } from './redis-status.ts';
@@ -45,7 +44,7 @@ export function describeFleet(known: Pick<Facts, 'redis' | 'redisIsPrivate' | 'f
     problems,
     redis: known.redis,
     activeBans,
-    gateways: gateways.map(viewGateway),
+    gateways: gateways.map((gateway) => gatewaySchema.parse(gateway)),
     upstreams,
     recent,
   };

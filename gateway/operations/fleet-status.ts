@@ -1,4 +1,5 @@
-import { readProcessStatuses, type PublishedStatus } from '../redis/process-statuses.ts';
+import { z } from 'zod';
+import { publishedStatus, readProcessStatuses, type PublishedStatus } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { countBans } from './bans.ts';
 import type { ReadingSession } from './session.ts';
@@ -10,10 +11,48 @@ type ProcessState = PublishedStatus['state'];
 /** A process announces itself every half second. One that has not done so for this long hangs, has crashed, or is cut off. */
 const notSeenMs = 5000;
 
+const time = z.iso.datetime();
+
+/** A process as operators see it: without what the rest of the state has of it. */
+const processSchema = publishedStatus
+  .omit({
+    gateway: true,
+    at: true,
+    invalidSettings: true,
+    redisEmptied: true,
+    services: true,
+    recent: true,
+  })
+  .extend({
+    worker: z.int().nullable().describe('Null in a gateway of one process'),
+    seenAt: time,
+    state: z.enum(['starting', 'ok', 'draining', 'not_seen']),
+    localMode: publishedStatus.shape.localMode.describe(
+      'When Redis was last unavailable to it; `to` is null while it is',
+    ),
+    connections: z.int().describe('Open client connections'),
+    busy: z.number().describe('Share of the last half second in which its event loop was busy'),
+    rssBytes: z.int(),
+  });
+
+/** A gateway as operators see it. */
+export const gatewaySchema = publishedStatus.shape.gateway
+  .extend({
+    id: z.string().describe('Another one at each start'),
+    workers: z.int().describe('Processes that are to serve requests'),
+    version: z.string(),
+    state: z.enum(['starting', 'ok', 'draining', 'incomplete', 'not_seen']),
+    processes: z.array(processSchema),
+    restartedAt: z.array(time).describe('Unexpected exits of workers in the last 15 minutes'),
+  })
+  .meta({ id: 'Gateway' });
+
+export type GatewayView = z.infer<typeof gatewaySchema>;
+
 /** A process that serves requests: a gateway of one process, or a worker. */
 export interface FleetProcess extends Omit<PublishedStatus, 'gateway' | 'state' | 'at'> {
-  /** Unix milliseconds by Redis' clock. */
-  seenAtMs: number;
+  /** By Redis' clock. */
+  seenAt: string;
   state: ProcessState | 'not_seen';
 }
 
@@ -74,7 +113,8 @@ export function groupByGateway(statuses: readonly PublishedStatus[], atMs: numbe
   const byId = Map.groupBy(statuses, ({ gateway }) => gateway.id);
   const gateways = Array.from(byId.values(), (ofGateway) => describeGateway(ofGateway, atMs));
   const isLive = ({ state }: FleetGateway) => state !== 'not_seen';
-  const lastSeenMs = ({ processes }: FleetGateway) => Math.max(...processes.map(({ seenAtMs }) => seenAtMs));
+  const lastSeenMs = ({ processes }: FleetGateway) =>
+    Math.max(...processes.map(({ seenAt }) => Date.parse(seenAt)));
   return Array.from(Map.groupBy(gateways, gatewayName).values())
     .flatMap((ofName) => {
       const [live, gone] = [ofName.filter(isLive), ofName.filter((gateway) => !isLive(gateway))];
@@ -119,7 +159,7 @@ function describeProcess(
   atMs: number,
 ): FleetProcess {
   const isSeen = Math.abs(atMs - at) <= notSeenMs;
-  return { ...status, seenAtMs: at, state: isSeen ? state : 'not_seen' };
+  return { ...status, seenAt: new Date(at).toISOString(), state: isSeen ? state : 'not_seen' };
 }
 
 function stateOf(live: readonly FleetProcess[], workers: number): FleetGateway['state'] {

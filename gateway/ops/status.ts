@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { isWrong, readFleetReport, type FleetReport } from '../operations/fleet-report.ts';
-import { gatewayName } from '../operations/fleet-status.ts';
-import type { GatewayView } from '../operations/fleet-view.ts';
+import { gatewayName, type GatewayView } from '../operations/fleet-status.ts';
 import { OperationFailure } from '../operations/invalid-operation.ts';
 import { withoutRedis } from '../operations/problems/find-problems.ts';
 import type { Problem, ProblemLink } from '../operations/problems/problem.ts';

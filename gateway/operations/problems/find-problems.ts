@@ -293,7 +293,9 @@ function findMissing(gateway: FleetGateway, nowMs: number): Finding[] {
     const title = `${name} runs ${live} of ${workers} workers`;
     return live < workers ? [{ of, title, detail: 'The others hang, or cannot start.' }] : [];
   }
-  const seconds = Math.round((nowMs - Math.max(...gateway.processes.map(({ seenAtMs }) => seenAtMs))) / 1000);
+  const seconds = Math.round(
+    (nowMs - Math.max(...gateway.processes.map(({ seenAt }) => Date.parse(seenAt)))) / 1000,
+  );
   const detail = `It last announced itself ${seconds} s ago and has not shut down: it has crashed, hangs, or is cut off from Redis.`;
   return [{ of, title: `${name} is not seen`, detail }];
 }

@@ -35,7 +35,7 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   connections: 0,
   busy: 0,
   rssBytes: 1,
-  seenAtMs: nowMs,
+  seenAt: new Date(nowMs).toISOString(),
   ...changes,
 });
 
@@ -225,7 +225,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
           gateway({ id: 'other', host: 'gw-2' }),
           gateway({
             state: 'not_seen',
-            processes: [fleetProcess({ state: 'not_seen', seenAtMs: nowMs - 12_000 })],
+            processes: [fleetProcess({ state: 'not_seen', seenAt: new Date(nowMs - 12_000).toISOString() })],
           }),
         ],
       },
