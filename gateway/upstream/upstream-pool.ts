@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 
 const connectTimeoutMs = 2000;
@@ -22,6 +23,7 @@ export function createUpstreamPool(connections: number): Dispatcher {
         // Before undici's own listener, which reads the code.
         if (outcome[0] === null) outcome[1].on('error', renameReset);
         callback(...outcome);
+        if (outcome[0] === null) skipContinue(outcome[1]);
       }),
   });
 }
@@ -32,4 +34,26 @@ export function createUpstreamPool(connections: number): Dispatcher {
  */
 function renameReset(error: Error & { code?: unknown }): void {
   if (error.code === 'ECONNRESET') error.code = 'UND_ERR_SOCKET';
+}
+
+interface Parser {
+  onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number;
+}
+
+/**
+ * undici closes the connection on a 100 (Continue), for which it never asks, but skips other interim responses. A client
+ * must be able to parse one that it does not expect (RFC 9110 section 15.2), so its parser is told that it is a 102. The
+ * parser is not part of undici's interface; without it, a 100 is a 502 again.
+ */
+function skipContinue(socket: Socket): void {
+  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser');
+  const parser: unknown = symbol === undefined ? undefined : Reflect.get(socket, symbol);
+  if (!isParser(parser)) return;
+  const onHeadersComplete = parser.onHeadersComplete.bind(parser);
+  parser.onHeadersComplete = (status, upgrade, keepAlive) =>
+    onHeadersComplete(status === 100 ? 102 : status, upgrade, keepAlive);
+}
+
+function isParser(value: unknown): value is Parser {
+  return typeof value === 'object' && value !== null && 'onHeadersComplete' in value;
 }
