@@ -17,6 +17,12 @@ export class ApiFailure extends Error {
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }
+
+  /** @returns the same failure in other words */
+  saying(message: string) {
+    const { code, status, retryAfterMs } = this;
+    return new ApiFailure({ code, message, status, retryAfterMs });
+  }
 }
 
 /** Message for a page whose request got no response. */

@@ -9,15 +9,12 @@ export interface PortalLook {
   supportUrl: string | undefined;
 }
 
-const chartStyle = 'portal/browser/usage-chart.css';
-
 /** Serves the page of the portal, with the modules and styles that it loads. */
 export function portalPages(look: PortalLook): Router {
   const { title, supportUrl = '' } = look;
   const modules = createBrowserModules({
     path: '/portal/assets',
     folders: ['browser', 'portal/browser'],
-    files: [chartStyle],
     texts: { 'portal/theme.css': themeOf(look) },
   });
   const page = renderShell(modules, {
@@ -25,10 +22,11 @@ export function portalPages(look: PortalLook): Router {
     facts: { 'application-name': title, 'support-url': supportUrl },
     styles: [
       'webawesome/styles/webawesome.css',
+      'uplot/uPlot.min.css',
       'browser/styles/base.css',
       'browser/styles/customers.css',
       'browser/styles/forms.css',
-      chartStyle,
+      'browser/styles/time-chart.css',
       'portal/browser/portal.css',
       'portal/theme.css',
     ],

@@ -36,7 +36,7 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await rows.nth(2).innerText()).toContain('Acme pays no bills');
     await expectAccessible(page, 'bans');
     await page.getByRole('button', { name: 'Lift the ban of Acme' }).click();
-    const asked = page.locator('wa-dialog[label="Lift the ban of Acme?"]');
+    const asked = page.getByRole('dialog', { name: 'Lift the ban of Acme?' });
     await asked.getByText('Acme pays no bills').waitFor();
     await expectAccessible(page, 'bans-lift');
     await asked.getByRole('button', { name: 'Lift the ban' }).click();
@@ -54,7 +54,7 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await field.focus();
     await page.keyboard.insertText(key);
     await page.keyboard.press('Enter');
-    const asked = page.locator('wa-dialog[label^="Ban "]');
+    const asked = page.getByRole('dialog', { name: /^Ban / });
     await asked.getByLabel('Reason').waitFor();
     expect(await field.inputValue()).toBe('');
     await expectAccessible(page, 'bans-add');

@@ -59,6 +59,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const observed = await open(issued);
     const { page } = observed;
     await heading(page, 'Two keys').waitFor();
+    await page.getByRole('button', { name: 'Change limits…' }).click();
     await page.getByLabel('Own limit a minute').fill('2');
     await page.keyboard.press('Enter');
     await page.getByText('Limits changed').waitFor();
@@ -102,6 +103,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toMatch(/^Copy/);
     const link = await shownToCopy(page);
     expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
     const { page: portal } = await kit.browser.open(link);
     await heading(portal, 'Linked').waitFor();
     const { page: second } = await kit.browser.open(link);

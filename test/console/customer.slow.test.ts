@@ -54,15 +54,18 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
   test('a limit that the API refuses is explained next to the form, and not saved', async () => {
     const key = await kit.kit.issue();
     const { page } = await open(key);
-    await page.locator('limits-form select').selectOption('enterprise');
+    await page.getByRole('button', { name: 'Change limits…' }).click();
+    await page.getByRole('dialog').locator('select').selectOption('enterprise');
     await page.getByRole('button', { name: 'Save limits' }).click();
-    await page.locator('limits-form').getByText('An enterprise customer needs a limit of its own').waitFor();
+    await page.getByRole('dialog').getByText('An enterprise customer needs a limit of its own').waitFor();
     expect((await record(key))['plan']).toBe('free');
   });
 
   test('name, expiry and scopes are changed', async () => {
     const key = await kit.kit.issue({ name: 'Old Name' });
     const { page } = await open(key);
+    const change = page.getByRole('button', { name: 'Change name, expiry and scopes…' });
+    await change.click();
     await page.getByLabel('Name', { exact: true }).fill('New Name');
     await page.getByLabel('Expires').fill('2099-05-06T07:08:09');
     await page.getByLabel('Scopes').fill('pets-service:read');
@@ -76,6 +79,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     });
     const refused = await postJson(`${kit.kit.gateway.url}/v1/pets`, key.key, { name: 'Rex', categoryId: 1 });
     expect(refused.json).toMatchObject({ code: 'insufficient_scope' });
+    await change.click();
     await page.getByLabel('Scopes').fill('pets-service:raed');
     await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
     await page.getByText('no operation needs the scope pets-service:raed').waitFor();
@@ -85,7 +89,9 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
   test('while a form is edited the windows go on, and a change by somebody else is not overwritten', async () => {
     const key = await kit.kit.issue({ name: 'Edited Twice' });
     const { page } = await open(key);
-    const minute = page.locator('limits-form [name=minute]');
+    const openForm = () => page.getByRole('button', { name: 'Change limits…' }).click();
+    await openForm();
+    const minute = page.getByLabel('Own limit a minute');
     await minute.fill('70');
     await useUp(key, 3);
     await page.getByText('3 of 60 used', { exact: true }).waitFor();
@@ -93,12 +99,13 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const other = await kit.signIn({ name: 'Ben' });
     const { rev } = (await other.send('GET', `/api/keys/${key.id}`)).body as { rev: number };
     await other.send('PATCH', `/api/keys/${key.id}`, { rev, minute: 90 });
-    await page.getByText('Somebody else has changed this while you edit it').waitFor();
+    await page.getByText('3 of 90 used', { exact: true }).waitFor();
     expect(await minute.inputValue()).toBe('70');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('own limit of 90 a minute').waitFor();
     expect((await record(key))['minute']).toBe('90');
-    await page.getByRole('button', { name: 'Show what is there now' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await openForm();
     expect(await minute.inputValue()).toBe('90');
   });
 

@@ -31,8 +31,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await pressButton(page, 'Issue a key');
     await expect.poll(() => page.evaluate(focused)).toBe('name');
     await page.keyboard.type('Typed Customer');
-    // The plans are read when the dialog opens.
-    await expect.poll(() => page.locator('issue-dialog select').inputValue()).toBe('free');
+    await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
     await page.keyboard.press('Enter');
     const key = await shownKey.inputValue();
     // Escape must not lose it.
@@ -45,7 +44,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await pressButton(page, 'Ban…');
     await expect.poll(() => page.evaluate(focused)).toBe('seconds');
     await page.keyboard.press('Escape');
-    await page.locator('wa-dialog').waitFor({ state: 'detached' });
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.evaluate(focused)).toBe('Ban…');
     await page.keyboard.press('Enter');
     await tabTo(page, 'reason');
@@ -81,12 +80,13 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     const { page } = await kit.open('/console/plans/typed', { name: 'Anna' });
     const stored = () => kit.kit.redis.hgetall(redisKeys.plan('typed'));
     const typeMinuteLimit = async (limit: string) => {
-      await tabTo(page, 'minute');
+      await expect.poll(() => page.evaluate(focused)).toBe('minute');
       await page.keyboard.press('Control+A');
       await page.keyboard.type(limit);
     };
-    await page.getByLabel('Requests a minute').waitFor();
+    await page.getByRole('button', { name: 'Change limits…' }).waitFor();
 
+    await pressButton(page, 'Change limits…');
     await typeMinuteLimit('45');
     await page.keyboard.press('Enter');
     await expect.poll(stored).toEqual({ minute: '45', day: '500' });
@@ -94,7 +94,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await pressButton(page, 'Remove this plan');
     await page.getByRole('button', { name: 'Cancel' }).waitFor();
     await page.keyboard.press('Escape');
-    await page.locator('wa-dialog').waitFor({ state: 'detached' });
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.evaluate(focused)).toBe('Remove this plan');
     await page.keyboard.press('Enter');
     await page.getByLabel('to confirm').waitFor();

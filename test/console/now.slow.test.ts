@@ -124,17 +124,12 @@ describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await page.getByRole('heading', { name: 'No requests yet' }).count()).toBe(0);
   });
 
-  test('has a chart whose figures can be read and series turned off with the keyboard', async () => {
+  test('has a chart whose figures can be read with the keyboard', async () => {
     const minute = Math.floor(Date.now() / 60_000) - 40;
     await kit.kit.redis.hset(redisKeys.traffic(minute), { '4xx:none': 3 });
     const { page } = await openNow();
     const chart = page.locator('traffic-chart').getByRole('figure', { name: 'Requests a second' });
-    const refused = chart.getByRole('button', { name: '4xx refused' });
-    await refused.waitFor({ timeout: 25_000 });
-    await refused.press('Space');
-    expect(await refused.getAttribute('aria-pressed')).toBe('false');
-    await refused.press('Enter');
-    expect(await refused.getAttribute('aria-pressed')).toBe('true');
+    await chart.getByText('4xx refused').waitFor({ timeout: 25_000 });
     await chart.locator('.u-over').hover();
     await expect
       .poll(() => chart.locator('.readout').innerText())

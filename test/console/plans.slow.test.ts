@@ -23,8 +23,8 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   const create = (name: string, minute = 50, day = 500) =>
     ada.send('PUT', `/api/plans/${name}`, { minute, day });
   const minuteOf = (page: Page) => page.getByLabel('Requests a minute');
-  /** What is in a dialog is in a slot of it, and so no part of its role. */
-  const dialog = (page: Page, name: string) => page.locator(`wa-dialog[label="${name}"]`);
+  const dialog = (page: Page, name: string) => page.getByRole('dialog', { name });
+  const changeLimits = (page: Page) => page.getByRole('button', { name: 'Change limits…' }).click();
 
   /** The limit that a client is told of. */
   async function limitOf(key: string): Promise<unknown> {
@@ -84,17 +84,24 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans/hourly`);
     expect(await stored('hourly')).toEqual({ hour: '70' });
     const save = page.getByRole('button', { name: 'Save' });
+    const isValid = () =>
+      page
+        .getByRole('dialog')
+        .locator('form')
+        .evaluate((form) => form.matches(':valid'));
+    await changeLimits(page);
     await page.getByLabel('Requests an hour').fill('');
     await page.getByLabel('Shadow limit an hour').fill('3');
-    expect(await save.isDisabled()).toBe(true);
+    expect(await isValid()).toBe(false);
     await page.getByLabel('Shadow limit an hour').fill('');
     await page.getByLabel('Requests a month').fill('900');
     await save.click();
     await expect.poll(() => stored('hourly')).toEqual({ month: '900' });
     await page.goto(`${started.origin}/console/plans/free`);
+    await changeLimits(page);
     await page.getByLabel('Requests a minute').fill('');
     await page.getByLabel('Requests an hour').fill('9');
-    expect(await save.isDisabled()).toBe(true);
+    expect(await isValid()).toBe(false);
   });
 
   test('a name that is taken is refused in the dialog, which stays', async () => {
@@ -115,6 +122,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     const { key, customerId } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
     for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
     const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
+    await changeLimits(page);
     const above = page.getByRole('region', { name: 'Busiest customers above these limits' });
     // Gateways report every two seconds how busy customers are.
     await expect
@@ -160,11 +168,14 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   test('a day limit below the minute limit has to be confirmed', async () => {
     await create('unusual');
     const { page } = await started.open('/console/plans/unusual');
+    await changeLimits(page);
     await page.getByLabel('Requests a day').fill('20');
     const save = page.getByRole('button', { name: 'Save' });
     const meant = page.getByLabel('I mean that');
     await meant.waitFor();
-    expect(await save.isDisabled()).toBe(true);
+    await save.click();
+    expect(await meant.evaluate((box) => box.matches(':invalid'))).toBe(true);
+    expect(await stored('unusual')).toEqual({ minute: '50', day: '500' });
     await meant.check();
     await save.click();
     await expect.poll(() => stored('unusual')).toEqual({ minute: '50', day: '20' });
@@ -176,6 +187,8 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
       started.open('/console/plans/contested', { name: 'Ada' }),
       started.open('/console/plans/contested', { name: 'Grace' }),
     ]);
+    await changeLimits(first.page);
+    await changeLimits(second.page);
     await minuteOf(second.page).fill('7');
     await minuteOf(first.page).fill('70');
     await first.page.getByRole('button', { name: 'Save' }).click();
@@ -186,9 +199,9 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
       .waitFor();
     expect(await stored('contested')).toEqual({ minute: '70', day: '500' });
     expect(await minuteOf(second.page).inputValue()).toBe('7');
-    await second.page.getByText('Meanwhile somebody has changed the limits').waitFor();
     await expectAccessible(second.page, 'plan-conflict');
-    await second.page.getByRole('button', { name: 'Show these' }).click();
+    await second.page.getByRole('button', { name: 'Cancel' }).click();
+    await changeLimits(second.page);
     expect(await minuteOf(second.page).inputValue()).toBe('70');
   });
 });

@@ -28,7 +28,7 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
   test('lists who is signed in, and an operator ends one session, with the keyboard alone', async () => {
     const grace = await started.signIn({ name: 'Grace', role: 'viewer' });
     const { page } = await started.open('/console', { name: 'Ada' });
-    await page.locator('session-menu summary').focus();
+    await page.locator('session-menu > button').focus();
     await page.keyboard.press('Enter');
     await tabTo(page, 'Who is signed in');
     await page.keyboard.press('Enter');
@@ -57,7 +57,7 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
     const others = [await started.signIn({ name: 'Grace' }), await started.signIn({ name: 'Eve' })];
     const { page } = await started.open('/console/sessions', { name: 'Ada' });
     await page.getByRole('button', { name: 'End all others…' }).click();
-    const dialog = page.locator('confirm-dialog');
+    const dialog = page.getByRole('dialog');
     await dialog.getByText('2 sessions: Grace, Eve.').waitFor();
     await dialog.getByRole('textbox', { name: /^Reason/ }).fill('OPS-9');
     await dialog.getByRole('button', { name: 'End them' }).click();

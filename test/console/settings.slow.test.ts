@@ -21,9 +21,12 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
 
   test('a ban policy says what it does while it is typed, is saved, and is in force', async () => {
     const { page } = await started.open('/console/settings', { name: 'Grace' });
-    const form = page.locator('ban-policy-form');
-    await form.getByText('free 60, pro 300, business 1,000').waitFor();
+    const form = page.getByRole('dialog');
+    await page.locator('ban-policy').getByText('free 60, pro 300, business 1,000').waitFor();
     await expectAccessible(page, 'settings');
+    await page.locator('ban-policy').getByRole('button', { name: 'Change…' }).click();
+    await form.getByText('free 60, pro 300, business 1,000').waitFor();
+    await expectAccessible(page, 'settings-policy');
     await form.getByLabel('Refusals before a ban').fill('2');
     await form.getByLabel('Refusals by limit').fill('0');
     await form.getByLabel('Grace').fill('0');
@@ -39,7 +42,8 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
 
   test('a change by somebody else is not overwritten unseen', async () => {
     const { page } = await started.open('/console/settings');
-    const form = page.locator('ban-policy-form');
+    const form = page.getByRole('dialog');
+    await page.locator('ban-policy').getByRole('button', { name: 'Change…' }).click();
     await form.getByLabel('First ban').fill('90');
     await started.kit.redis.hset(redisKeys.banPolicy, 'windowSeconds', '50');
     await form.getByRole('button', { name: 'Save' }).click();
@@ -53,9 +57,9 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
     const { page } = await started.open('/console/settings', { name: 'Grace' });
     await page.getByText('strikes is not a whole number from 1 to 1000000: it is "lots"').waitFor();
     await expectAccessible(page, 'settings-invalid');
-    await page.getByRole('button', { name: 'Reset to defaults' }).focus();
+    await page.getByRole('button', { name: 'Reset to defaults…' }).focus();
     await page.keyboard.press('Enter');
-    const asked = page.locator('wa-dialog[label="Reset the ban policy?"]');
+    const asked = page.getByRole('dialog', { name: 'Reset the ban policy?' });
     await asked.getByText('free 60, pro 300, business 1,000').waitFor();
     await expectAccessible(page, 'settings-reset');
     await asked.getByRole('button', { name: 'Reset' }).focus();
@@ -66,10 +70,12 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
 
   test('the limit of an address is saved, and its next request is told of it', async () => {
     const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const form = page.getByRole('dialog');
     const setting = page.locator('number-setting').first();
-    await setting.getByLabel('Limit of each address').fill('7');
-    await setting.getByText('may send 7 requests a minute').waitFor();
-    await setting.getByRole('button', { name: 'Save' }).click();
+    await setting.getByRole('button', { name: 'Change…' }).click();
+    await form.getByLabel('Limit of each address').fill('7');
+    await form.getByText('may send 7 requests a minute').waitFor();
+    await form.getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => started.kit.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '7' });
     expect(await lastEntry('plans')).toMatchObject({ who: 'Grace', target: 'anonymous' });
     const limit = async () => (await send(`${started.kit.gateway.url}/v1/pets`)).headers['x-ratelimit-limit'];
@@ -78,10 +84,12 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
 
   test('the retention of use is saved, and what is stored follows', async () => {
     const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const form = page.getByRole('dialog');
     const setting = page.locator('number-setting').last();
-    await setting.getByLabel('Kept for').fill('30');
-    await setting.getByText('is kept for 30 days').waitFor();
-    await setting.getByRole('button', { name: 'Save' }).click();
+    await setting.getByRole('button', { name: 'Change…' }).click();
+    await form.getByLabel('Kept for').fill('30');
+    await form.getByText('is kept for 30 days').waitFor();
+    await form.getByRole('button', { name: 'Save' }).click();
     await setting.getByText('What was stored already has its new expiry').waitFor();
     expect(await started.kit.redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
     expect(await lastEntry('usage')).toMatchObject({ who: 'Grace', action: 'usage.retention' });

@@ -36,7 +36,8 @@ describe('an operator on call', { tags: ['chromium'] }, () => {
     await page.getByRole('heading', { name: 'Acme' }).waitFor();
     await page.getByText(/Over its minute limit: 60 of 60 used/).waitFor();
     await page.getByRole('button', { name: 'Raise its limit' }).click();
-    // The button has moved the focus to the field.
+    // The dialog has moved the focus to the field.
+    await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("name")')).toBe('minute');
     await page.keyboard.insertText('600');
     await page.getByText(/next request/i).waitFor();
     await page.getByRole('button', { name: 'Save limits' }).click();

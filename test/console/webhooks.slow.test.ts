@@ -22,7 +22,7 @@ describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () =>
     await page.getByText('There are no webhooks').waitFor();
     await expectAccessible(page, 'webhooks-none');
     await page.getByRole('button', { name: 'Add a webhook…' }).click();
-    const asked = page.locator('wa-dialog[label="Add a webhook"]');
+    const asked = page.getByRole('dialog', { name: 'Add a webhook' });
     await asked.getByLabel('Address').fill(`${receiver.url}/hook`);
     await asked.getByLabel('quota.threshold').check();
     await expectAccessible(page, 'webhooks-add');

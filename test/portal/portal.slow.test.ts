@@ -49,9 +49,9 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     recordSecrets(key);
     expect(await pets(key)).toBe(200);
     const asked = page.waitForEvent('dialog');
-    const followed = page.getByRole('link', { name: 'Documentation of the API' }).click();
+    const left = page.evaluate("location.assign('/docs')");
     await (await asked).dismiss();
-    await followed;
+    await left;
     expect(await shownKey.inputValue()).toBe(key);
     await page.reload();
     await page
@@ -76,7 +76,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await revoke.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor();
-    expect(await page.getByRole('region', { name: 'Revoke Typed?' }).textContent()).toContain(
+    expect(await page.getByRole('dialog', { name: 'Revoke Typed?' }).textContent()).toContain(
       key.slice(0, 9),
     );
     for (const closing of ['Enter', 'Escape']) {
@@ -102,9 +102,9 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const rotated = await elsewhere.send('POST', `/keys/${items[0]?.id}/rotate`, { graceSeconds: 3600 });
     recordSecrets(rotated.text);
     await page.getByRole('button', { name: 'Create the new key' }).click();
-    await list.getByText('was replaced or has ended in the meantime').waitFor();
+    await page.getByText('was replaced or has ended in the meantime').waitFor();
     await expect.poll(() => list.getByRole('row').filter({ hasText: 'replaced' }).count()).toBe(1);
-    expect(await list.textContent()).not.toMatch(/key_/);
+    expect(await page.locator('body').textContent()).not.toMatch(/key_/);
   });
 
   test('a key can do what was chosen last: a scope ends everything, and nothing is no choice', async () => {
@@ -145,6 +145,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await expectAccessible(page, 'portal');
     await page.getByRole('button', { name: 'Create a key…' }).click();
     await expectAccessible(page, 'portal-create');
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Leave' }).click();
     await page.getByText('You have left the portal.').waitFor();
     await expectAccessible(page, 'portal-left');
@@ -159,21 +160,28 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const shownKey = page.getByLabel('New API key', { exact: true });
     const key = await shownKey.inputValue();
     recordSecrets(key);
+    const ended = page.getByText('Your session has ended');
+    const endSession = async () => {
+      await page.context().clearCookies();
+      await ended.waitFor();
+    };
+    const enterAgain = async () => {
+      await page.goto(await link(customerId));
+      await ended.waitFor({ state: 'detached' });
+    };
+    await endSession();
+    expect(await shownKey.inputValue()).toBe(key);
+    await enterAgain();
+    expect(await shownKey.inputValue()).toBe(key);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByRole('button', { name: 'Create a key…' }).click();
     await page.getByLabel('Name').fill('Second');
-    await page.context().clearCookies();
-    const ended = page.getByText('Your session has ended');
-    await ended.waitFor();
-    expect([await shownKey.inputValue(), await page.getByLabel('Name').inputValue()]).toEqual([
-      key,
-      'Second',
-    ]);
-    await page.goto(await link(customerId));
-    await ended.waitFor({ state: 'detached' });
+    await endSession();
+    expect(await page.getByLabel('Name').inputValue()).toBe('Second');
+    await enterAgain();
     await page.getByRole('button', { name: 'Create the key' }).click();
-    await page.getByRole('row', { name: /^Second/ }).waitFor();
-    recordSecrets(await shownKey.first().inputValue());
-    expect(await shownKey.last().inputValue()).toBe(key);
+    recordSecrets(await shownKey.inputValue());
+    await page.getByRole('row', { name: /^Second/, includeHidden: true }).waitFor();
   });
 
   test('asks before a link ends the session of another customer', async () => {

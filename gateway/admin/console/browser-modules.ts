@@ -27,8 +27,6 @@ interface BrowserModulesOptions {
   path: string;
   /** Folders of scripts and styles, below gateway/. What the scripts import of other folders is served, too. */
   folders: readonly string[];
-  /** Further files. */
-  files?: readonly string[];
   /** Texts that are no files, by their names. */
   texts?: Readonly<Record<string, string>>;
 }
@@ -90,7 +88,7 @@ export function createBrowserModules(options: BrowserModulesOptions): BrowserMod
 /** The path of a module that a script imports, and not only its types. */
 const importedPath = /^import (?!type )(?:[^;']* from )?'(\.[^']+)'/gm;
 
-function readSources({ folders, files = [], texts = {} }: BrowserModulesOptions): Map<string, string> {
+function readSources({ folders, texts = {} }: BrowserModulesOptions): Map<string, string> {
   const names = folders.flatMap((folder) =>
     readdirSync(join(gateway, folder), { recursive: true, encoding: 'utf8' })
       .toSorted()
@@ -98,7 +96,7 @@ function readSources({ folders, files = [], texts = {} }: BrowserModulesOptions)
       .map((name) => `${folder}/${name}`),
   );
   const sources = new Map(Object.entries(texts));
-  for (const name of [...names, ...files]) add(name);
+  for (const name of names) add(name);
   return sources;
 
   function add(name: string): void {

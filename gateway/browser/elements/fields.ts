@@ -15,19 +15,15 @@ interface FieldOptions {
   placeholder?: string;
   pattern?: string;
   title?: string;
-  /** Id of a text about the field. */
-  describedBy?: string;
-  /** Of the label. */
-  className?: string;
-  /** Below the field. */
-  hint?: unknown;
-  onInput?: (value: string, isTicked: boolean) => unknown;
+  /** What the field means, below it. */
+  hint?: string;
+  onInput?: (value: string) => unknown;
 }
 
 /** A field with its label. Browsers neither complete nor correct what is typed. */
 export const field = (label: unknown, name: string | undefined, options: FieldOptions = {}) => {
   const { type = 'text', maxlength = 100, required = false, autofocus = false, onInput, hint } = options;
-  return html`<label class=${options.className ?? nothing}
+  const labelled = html`<label
     >${label}
     <input
       name=${name ?? nothing}
@@ -40,7 +36,7 @@ export const field = (label: unknown, name: string | undefined, options: FieldOp
       placeholder=${options.placeholder ?? nothing}
       pattern=${options.pattern ?? nothing}
       title=${options.title ?? nothing}
-      aria-describedby=${options.describedBy ?? nothing}
+      aria-describedby=${hint === undefined ? nothing : `about-${name}`}
       autocomplete="off"
       autocapitalize="none"
       spellcheck="false"
@@ -48,8 +44,13 @@ export const field = (label: unknown, name: string | undefined, options: FieldOp
       ?autofocus=${autofocus}
       .value=${options.value ?? ''}
       @input=${onInput === undefined ? nothing : withField(onInput)}
-    />${hint}</label
-  >`;
+  /></label>`;
+  return hint === undefined
+    ? labelled
+    : html`<div>
+        ${labelled}
+        <p class="hint" id=${`about-${name}`}>${hint}</p>
+      </div>`;
 };
 
 /** A box to tick. */
@@ -82,15 +83,12 @@ export function choice(
     value,
     required = false,
     autofocus = false,
-    className,
     onChange,
-  }: Pick<FieldOptions, 'value' | 'required' | 'autofocus' | 'className'> & {
-    onChange?: (value: string) => unknown;
-  } = {},
+  }: Pick<FieldOptions, 'value' | 'required' | 'autofocus'> & { onChange?: (value: string) => unknown } = {},
 ) {
   const isChosen = (each: string | number) => String(each) === value;
   const isKnown = value === undefined || options.some(([each]) => isChosen(each));
-  return html`<label class=${className ?? nothing}
+  return html`<label
     >${label}
     <select
       name=${name ?? nothing}

@@ -1,5 +1,5 @@
 import { ApiFailure } from '../../browser/api-failure.ts';
-import { readers } from '../../browser/refresher.ts';
+import { readers } from '../../browser/elements/polled-element.ts';
 import { failureOf, request } from '../../browser/request.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
 

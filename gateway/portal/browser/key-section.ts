@@ -1,11 +1,11 @@
-import '../../browser/elements/copy-field.ts';
 import { html, nothing } from 'lit';
-import { ActingElement } from '../../browser/elements/acting-element.ts';
+import { ApiFailure } from '../../browser/api-failure.ts';
+import { ask } from '../../browser/elements/ask-dialog.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
 import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts';
-import { inlineFailure, warningList } from '../../browser/elements/page-state.ts';
+import { LightElement } from '../../browser/elements/light-element.ts';
+import { notify } from '../../browser/elements/notice.ts';
 import { count, listTable, type Column } from '../../browser/elements/table.ts';
-import { formTexts, type FormTexts } from '../../browser/form-text.ts';
 import { formatTime, relativeOr } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
 import { api, session } from './api.ts';
@@ -19,105 +19,105 @@ const states: Record<Key['state'], [label: string, tone: string]> = {
   revoked: ['Revoked', 'bad'],
 };
 
-type Form = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: Key };
-
 /** API keys, and what can be done with them. */
-class KeySection extends ActingElement {
+class KeySection extends LightElement {
   keys: Key[] = [];
   /** Whether anything can be changed. */
   isActive = true;
-  /** The form that is open. */
-  form: Form | undefined;
-  /** Keys that are shown this once, newest first. */
-  issued: NewKey[] = [];
-  done = '';
   showsEnded = false;
-  /** Button that has opened the form, which gets the focus back. */
-  #opener: Element | null = null;
 
-  async openForm(form: Form) {
-    this.#opener = document.activeElement;
-    this.form = form;
-    this.failure = undefined;
-    this.done = '';
-    await this.focusOn('.key-form input, .key-form select, .key-form button[type=button]');
-  }
-
-  closeForm() {
-    this.form = undefined;
-    if (this.#opener instanceof HTMLElement && this.#opener.isConnected) this.#opener.focus();
-    else this.querySelector('h2')?.focus();
-  }
-
-  closeOnEscape({ key }: KeyboardEvent) {
-    if (key === 'Escape' && !this.busy) this.closeForm();
-  }
-
-  async focusOn(selector: string) {
-    await this.updateComplete;
-    this.querySelector<HTMLElement>(selector)?.focus();
-  }
-
-  async submit(event: SubmitEvent) {
-    const texts = formTexts(event);
-    const { form } = this;
-    if (form === undefined) return;
-    const isDone = await this.act(() => this.change(form, texts));
-    if (!isDone && !this.hasConflict) return;
-    if (!isDone && form.kind !== 'create') this.done = overtaken(form.key);
-    this.form = undefined;
+  changed() {
     this.dispatchEvent(new CustomEvent('changed'));
-    await this.focusOn(this.issued.length === 0 ? 'h2' : '.new-key h3');
   }
 
-  async change(form: Form, texts: FormTexts) {
-    switch (form.kind) {
-      case 'create':
-        this.show(
-          await api.post<NewKey>('/keys', {
-            name: texts('name'),
-            expiresAt: texts('expiresAt') || null,
-            scopes:
-              texts('all') === '' ? knownScopes().filter((scope) => texts(fieldOf(scope)) !== '') : null,
-          } satisfies Required<WantedKey>),
+  /** Shows a new key. */
+  secretOf({ key, name, warnings }: NewKey) {
+    this.changed();
+    return {
+      noun: 'key',
+      label: 'New API key',
+      text: key,
+      about: html`The new API key of ${name}. <strong>It is not shown again.</strong> Copy it, and store it
+        where your program finds it.`,
+      warnings,
+    };
+  }
+
+  askToCreate() {
+    ask(this, {
+      heading: 'Create a key',
+      action: 'Create the key',
+      asksReason: false,
+      message: createFields,
+      run: async (form) => {
+        const isAll = form('all') !== '';
+        const scopes = isAll ? null : knownScopes().filter((scope) => form(fieldOf(scope)) !== '');
+        const wanted: Required<WantedKey> = {
+          name: form('name'),
+          expiresAt: form('expiresAt') || null,
+          scopes,
+        };
+        return this.secretOf(await api.post<NewKey>('/keys', wanted));
+      },
+    });
+  }
+
+  askToRotate({ id, name }: Key) {
+    ask(this, {
+      heading: `Rotate ${name}`,
+      action: 'Create the new key',
+      asksReason: false,
+      message: () =>
+        html`<p>A new key takes over the ${keyWords}.</p>
+          ${graceField({ autofocus: true })}`,
+      run: async (form) => {
+        const graceSeconds = Number(form('grace'));
+        return this.secretOf(
+          await api
+            .post<NewKey>(url`/keys/${id}/rotate`, { graceSeconds })
+            .catch((error: unknown) => this.overtaken(name, error)),
         );
-        return;
-      case 'rotate':
-        this.show(
-          await api.post<NewKey>(url`/keys/${form.key.id}/rotate`, { graceSeconds: Number(texts('grace')) }),
-        );
-        return;
-      case 'revoke':
-        await api.post(url`/keys/${form.key.id}/revoke`);
-        this.done = `The key ${form.key.name} is revoked: its next request is refused.`;
-    }
+      },
+    });
   }
 
-  /** Beside those that nobody may have stored yet. */
-  show(issued: NewKey) {
-    this.issued = [issued, ...this.issued];
+  askToRevoke({ id, name, hint, replacedBy }: Key) {
+    ask(this, {
+      heading: `Revoke ${name}?`,
+      action: 'Revoke the key',
+      danger: true,
+      asksReason: false,
+      message: () =>
+        html`<p>
+          Requests with <code>${hint || id}</code> are refused from the next one on, for good.
+          ${replacedBy === null ? nothing : 'Another key has replaced it.'}
+        </p>`,
+      run: async () => {
+        await api.post(url`/keys/${id}/revoke`).catch((error: unknown) => this.overtaken(name, error));
+        notify(`The key ${name} is revoked: its next request is refused.`);
+        this.changed();
+      },
+    });
   }
 
-  /** Nothing of the page keeps the key. */
-  forget({ id }: NewKey) {
-    this.issued = this.issued.filter((issued) => issued.id !== id);
-    this.querySelector('h2')?.focus();
+  /** Says in words of this page that the key is not any more what it shows. */
+  overtaken(name: string, error: unknown): never {
+    if (!(error instanceof ApiFailure) || error.code !== 'conflict') throw error;
+    this.changed();
+    throw error.saying(
+      `The key ${name} was replaced or has ended in the meantime, perhaps in another tab: the list shows how it is now. If nobody has the key that replaced it, rotate that one, and choose “Ends now”.`,
+    );
   }
 
   override render() {
     const ended = this.keys.filter(hasEnded);
     const shown = this.showsEnded ? this.keys : this.keys.filter((key) => !hasEnded(key));
-    return html`<h2 tabindex="-1">API keys</h2>
-      <p role="status">${this.done}</p>
-      ${this.issued.map((issued) => this.renderIssued(issued))}
-      ${this.form === undefined ? nothing : this.renderForm(this.form)}
+    return html`<h2>API keys</h2>
       ${shown.length === 0 ? html`<p class="quiet">There is none that works.</p>` : this.renderTable(shown)}
       <div class="actions">
         ${
           this.isActive
-            ? html`<button type="button" class="wa-brand" @click=${() => this.openForm({ kind: 'create' })}>
-                Create a key…
-              </button>`
+            ? html`<button type="button" class="wa-brand" @click=${this.askToCreate}>Create a key…</button>`
             : nothing
         }
         ${
@@ -144,56 +144,26 @@ class KeySection extends ActingElement {
       refusedToday: count('Refused today', ({ refusedToday }) => refusedToday),
       scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
       expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
-      actions: ['Actions', (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing)],
+      actions: [
+        'Actions',
+        (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing),
+        'action',
+      ],
     } satisfies Record<keyof WantedKey, Column<Key>> & Record<string, Column<Key>>;
     return listTable('API keys', keys, Object.values(columns));
   }
 
   renderActions(key: Key) {
-    const open = (kind: 'rotate' | 'revoke', text: string) =>
-      html`<button
-        type="button"
-        aria-label=${`${text} ${key.name} ${key.hint}`}
-        @click=${() => this.openForm({ kind, key })}
-      >
+    const button = (text: string, act: () => unknown) =>
+      html`<button type="button" aria-label=${`${text} ${key.name} ${key.hint}`} @click=${act}>
         ${text}…
       </button>`;
     return html`<div class="actions">
-      ${key.replacedBy !== null ? nothing : open('rotate', 'Rotate')} ${open('revoke', 'Revoke')}
+      ${key.replacedBy === null ? button('Rotate', () => this.askToRotate(key)) : nothing}
+      ${button('Revoke', () => this.askToRevoke(key))}
     </div>`;
   }
-
-  renderForm(form: Form) {
-    const { heading, fields, action } = formOf(form);
-    return html`<section class="panel key-form" aria-label=${heading}>
-      <h3>${heading}</h3>
-      <form class="stack" @submit=${this.submit} @keydown=${this.closeOnEscape}>
-        ${fields} ${inlineFailure(this.failure)}
-        <div class="actions">
-          <button class=${form.kind === 'revoke' ? 'wa-danger' : 'wa-brand'} ?disabled=${this.busy}>
-            ${this.busy ? 'Working…' : action}
-          </button>
-          <button type="button" ?disabled=${this.busy} @click=${this.closeForm}>Cancel</button>
-        </div>
-      </form>
-    </section>`;
-  }
-
-  renderIssued(issued: NewKey) {
-    return html`<section class="panel new-key" aria-label="The new API key">
-      <h3 tabindex="-1">The new API key of ${issued.name}</h3>
-      <p><strong>It is not shown again.</strong> Copy it, and store it where your program finds it.</p>
-      <copy-field once label="New API key" .text=${issued.key}></copy-field>
-      ${warningList(issued.warnings)}
-      <div class="actions">
-        <button type="button" class="wa-brand" @click=${() => this.forget(issued)}>I have stored it</button>
-      </div>
-    </section>`;
-  }
 }
-
-const overtaken = ({ name }: Key) =>
-  `The key ${name} was replaced or has ended in the meantime, perhaps in another tab: the list shows how it is now. If nobody has the key that replaced it, rotate that one, and choose “Ends now”.`;
 
 const hasEnded = ({ state }: Key) => state === 'revoked' || state === 'expired';
 
@@ -205,36 +175,13 @@ function stateCell(key: Key) {
     ${state === 'banned' && bannedUntil !== null ? html`until ${formatTime(bannedUntil)}` : nothing}`;
 }
 
-function formOf(form: Form) {
-  switch (form.kind) {
-    case 'create':
-      return { heading: 'Create a key', action: 'Create the key', fields: createFields() };
-    case 'rotate':
-      return {
-        heading: `Rotate ${form.key.name}`,
-        action: 'Create the new key',
-        fields: html`<p>A new key takes over the ${keyWords}.</p>
-          ${graceField()}`,
-      };
-    case 'revoke':
-      return {
-        heading: `Revoke ${form.key.name}?`,
-        action: 'Revoke the key',
-        fields: html`<p>
-          Requests with <code>${form.key.hint || form.key.id}</code> are refused from the next one on, for
-          good. ${form.key.replacedBy === null ? nothing : 'Another key has replaced it.'}
-        </p>`,
-      };
-  }
-}
-
 const knownScopes = () => session.current?.scopes ?? [];
 /** Name of the box of a scope. */
 const fieldOf = (scope: string) => `scope ${scope}`;
 
 function createFields() {
   const scopes = knownScopes();
-  return html`${field('Name', 'name', { required: true })} ${expiryDateField()}
+  return html`${field('Name', 'name', { required: true, autofocus: true })} ${expiryDateField()}
   ${
     scopes.length === 0
       ? html`<input type="hidden" name="all" value="on" />`

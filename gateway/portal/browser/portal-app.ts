@@ -1,52 +1,49 @@
 import './key-section.ts';
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../browser/api-failure.ts';
-import { ActingElement } from '../../browser/elements/acting-element.ts';
 import { notify } from '../../browser/elements/notice.ts';
-import { inlineFailure, loadFailure } from '../../browser/elements/page-state.ts';
+import { PolledElement } from '../../browser/elements/polled-element.ts';
 import { takeLinkCode } from '../../browser/link-code.ts';
-import { Refresher } from '../../browser/refresher.ts';
 import { api, session } from './api.ts';
 import { failureList } from './failure-list.ts';
 import { supportUrl, title } from './page-settings.ts';
 import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
 import { usageSection } from './usage-section.ts';
 
-const refreshMs = 10_000;
+type Content = Awaited<ReturnType<typeof readContent>>;
 
 /** The whole page. Reads all that it shows again and again while it is visible. */
-class PortalApp extends ActingElement {
+class PortalApp extends PolledElement<Content> {
   /** Code of the link that the page was opened with, until it was used. */
   code = takeLinkCode();
-  content: Awaited<ReturnType<typeof readContent>> | undefined;
-  readonly refresher = new Refresher(
-    this,
-    () => this.read(),
-    () => refreshMs,
-  );
+
+  override get pauseMs() {
+    return 10_000;
+  }
 
   override connectedCallback() {
     super.connectedCallback();
     session.subscribe(() => this.requestUpdate());
     addEventListener('hashchange', () => {
       this.code = takeLinkCode();
-      if (this.code !== undefined) this.reload();
+      if (this.code !== undefined) void this.reload();
     });
     // Another tab may have begun a session.
     document.addEventListener('visibilitychange', () => {
-      if (!document.hidden && session.over !== '') this.reload();
+      if (!document.hidden && session.over !== '') void this.reload();
     });
   }
 
   async read() {
     const isIn = this.code === undefined && session.current !== undefined && session.over === '';
     try {
-      if (!isIn && !(await this.enter())) return;
+      if (!isIn && !(await this.enter())) return undefined;
       const content = await readContent();
-      if (session.over === '') this.content = content;
+      return session.over === '' ? content : undefined;
     } catch (error) {
       // The page says already that the session has ended.
       if (this.code !== undefined || session.over === '') throw error;
+      return undefined;
     }
   }
 
@@ -79,23 +76,17 @@ class PortalApp extends ActingElement {
     });
   }
 
-  reload() {
-    void this.refresher.now();
-  }
-
   override render() {
-    const { content } = this;
-    const { refresher } = this;
-    const isIn = session.over === '';
-    const isWaiting = isIn || refresher.failure !== undefined;
+    const { content, readFailure } = this;
+    const isOutside = session.over !== '' && content === undefined && readFailure === undefined;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header>
         <span class="name">${title}</span>
-        ${isIn && content ? html`<button type="button" @click=${this.signOut}>Leave</button>` : nothing}
+        ${session.over === '' && content ? html`<button type="button" @click=${this.signOut}>Leave</button>` : nothing}
       </header>
       <main id="main" tabindex="-1" class=${content ? '' : 'alone'}>
-        ${content ? this.renderPage(content) : isWaiting ? refresher.placeholder() : this.renderOutside()}
+        ${isOutside ? this.renderOutside() : super.render()}
       </main>
       <notice-region></notice-region>
     `;
@@ -107,13 +98,10 @@ class PortalApp extends ActingElement {
       ${supportUrl === '' ? nothing : html`<p><a href=${supportUrl}>Support</a></p>`}`;
   }
 
-  renderPage({ customer, usage, keys, failures }: NonNullable<PortalApp['content']>) {
-    const { refresher } = this;
+  view({ customer, usage, keys, failures }: Content) {
     const isActive = customer.state === 'active';
     return html`${session.over === '' ? nothing : html`<p class="panel failure" role="alert">${session.over}</p>`}
       <h1>${customer.name}</h1>
-      ${inlineFailure(this.failure)}
-      ${refresher.failure === undefined ? nothing : loadFailure(refresher.failure, () => this.reload())}
       ${
         isActive
           ? nothing

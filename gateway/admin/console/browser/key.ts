@@ -3,7 +3,6 @@ import { formatTime } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
 import type { NextRequest } from './responses.ts';
-import { router } from './router.ts';
 
 const states: Record<string, [label: string, tone: string]> = {
   valid: ['Valid', 'good'],
@@ -38,9 +37,6 @@ export const keyPath = (id: string) =>
 
 /** Link to the page of a key or of a customer. */
 export const keyLink = (named: Named) => html`<a href=${keyPath(named.id)}>${keyTitle(named)}</a>`;
-
-/** Of a dialog that makes a key: shows its page. */
-export const goToKey = { done: ({ id }: { id: string }) => router.navigate(keyPath(id)) };
 
 /** Link to the page of a plan. @param plan none if empty */
 export const planLink = (plan: string) =>

@@ -3,16 +3,7 @@ import type { FormTexts } from '../../../browser/form-text.ts';
 import { maxLimit, parseLimit } from '../../../limits/limits.ts';
 import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 
-/** What is in the field of each window; empty for no limit. */
-export type LimitTexts = Record<WindowName, string>;
-
-export const limitTexts = (limits: ByWindow<number | null>): LimitTexts =>
-  forAll((name) => String(limits[name] ?? ''));
-
 /** @returns null for an empty field, and for what is no limit, which a form does not send */
-export const typedLimits = (texts: LimitTexts): Record<WindowName, number | null> =>
-  forAll((name) => parseLimit(texts[name]) ?? null);
-
 export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
   forAll((name) => parseLimit(form(name)) ?? null);
 
@@ -30,13 +21,15 @@ interface LimitFieldOptions {
   label: string;
   /** Windows that lack a limit as long as their fields are empty. */
   lacking?: readonly WindowName[];
-  values?: LimitTexts;
+  values?: ByWindow<number | null>;
+  /** Field that gets the focus. */
+  focused?: string;
   /** What an empty field stands for. */
   placeholder?: (name: WindowName) => string;
 }
 
 /** A field for the limit of each window. */
-export const limitFields = ({ label, lacking = [], values, placeholder }: LimitFieldOptions) =>
+export const limitFields = ({ label, lacking = [], values, focused, placeholder }: LimitFieldOptions) =>
   windows.map(({ name, each }) =>
     field(`${label} ${each}`, name, {
       type: 'number',
@@ -44,6 +37,7 @@ export const limitFields = ({ label, lacking = [], values, placeholder }: LimitF
       max: maxLimit,
       required: lacking.includes(name),
       placeholder: placeholder?.(name) ?? 'no limit',
-      value: values?.[name] ?? '',
+      value: String(values?.[name] ?? ''),
+      autofocus: name === focused,
     }),
   );

@@ -1,13 +1,10 @@
-import { readers } from '../../../browser/refresher.ts';
+import { readers } from '../../../browser/elements/polled-element.ts';
 import { failureOf, request } from '../../../browser/request.ts';
 import type { Session } from './responses.ts';
 
 let current: Session | undefined;
-/** By the clock of this browser, which may be wrong. */
-let endsAtMs = Number.POSITIVE_INFINITY;
 const listeners: Set<() => void> = new Set();
 let waiting: PromiseWithResolvers<boolean> | undefined;
-let hasEnded = false;
 let hasGivenUp = false;
 
 /** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
@@ -28,19 +25,9 @@ export const session = {
     return current?.role === 'operator';
   },
 
-  /** Unix milliseconds, by the clock of this browser. */
-  get endsAtMs() {
-    return endsAtMs;
-  },
-
   /** Whether a dialog asks to sign in again. */
   get isAsking() {
     return waiting !== undefined;
-  },
-
-  /** Whether the API has refused it, or its time is over. */
-  get hasEnded() {
-    return hasEnded;
   },
 
   /** Whether the person has closed that dialog. */
@@ -57,7 +44,7 @@ export const session = {
     const response = await request('GET', '/api/session');
     if (response.status === 401) return false;
     if (!response.ok) throw await failureOf(response);
-    begin(await response.json(), response);
+    begin(await response.json());
     return true;
   },
 
@@ -73,25 +60,23 @@ export const session = {
       if (failure.code !== 'conflict' || !confirm(`${failure.message} Sign in with the link?`)) throw failure;
       return session.signIn(code, true);
     }
-    begin(await response.json(), response);
+    begin(await response.json());
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only
     tabs.postMessage('signed in');
   },
 
   /**
    * Waits until the person has signed in again.
-   * @param options early: the session has not ended yet
    * @returns false if they gave up
    */
-  signInAgain({ early = false }: { early?: boolean } = {}): Promise<boolean> {
-    hasEnded = !early;
+  signInAgain(): Promise<boolean> {
     waiting ??= Promise.withResolvers();
     notify();
     return waiting.promise;
   },
 
   giveUp() {
-    hasGivenUp = hasEnded;
+    hasGivenUp = true;
     waiting?.resolve(false);
     waiting = undefined;
     notify();
@@ -115,11 +100,8 @@ export const session = {
 
 Object.assign(readers, { haveLeft: () => hasGivenUp, subscribe: session.subscribe } satisfies typeof readers);
 
-function begin(begun: Session, response: Response) {
+function begin(begun: Session) {
   current = begun;
-  const serverNowMs = Date.parse(response.headers.get('Date') ?? '') || Date.now();
-  endsAtMs = Date.now() + Date.parse(begun.expiresAt) - serverNowMs;
-  hasEnded = false;
   hasGivenUp = false;
   waiting?.resolve(true);
   waiting = undefined;

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { button, listTable } from '../../../../browser/elements/table.ts';
 import { formatRelative, relativeOr } from '../../../../browser/format.ts';

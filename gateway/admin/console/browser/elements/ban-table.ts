@@ -1,7 +1,6 @@
 import { html } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
-import type { LightElement } from '../../../../browser/elements/light-element.ts';
-import { tell } from '../../../../browser/elements/notice.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
+import type { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { button, listTable } from '../../../../browser/elements/table.ts';
 import { relativeOr } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
@@ -10,18 +9,9 @@ import { keyLink, planLink } from '../key.ts';
 import type { Ban, Changed } from '../responses.ts';
 import { session } from '../session.ts';
 
-/**
- * Bans, which an operator can lift.
- * @param host asks before
- * @param lifted called when one was lifted
- */
-export const banTable = (
-  host: LightElement,
-  label: string,
-  bans: readonly Ban[],
-  lifted: (ban: Ban) => unknown,
-) =>
-  listTable(label, bans, [
+/** Active bans, which an operator can lift. */
+export const banTable = (page: PolledElement<unknown>, bans: readonly Ban[]) =>
+  listTable('Active bans', bans, [
     ['Key', keyLink],
     ['Plan', ({ plan }) => planLink(plan)],
     ['Ends', ({ endsAt }) => relativeOr(endsAt, 'with its next requests')],
@@ -30,13 +20,12 @@ export const banTable = (
       button(
         'Lift',
         ({ name }) => `Lift the ban of ${name}`,
-        (ban) => askToLift(host, ban, lifted),
+        (ban) => askToLift(page, ban),
       ),
   ]);
 
-function askToLift(host: LightElement, ban: Ban, lifted: (ban: Ban) => unknown) {
-  const { id, name, reason } = ban;
-  ask(host, {
+const askToLift = (page: PolledElement<unknown>, { id, name, reason }: Ban) =>
+  ask(page, {
     heading: `Lift the ban of ${name}?`,
     action: 'Lift the ban',
     message: () =>
@@ -44,12 +33,9 @@ function askToLift(host: LightElement, ban: Ban, lifted: (ban: Ban) => unknown) 
         Banned for: ${reason}. Its requests are served again within a second, and what led to the ban is
         forgotten.
       </p>`,
-    run: async () => {
-      await tell(
+    run: () =>
+      page.saved(
         api.delete<Changed>(url`/api/keys/${id}/ban`),
         `The ban of ${name} was lifted. Its next request is served within a second.`,
-      );
-      lifted(ban);
-    },
+      ),
   });
-}

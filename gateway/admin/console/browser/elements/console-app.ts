@@ -1,5 +1,4 @@
 import './session-menu.ts';
-import './session-warning.ts';
 import './sign-in.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../../browser/elements/light-element.ts';
@@ -155,7 +154,7 @@ class ConsoleApp extends LightElement {
         </nav>
         <session-menu></session-menu>
       </header>
-      <session-warning></session-warning>
+      ${session.hasGivenUp ? endedNote() : nothing}
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
       ${session.isAsking ? html`<sign-in-dialog></sign-in-dialog>` : nothing}
@@ -166,6 +165,12 @@ class ConsoleApp extends LightElement {
 function isCurrent(href: string, path: string) {
   return href === '/console' ? path === href : path === href || path.startsWith(`${href}/`);
 }
+
+const endedNote = () =>
+  html`<div class="session-warning" role="status">
+    <span>Your session has ended.</span>
+    <button type="button" @click=${() => void session.signInAgain()}>Sign in again</button>
+  </div>`;
 
 const notFound = () =>
   html`<h1>Not found</h1>

@@ -1,28 +1,17 @@
-import { html, nothing } from 'lit';
-import { tell } from '../../../../browser/elements/notice.ts';
-import { failureText } from '../../../../browser/elements/page-state.ts';
+import './key-history.ts';
+import { html } from 'lit';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
-import { fetchPlanNames } from '../plan-names.ts';
-import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
-import { KeyHistory } from './key-history.ts';
+import type { CustomerDetail, KeyDetail } from '../responses.ts';
 
-/** The page of one key or customer, which is read again and again, and changed. */
+/** The page of one key or customer. */
 export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> extends PolledElement<Detail> {
   static override properties = { item: {} };
 
   /** Id of the key or customer. */
   item = '';
-  plans: string[] = [];
-  /** Changes made on this page. */
-  #changes = 0;
-
-  constructor() {
-    super();
-    void fetchPlanNames().then((plans) => (this.plans = plans));
-  }
 
   /** Title of the page while nothing was read, and of the list that it belongs to. */
   abstract readonly titles: readonly [one: string, all: string];
@@ -32,38 +21,13 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
   }
 
   override get pauseMs() {
-    return this.refresher.failure === undefined ? 2000 : 5000;
+    return 2000;
   }
 
-  /** Reads the subject. What a change has overtaken is dropped. */
   async read() {
-    const changes = this.#changes;
     const detail = await api.get<Detail>(this.path);
-    if (changes !== this.#changes) return undefined;
     document.title = document.title.replace(/^.*? – /, `${keyTitle(detail)} – `);
     return detail;
-  }
-
-  /** @param detail after a change */
-  changed(detail: Detail) {
-    this.#changes += 1;
-    this.content = detail;
-    this.failure = undefined;
-    const history = this.querySelector('key-history');
-    if (history instanceof KeyHistory) history.reload();
-  }
-
-  onChanged({ detail }: CustomEvent<Detail>) {
-    this.changed(detail);
-  }
-
-  async apply(change: Promise<Changed<Detail>>, done: string) {
-    this.changed(await tell(change, done));
-  }
-
-  /** Makes a change, and shows on the page why it failed. */
-  async make(change: () => Promise<Changed<Detail>>, done: string) {
-    await this.act(() => this.apply(change(), done));
   }
 
   resetDay() {
@@ -84,22 +48,9 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
   }
 
   override render() {
-    const { content, refresher, titles } = this;
-    const [one, all] = titles;
-    const list = url`/console/${all.toLowerCase()}`;
-    if (content === undefined) {
-      if (refresher.failure === undefined) return refresher.placeholder();
-      return html`<h1>${one}</h1>
-        ${refresher.placeholder()}
-        <p><a href=${list}>All ${all.toLowerCase()}</a></p>`;
-    }
-    return html`<p><a href=${list}>${all}</a></p>
-      <h1>${keyTitle(content)}</h1>
-      ${
-        refresher.failure === undefined
-          ? nothing
-          : html`<p class="failure-text" role="alert">Not up to date: ${failureText(refresher.failure)}</p>`
-      }
-      ${this.view(content)}`;
+    const [one, all] = this.titles;
+    return html`<p><a href=${url`/console/${all.toLowerCase()}`}>${all}</a></p>
+      <h1>${this.content === undefined ? one : keyTitle(this.content)}</h1>
+      ${super.render()}`;
   }
 }

@@ -1,11 +1,10 @@
 import '../../../../browser/elements/copy-field.ts';
 import { html } from 'lit';
-import { openDialog } from '../../../../browser/elements/dialog-element.ts';
 import { LightElement } from '../../../../browser/elements/light-element.ts';
 import { plural } from '../../../../browser/format.ts';
 import { sampleUrl } from '../product.ts';
 import { session } from '../session.ts';
-import { IssueDialog } from './issue-dialog.ts';
+import { askToIssue } from './new-key-dialogs.ts';
 
 /** What to do with a gateway that nobody has used yet, in place of a chart without anything in it. */
 class FirstUse extends LightElement {
@@ -35,11 +34,7 @@ class FirstUse extends LightElement {
 
   keyStep() {
     const button = session.isOperator
-      ? html`<button
-          type="button"
-          class="wa-brand"
-          @click=${() => openDialog(this.host ?? this, IssueDialog, { done: this.done })}
-        >
+      ? html`<button type="button" class="wa-brand" @click=${() => askToIssue(this.host ?? this, this.done)}>
           Issue a key
         </button>`
       : html`<p>An operator can issue a key.</p>`;

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { count, listTable, numeric, table } from '../../../../browser/elements/table.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
 import {
   formatDuration,
   formatMegabytes,
@@ -10,8 +10,6 @@ import {
 } from '../../../../browser/format.ts';
 import { keyLink } from '../key.ts';
 import type { LiveState } from '../responses.ts';
-
-type Gateway = LiveState['gateways'][number];
 
 const states: Record<string, [tone: string, text: string]> = {
   ok: ['good', 'ok'],
@@ -30,65 +28,35 @@ function stateTag(state: string) {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
+/** A row for each process: a gateway of one process, or a worker of one. */
 export function gatewayTable({ gateways, at }: LiveState) {
   const nowMs = Date.parse(at);
-  return table({
-    label: 'Gateways and workers',
-    className: 'gateways',
-    headings: [
+  const rows = gateways.flatMap((gateway) =>
+    gateway.processes.map((process) => {
+      const state = gateway.workers === 1 ? gateway.state : process.state;
+      return { ...gateway, ...process, state, isSeen: state !== 'not_seen' };
+    }),
+  );
+  return listTable('Gateways and workers', rows, [
+    [
       'Gateway',
-      'State',
-      'Version',
-      'Started',
-      numeric('Connections'),
-      numeric('Busy'),
-      numeric('Memory'),
-      'Without Redis',
+      ({ host, adminAddress = '', workers, worker, pid }) =>
+        html`${host}
+          <span class="quiet">${adminAddress} ${workers === 1 ? '' : `worker ${worker}`} pid ${pid}</span>`,
     ],
-    rows: html`${gateways.map((gateway) => gatewayRows(gateway, nowMs))}`,
-  });
-}
-
-function gatewayRows(gateway: Gateway, nowMs: number) {
-  const { host, adminAddress, state, version, startedAt, workers, processes } = gateway;
-  const name = html`${host}
-  ${adminAddress === undefined ? nothing : html`<span class="quiet">${adminAddress}</span>`}`;
-  const [only] = processes;
-  if (workers === 1 && only !== undefined) {
-    return html`<tr>
-      <th scope="row">${name} <span class="quiet">pid ${only.pid}</span></th>
-      ${processCells(state, only, version, nowMs)}
-    </tr>`;
-  }
-  return html`<tr>
-      <th scope="row">${name}</th>
-      <td>${stateTag(state)}</td>
-      <td>${version}</td>
-      <td>${formatRelative(startedAt, nowMs)}</td>
-      <td colspan="4" class="quiet">${workers} workers</td>
-    </tr>
-    ${processes.map(
-      (process) =>
-        html`<tr class="worker">
-          <th scope="row">Worker ${process.worker} <span class="quiet">pid ${process.pid}</span></th>
-          ${processCells(process.state, process, process.version, nowMs)}
-        </tr>`,
-    )}`;
-}
-
-function processCells(state: string, process: Gateway['processes'][number], version: string, nowMs: number) {
-  const { startedAt, seenAt, connections, busy, rssBytes, localMode } = process;
-  const isSeen = state !== 'not_seen';
-  return html`<td>
-      ${stateTag(state)}
-      ${isSeen ? nothing : html`<span class="quiet">for ${formatDuration((nowMs - Date.parse(seenAt)) / 1000)}</span>`}
-    </td>
-    <td>${version}</td>
-    <td>${formatRelative(startedAt, nowMs)}</td>
-    <td class="number">${isSeen ? formatNumber(connections) : '–'}</td>
-    <td class="number">${isSeen ? formatShare(busy) : '–'}</td>
-    <td class="number">${isSeen ? formatMegabytes(rssBytes) : '–'}</td>
-    <td>${localModeText(localMode)}</td>`;
+    [
+      'State',
+      ({ state, isSeen, seenAt }) =>
+        html`${stateTag(state)}
+        ${isSeen ? nothing : html`<span class="quiet">for ${formatDuration((nowMs - Date.parse(seenAt)) / 1000)}</span>`}`,
+    ],
+    ['Version', ({ version }) => version],
+    ['Started', ({ startedAt }) => formatRelative(startedAt, nowMs)],
+    count('Connections', ({ isSeen, connections }) => (isSeen ? connections : null)),
+    count('Busy', ({ isSeen, busy }) => (isSeen ? formatShare(busy) : null)),
+    count('Memory', ({ isSeen, rssBytes }) => (isSeen ? formatMegabytes(rssBytes) : null)),
+    ['Without Redis', ({ localMode }) => localModeText(localMode)],
+  ]);
 }
 
 function localModeText(localMode: { from: string; to: string | null } | null) {

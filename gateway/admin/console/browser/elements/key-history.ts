@@ -1,8 +1,8 @@
-import './time-chart.ts';
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { listTable } from '../../../../browser/elements/table.ts';
-import { formatDuration, formatNumber, formatTime } from '../../../../browser/format.ts';
+import { usageDays } from '../../../../browser/elements/usage-days.ts';
+import { formatTime } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, keyLink } from '../key.ts';
@@ -19,15 +19,11 @@ interface History {
 }
 
 /** What a key or customer has done: 30 days, the last failed requests, and the changes that operators have made. */
-export class KeyHistory extends PolledElement<History> {
+class KeyHistory extends PolledElement<History> {
   static override properties = { item: {} };
 
   /** Id of the key, whose customer's days these are, or of the customer. */
   item = '';
-
-  override get pauseMs() {
-    return 10_000;
-  }
 
   async read() {
     const path = apiPath(this.item);
@@ -39,18 +35,12 @@ export class KeyHistory extends PolledElement<History> {
     return { days, failures: failures?.items, entries };
   }
 
-  override render() {
-    if (this.refresher.failure !== undefined) return this.refresher.placeholder();
-    return this.content === undefined ? html`` : super.render();
-  }
-
   private get isCustomer() {
     return this.item.startsWith('cus_');
   }
 
   view({ days, failures, entries }: History) {
-    return html`<h2>Last 30 days</h2>
-      ${renderDays(days)} ${failures === undefined ? nothing : renderFailures(failures)}
+    return html`${usageDays(days)} ${failures === undefined ? nothing : renderFailures(failures)}
       <h2>Changes</h2>
       ${
         entries.length === 0
@@ -83,42 +73,6 @@ function renderFailures(failures: Failure[]) {
             { headed: false },
           )
     }`;
-}
-
-/** @param days oldest first */
-function renderDays(days: DayUsage[]) {
-  const sum = (field: 'served' | 'refused' | 'bannedSeconds') =>
-    days.reduce((total, day) => total + day[field], 0);
-  const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
-  if (served + refused + bannedSeconds === 0) {
-    return html`<p class="quiet">It was not used in the last ${days.length} days.</p>`;
-  }
-  const units = days.reduce((total, day) => total + (day.units ?? day.served), 0);
-  const cost = units === served ? '' : ` at a cost of ${formatNumber(units)}`;
-  const banned = bannedSeconds === 0 ? '' : `, and banned for ${formatDuration(bannedSeconds)} in all`;
-  const summary = html`<p>
-    ${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}
-  </p>`;
-  if (served + refused === 0) return summary;
-  return html`<time-chart
-      heading="Requests a day"
-      kind="bars"
-      unit="utc-day"
-      .times=${days.map(({ date }) => Date.parse(date) / 1000)}
-      .series=${[
-        { label: 'served', tone: 'good', values: days.map((day) => day.served) },
-        { label: 'refused', tone: 'caution', values: days.map((day) => day.refused) },
-      ]}
-    ></time-chart>
-    ${summary}`;
-}
-
-/** Plans of the days on which the key was used. */
-function describePlans(days: DayUsage[]) {
-  const used = days.filter(({ plan }) => plan !== null);
-  const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
-  if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
-  return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
 }
 
 customElements.define('key-history', KeyHistory);

@@ -1,7 +1,8 @@
 import { html } from 'lit';
 import { checkbox, choice } from '../../../../browser/elements/fields.ts';
 import { keyPath } from '../key.ts';
-import { fetchPlanNames } from '../plan-names.ts';
+import { fetchPlans, planOptions } from '../plan-names.ts';
+import type { KeyPlan } from '../responses.ts';
 import { router } from '../router.ts';
 import { SearchBox } from './search-box.ts';
 
@@ -22,11 +23,14 @@ const expiries: [days: string, label: string][] = [
 /** Search for keys, with its filters, in the query of the address. */
 class KeySearchBox extends SearchBox {
   override readonly placeholder = 'Name, id, hint, or a whole API key';
-  plans: string[] = [];
+  plans: KeyPlan[] = [];
 
   constructor() {
     super();
-    void fetchPlanNames().then((plans) => (this.plans = plans));
+    void fetchPlans().then(
+      (plans) => (this.plans = plans),
+      () => {},
+    );
   }
 
   pathOf(id: string) {
@@ -34,7 +38,7 @@ class KeySearchBox extends SearchBox {
   }
 
   override filters() {
-    return html`${select('Plan', 'plan', [['', 'Any plan'], ...this.plans.map((name) => [name, name] as const)])}
+    return html`${select('Plan', 'plan', [['', 'Any plan'], ...planOptions(this.plans)])}
     ${select('State', 'state', states)} ${select('Expiry', 'expires', expiries)}
     ${checkbox('Own limits', undefined, {
       checked: router.location.query.get('own') === 'true',

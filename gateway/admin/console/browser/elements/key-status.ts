@@ -1,100 +1,90 @@
 import { html, nothing } from 'lit';
 import { usedOf } from '../../../../browser/elements/window-meter.ts';
-import { formatDuration, formatRelative, formatTime } from '../../../../browser/format.ts';
-import { windows as allWindows, isWindowName, windowOf } from '../../../../limits/windows.ts';
+import { formatDuration, formatTime, relativeOr } from '../../../../browser/format.ts';
+import { isWindowName, type WindowName } from '../../../../limits/windows.ts';
 import { planLink, stateTag } from '../key.ts';
 import type { BanView, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 
-/**
- * What the next request of a key gets, in words, and the actions that help if it is refused.
- * @param help called with the name of one
- */
-export function keyStatus(key: KeyDetail, help: (action: string) => void) {
-  const { headline, detail, actions = [] } = describe(key);
+/** What can be done about a key whose requests are refused. */
+interface Help {
+  changeLimits: (focused: WindowName | 'plan') => unknown;
+  resetDay: () => unknown;
+  lift: () => unknown;
+  giveTime: () => unknown;
+}
+
+/** What the next request of a key gets, in words, and the actions that help if it is refused. */
+export function keyStatus(key: KeyDetail, help: Help) {
+  const { headline, detail = nothing, actions = [] } = describe(key, help);
   return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
     <p>${stateTag(shownState(key))}</p>
     <p class="headline">${headline}</p>
     <p>${detail}</p>
     ${
-      actions.length === 0 || !session.isOperator
-        ? nothing
-        : html`<p class="actions">
+      session.isOperator && actions.length > 0
+        ? html`<p class="actions">
             ${actions.map(
-              ([action, label], index) =>
-                html`<button
-                  type="button"
-                  class=${index === 0 ? 'wa-brand' : nothing}
-                  @click=${() => help(action)}
-                >
+              ([label, act], index) =>
+                html`<button type="button" class=${index === 0 ? 'wa-brand' : nothing} @click=${act}>
                   ${label}
                 </button>`,
             )}
           </p>`
+        : nothing
     }
   </section>`;
 }
 
 interface Description {
-  headline: unknown;
-  detail: unknown;
-  actions?: (readonly [action: string, label: string])[];
+  headline: string;
+  detail?: unknown;
+  actions?: (readonly [label: string, act: () => unknown])[];
 }
 
-function describe(key: KeyDetail): Description {
+function describe(key: KeyDetail, { changeLimits, resetDay, lift, giveTime }: Help): Description {
   const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
-  if (next.served) {
-    const used = allWindows.flatMap(({ name, current }) => {
-      const window = windows[name];
-      return window === undefined ? [] : [`${usedOf(window)} ${current}`];
-    });
-    return {
-      headline: 'Its requests are served',
-      detail: used.length === 0 ? nothing : `${used.join(', ')}.`,
-    };
-  }
+  if (next.served) return { headline: 'Its requests are served' };
   const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
-  const window = isWindowName(next.reason) ? windows[next.reason] : undefined;
-  if (isWindowName(next.reason) && window !== undefined) {
-    const name = next.reason;
+  const { reason } = next;
+  if (isWindowName(reason)) {
+    const window = windows[reason];
     return {
-      headline: `Over its ${name} limit: ${usedOf(window)}, resets in ${left(window.resetsAt)}`,
-      detail:
-        windowOf(name).calendar === undefined
-          ? html`Requests are refused with 429 until ${formatTime(window.resetsAt, { dateStyle: 'time' })}.`
-          : html`Requests are refused with 429 until ${formatTime(window.resetsAt)}, when the UTC ${name}
-            ends.`,
+      headline: `Over its ${reason} limit: ${window === undefined ? '' : `${usedOf(window)}, resets in ${left(window.resetsAt)}`}`,
+      detail: window && html`Requests are refused with 429 until ${formatTime(window.resetsAt)}.`,
       actions: [
-        [name, 'Raise its limit'],
-        ...(name === 'day' ? [['reset-day', 'Set the day back'] as const] : []),
+        ['Raise its limit', () => changeLimits(reason)],
+        ...(reason === 'day' ? [['Set the day back', resetDay] as const] : []),
       ],
     };
   }
-  switch (next.reason) {
+  switch (reason) {
     case 'ban':
       return {
         headline: ban === null || ban.endsAt === null ? 'Banned' : `Banned for another ${left(ban.endsAt)}`,
-        detail: ban === null ? nothing : describeBan(ban),
-        actions: [['lift', 'Lift the ban']],
+        detail: ban && describeBan(ban),
+        actions: [['Lift the ban', lift]],
       };
     case 'expired':
       return {
         headline: 'Its requests are refused: the key has expired',
-        detail: html`It expired ${expiresAt === null ? '' : formatRelative(expiresAt)}. Clients get 401.`,
-        actions: [['expires', 'Give it more time']],
+        detail: html`It expired ${relativeOr(expiresAt, '')}. Clients get 401.`,
+        actions: [['Give it more time', giveTime]],
       };
     case 'revoked':
       return {
         headline: 'Its requests are refused for good: the key is revoked',
-        detail: html`It was revoked ${revokedAt === null ? '' : formatRelative(revokedAt)}. Clients get 401. A
-        revoked key cannot be restored: issue a new one.`,
+        detail: html`It was revoked ${relativeOr(revokedAt, '')}. Clients get 401. A revoked key cannot be
+        restored: issue a new one.`,
       };
-    default:
+    case 'suspended':
+      return { headline: 'Its requests are refused: its customer is suspended', detail: 'Clients get 401.' };
+    case 'no_limits':
       return {
         headline: 'Its requests are refused: no limit is known for it',
         detail: html`The plan ${planLink(plan)} has no valid limits in Redis, and no gateway that runs knows
         any.`,
-        actions: [['plan', 'Move it to another plan']],
+        actions: [['Move it to another plan', () => changeLimits('plan')]],
       };
   }
 }

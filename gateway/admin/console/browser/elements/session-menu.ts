@@ -15,26 +15,17 @@ class SessionMenu extends ActingElement {
     await this.act(() => session.signOut());
   }
 
-  closeOnEscape(event: KeyboardEvent) {
-    if (event.key !== 'Escape') return;
-    this.close();
-    this.querySelector('summary')?.focus();
-  }
-
-  closeOnLeave({ relatedTarget }: FocusEvent) {
-    if (!(relatedTarget instanceof Node) || !this.contains(relatedTarget)) this.close();
-  }
-
   close() {
-    this.querySelector('details')?.removeAttribute('open');
+    this.querySelector<HTMLElement>('[popover]')?.hidePopover();
   }
 
   override render() {
     const { current } = session;
     if (current === undefined) return nothing;
-    return html`<details class="menu" @keydown=${this.closeOnEscape} @focusout=${this.closeOnLeave}>
-      <summary>${current.name}${current.role === 'viewer' ? ' (viewer)' : nothing}</summary>
-      <div class="menu-body" tabindex="-1">
+    return html`<button type="button" class="wa-plain" popovertarget="session-menu">
+        ${current.name}${current.role === 'viewer' ? ' (viewer)' : nothing} <span aria-hidden="true">▾</span>
+      </button>
+      <div class="menu-body" id="session-menu" popover>
         <p>
           ${current.role === 'operator' ? 'Operator: can change everything' : 'Viewer: can change nothing'}
         </p>
@@ -43,8 +34,7 @@ class SessionMenu extends ActingElement {
         <p><a href="/console/sessions" @click=${this.close}>Who is signed in</a></p>
         <button type="button" @click=${this.signOut}>Sign out</button>
         ${inlineFailure(this.failure)}
-      </div>
-    </details>`;
+      </div>`;
   }
 }
 

@@ -94,19 +94,13 @@ class SignInDialog extends LightElement {
     if (this.#focused instanceof HTMLElement) this.#focused.focus();
   }
 
-  /** A dialog below, which this one was opened over, must not close as well. */
-  keepEscape(event: KeyboardEvent) {
-    if (event.key === 'Escape') event.stopPropagation();
-  }
-
   override render() {
     return html`<dialog
       class="sign-in-again"
       aria-labelledby="sign-in-again"
-      @keydown=${this.keepEscape}
       @close=${() => session.giveUp()}
     >
-      <h2 id="sign-in-again">${session.hasEnded ? 'Your session has ended' : 'Sign in again'}</h2>
+      <h2 id="sign-in-again">Your session has ended</h2>
       <p>Nothing that you have typed is lost. What you were doing goes on after you sign in.</p>
       <sign-in-form .cancel=${() => session.giveUp()}></sign-in-form>
     </dialog>`;

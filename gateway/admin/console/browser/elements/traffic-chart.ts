@@ -1,10 +1,10 @@
-import './time-chart.ts';
+import '../../../../browser/elements/time-chart.ts';
 import { html } from 'lit';
+import type { ChartSeries } from '../../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { formatRate } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
 import type { KeyList, Page, TrafficPoint } from '../responses.ts';
-import type { ChartSeries } from './chart-options.ts';
 
 /** Classes of status from the bottom of a stack to its top, and their tones. */
 const classes = [

@@ -1,49 +1,60 @@
-import '../elements/ban-key-form.ts';
 import { html, nothing } from 'lit';
+import { field } from '../../../../browser/elements/fields.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { formTexts } from '../../../../browser/form-text.ts';
 import { plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { banTable } from '../elements/ban-table.ts';
+import { askToBan } from '../elements/edit-dialogs.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import type { Ban, Page } from '../responses.ts';
+import { pastedKey } from '../pasted-key.ts';
+import { readPages } from '../read-pages.ts';
+import type { Ban, KeyDetail, Page } from '../responses.ts';
 import { session } from '../session.ts';
-
-const pageSize = 100;
 
 /** Active bans, soonest to expire first. */
 class PageBans extends PolledElement<Page<Ban>> {
   pages = 1;
 
-  /** Reads all pages that are shown. */
-  async read() {
-    const items: Ban[] = [];
-    let next: string | null = null;
-    for (let page = 0; page < this.pages; page += 1) {
-      const after: string = next === null ? '' : url`&after=${next}`;
-      const read: Page<Ban> = await api.get(`/api/bans?limit=${pageSize}${after}`);
-      items.push(...read.items);
-      ({ next } = read);
-      if (next === null) break;
-    }
-    return { items, next };
+  read() {
+    return readPages<Ban>('/api/bans?limit=100', this.pages);
   }
 
   more() {
     this.pages += 1;
-    this.reload();
+    void this.reload();
+  }
+
+  /** Finds the key that is to be banned, and asks for how long and why. */
+  findToBan(event: SubmitEvent) {
+    const text = formTexts(event)('key');
+    const pasted = pastedKey(text);
+    if (pasted !== undefined) this.querySelector('form')?.reset();
+    void this.act(async () => {
+      const id =
+        pasted === undefined ? text : (await api.post<{ id: string }>('/api/keys/find', { text: pasted })).id;
+      askToBan(this, await api.get<KeyDetail>(url`/api/keys/${id}`));
+    });
   }
 
   override render() {
     return html`<h1>Bans</h1>
-      ${viewerNote()} ${super.render()}
-      ${
-        session.isOperator
-          ? html`<h2>Ban a key</h2>
-              <ban-key-form @changed=${this.reload}></ban-key-form>`
-          : nothing
-      }`;
+      ${viewerNote()} ${super.render()} ${session.isOperator ? this.banForm() : nothing}`;
+  }
+
+  banForm() {
+    return html`<h2>Ban a key</h2>
+      <form class="narrow" @submit=${this.findToBan}>
+        ${field('Id of the key, or the API key itself', 'key', {
+          required: true,
+          maxlength: 200,
+          placeholder: 'key_…',
+        })}
+        <p class="hint">By name, find it under <a href="/console/keys">Keys</a> and ban it there.</p>
+        <div class="actions"><button ?disabled=${this.busy}>Ban…</button></div>
+      </form>`;
   }
 
   view({ items, next }: Page<Ban>) {
@@ -56,9 +67,7 @@ class PageBans extends PolledElement<Page<Ban>> {
     return html`<p class="quiet">
         ${plural(items.length, 'ban')}${next === null ? '' : ' of more'}, soonest to expire first.
       </p>
-      ${banTable(this, 'Active bans', items, () => {
-        this.reload();
-      })}
+      ${banTable(this, items)}
       ${next === null ? nothing : html`<button type="button" @click=${this.more}>Show more</button>`}`;
   }
 }

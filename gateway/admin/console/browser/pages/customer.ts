@@ -1,20 +1,16 @@
-import '../elements/facts-form.ts';
-import '../elements/key-limits-form.ts';
-import '../elements/portal-link.ts';
 import { html, nothing } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
-import { openDialog } from '../../../../browser/elements/dialog-element.ts';
-import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { listTable } from '../../../../browser/elements/table.ts';
 import { formatTime, plural, relativeOr } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
+import { askForCustomerFacts, askForLimits } from '../elements/edit-dialogs.ts';
 import { factList } from '../elements/fact-list.ts';
-import { FurtherKeyDialog } from '../elements/further-key-dialog.ts';
 import { limitMeters } from '../elements/limit-meter.ts';
+import { askToAddKey } from '../elements/new-key-dialogs.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { describeNext, hintOf, keyLink, keyTitle, planLink, scopesOf, stateTag } from '../key.ts';
-import type { CustomerDetail } from '../responses.ts';
+import { apiPath, describeNext, hintOf, keyLink, keyTitle, planLink, scopesOf, stateTag } from '../key.ts';
+import type { Changed, CustomerDetail, PortalLink } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
@@ -22,11 +18,22 @@ import { session } from '../session.ts';
 class PageCustomer extends DetailPage<CustomerDetail> {
   override readonly titles = ['Customer', 'Customers'] as const;
 
-  addKey(of: CustomerDetail) {
-    openDialog(this, FurtherKeyDialog, {
-      heading: `Add a key for ${keyTitle(of)}`,
-      of,
-      done: () => this.reload(),
+  /** Makes a link to the portal, and shows it. */
+  makeLink({ id }: CustomerDetail) {
+    return this.act(async () => {
+      const made = await api.post<PortalLink>(`${apiPath(id)}/link`);
+      ask(this, {
+        heading: 'Link to the portal',
+        secret: {
+          noun: 'link',
+          label: 'Link to the portal',
+          text: made.link,
+          about: html`For the customer. It works once, until
+          ${formatTime(made.expiresAt, { dateStyle: 'time' })}, and begins a session of an hour. It is not
+          shown again.`,
+          warnings: made.warnings,
+        },
+      });
     });
   }
 
@@ -40,8 +47,8 @@ class PageCustomer extends DetailPage<CustomerDetail> {
           Requests of ${plural(customer.keys, 'key')} get 401 from the next one on, until you resume it.
         </p>`,
       run: () =>
-        this.apply(
-          api.post(`${this.path}/suspend`),
+        this.saved(
+          api.post<Changed>(`${this.path}/suspend`),
           'The customer is suspended: requests of all its keys are refused from now on',
         ),
     });
@@ -68,7 +75,6 @@ class PageCustomer extends DetailPage<CustomerDetail> {
     const { id, state, plan, contact, reference, notes, createdAt, items } = customer;
     return html`${viewerNote()}
       <p>${stateTag(state)} The next request is ${describeNext(customer.next)}.</p>
-      ${inlineFailure(this.failure)}
       ${factList([
         ['Id', html`<code>${id}</code>`],
         ['Plan', planLink(plan)],
@@ -77,6 +83,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
         ['Notes', notes ?? '–'],
         ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
       ])}
+      ${session.isOperator ? this.renderActions(customer) : nothing}
       <h2>Use now</h2>
       ${limitMeters(customer)}
       <h2>Keys</h2>
@@ -93,26 +100,20 @@ class PageCustomer extends DetailPage<CustomerDetail> {
               ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
             ])
       }
-      ${
-        session.isOperator
-          ? html`${this.renderActions(customer)}<portal-link item=${id}></portal-link>`
-          : nothing
-      }
-      ${
-        session.isOperator
-          ? html`<h2>Plan and limits</h2>
-              <limits-form .subject=${customer} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
-              <h2>About the customer</h2>
-              <customer-facts-form .subject=${customer} @changed=${this.onChanged}></customer-facts-form>`
-          : nothing
-      }
       <key-history item=${id}></key-history>`;
   }
 
   renderActions(customer: CustomerDetail) {
     const { state, windows, items } = customer;
     return html`<div class="actions">
-      <button type="button" class="wa-brand" @click=${() => this.addKey(customer)}>Add a key…</button>
+      <button type="button" class="wa-brand" @click=${() => askToAddKey(this, customer, () => this.reload())}>
+        Add a key…
+      </button>
+      <button type="button" @click=${() => askForLimits(this, customer)}>Change limits…</button>
+      <button type="button" @click=${() => askForCustomerFacts(this, customer)}>Change details…</button>
+      <button type="button" ?disabled=${this.busy} @click=${() => this.makeLink(customer)}>
+        Make a link to the portal
+      </button>
       ${this.renderResetDay(windows.day)}
       ${
         state === 'suspended'

@@ -1,14 +1,13 @@
 import { html } from 'lit';
-import { openDialog } from '../../../../browser/elements/dialog-element.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { count, listTable } from '../../../../browser/elements/table.ts';
 import { relativeOr } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
-import { IssueDialog } from '../elements/issue-dialog.ts';
 import { ListPage } from '../elements/list-page.ts';
+import { askToIssue } from '../elements/new-key-dialogs.ts';
 import { SearchBox } from '../elements/search-box.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { apiPath, goToKey, keyLink, keyPath, ownLimitsNote, planLink, stateTag } from '../key.ts';
+import { apiPath, keyLink, keyPath, ownLimitsNote, planLink, stateTag } from '../key.ts';
 import type { CustomerRow, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -29,7 +28,7 @@ class PageCustomers extends ListPage<CustomerRow> {
   override readonly noun = 'customer';
 
   override render() {
-    return html`${pageHead('Customers', 'New customer with a key', () => openDialog(this, IssueDialog, goToKey))}
+    return html`${pageHead('Customers', 'New customer with a key', () => askToIssue(this))}
       <customer-search-box></customer-search-box>
       <p class="quiet">A key by its id or hint is found under <a href="/console/keys">Keys</a>.</p>
       ${super.render()}`;

@@ -1,52 +1,27 @@
 import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../api-keys/api-key-record.ts';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
-import { openDialog } from '../../../../browser/elements/dialog-element.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { keyWords } from '../../../../browser/elements/key-fields.ts';
-import { inlineFailure } from '../../../../browser/elements/page-state.ts';
-import { capitalized, formatNumber, formatRelative, formatTime } from '../../../../browser/format.ts';
-import { isWindowName } from '../../../../limits/windows.ts';
+import { formatNumber, formatRelative, formatTime } from '../../../../browser/format.ts';
+import type { WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
-import { askToBan } from '../elements/ban-dialog.ts';
 import { DetailPage } from '../elements/detail-page.ts';
+import { askForKeyFacts, askForLimits, askToBan } from '../elements/edit-dialogs.ts';
 import { factList, type Fact } from '../elements/fact-list.ts';
-import { KeyFactsForm } from '../elements/facts-form.ts';
-import { KeyLimitsForm } from '../elements/key-limits-form.ts';
 import { keyStatus } from '../elements/key-status.ts';
 import { limitMeters } from '../elements/limit-meter.ts';
-import { RotateDialog } from '../elements/rotate-dialog.ts';
+import { askToRotate } from '../elements/new-key-dialogs.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { goToKey, keyLink, keyPath, keyTitle, planLink, scopesOf } from '../key.ts';
-import type { KeyDetail } from '../responses.ts';
+import { keyLink, keyTitle, planLink, scopesOf } from '../key.ts';
+import type { Changed, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageKey extends DetailPage<KeyDetail> {
   override readonly titles = ['Key', 'Keys'] as const;
 
-  /** @param action of the key's state */
-  help(key: KeyDetail, action: string) {
-    const limits = this.querySelector('limits-form');
-    const facts = this.querySelector('key-facts-form');
-    if (action === 'lift') void this.lift(key);
-    else if (action === 'reset-day') void this.resetDay();
-    else if (action === 'revoke') this.askToRevoke(key);
-    else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.edit('expiresAt');
-    else if ((isWindowName(action) || action === 'plan') && limits instanceof KeyLimitsForm) {
-      void limits.edit(action);
-    }
-  }
-
   lift(key: KeyDetail) {
     return this.make(() => api.delete(`${this.path}/ban`), `The ban of ${keyTitle(key)} is lifted`);
-  }
-
-  ban(key: KeyDetail) {
-    askToBan(this, key, (banned) => this.changed(banned));
-  }
-
-  rotate(of: KeyDetail) {
-    openDialog(this, RotateDialog, { heading: `Rotate the key of ${keyTitle(of)}`, of, ...goToKey });
   }
 
   askToRevoke(key: KeyDetail) {
@@ -60,55 +35,46 @@ class PageKey extends DetailPage<KeyDetail> {
           From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.
         </p>`,
       run: () =>
-        this.apply(
-          api.post(`${this.path}/revoke`),
+        this.saved(
+          api.post<Changed>(`${this.path}/revoke`),
           'The key is revoked: its requests are refused from now on',
         ),
     });
   }
 
   view(key: KeyDetail) {
-    const { state } = key;
-    const canChange = session.isOperator && state !== 'revoked';
-    return html`${viewerNote()} ${keyStatus(key, (action) => this.help(key, action))}
-      ${inlineFailure(this.failure)} ${renderFacts(key)}
+    const help = {
+      lift: () => this.lift(key),
+      resetDay: () => this.resetDay(),
+      giveTime: () => askForKeyFacts(this, key),
+      changeLimits: (focused: WindowName | 'plan') => askForLimits(this, key, focused),
+    };
+    return html`${viewerNote()} ${keyStatus(key, help)} ${renderFacts(key)}
+      ${session.isOperator && key.state !== 'revoked' ? this.renderActions(key) : nothing}
       <h2>Use now</h2>
       ${limitMeters(key)}
-      ${
-        canChange
-          ? html`<h2>Plan and limits</h2>
-              <p class="quiet">
-                They are those of <a href=${keyPath(key.customerId)}>its customer</a>, so all of its keys have
-                them.
-              </p>
-              <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
-              <h2>${capitalized(keyWords)}</h2>
-              <key-facts-form .subject=${key} @changed=${this.onChanged}></key-facts-form>`
-          : nothing
-      }
-      ${
-        canChange
-          ? html`<h2>Actions</h2>
-              <div class="actions">
-                ${state !== 'expired' ? this.renderActions(key) : nothing}
-                <button type="button" class="wa-danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
-              </div>`
-          : nothing
-      } <key-history item=${key.id}></key-history>`;
+      <key-history item=${key.id}></key-history>`;
   }
 
   renderActions(key: KeyDetail) {
-    const ban = (label: string) =>
-      html`<button type="button" @click=${() => this.ban(key)}>${label}</button>`;
-    return html`<button type="button" @click=${() => this.rotate(key)}>Rotate the key…</button> ${
-        key.ban === null
-          ? ban('Ban…')
-          : html`<button type="button" @click=${() => this.lift(key)}>Lift the ban</button>
-              ${ban('Ban for another time…')}`
+    const isBanned = key.ban !== null;
+    return html`<div class="actions">
+      ${button(`Change ${keyWords}…`, () => askForKeyFacts(this, key))}
+      ${button('Change limits…', () => askForLimits(this, key))} ${this.renderResetDay(key.windows.day)}
+      ${
+        key.state === 'expired'
+          ? nothing
+          : html`${button('Rotate the key…', () => askToRotate(this, key))}
+            ${isBanned ? button('Lift the ban', () => this.lift(key)) : nothing}
+            ${button(isBanned ? 'Ban for another time…' : 'Ban…', () => askToBan(this, key))}`
       }
-      ${this.renderResetDay(key.windows.day)}`;
+      <button type="button" class="wa-danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
+    </div>`;
   }
 }
+
+const button = (text: string, act: () => unknown) =>
+  html`<button type="button" @click=${act}>${text}</button>`;
 
 /** @param id of another record, whose name is not known */
 const other = (id: string) => keyLink({ id, name: '' });

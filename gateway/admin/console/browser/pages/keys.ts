@@ -1,13 +1,12 @@
 import '../elements/key-search-box.ts';
 import { html } from 'lit';
-import { openDialog } from '../../../../browser/elements/dialog-element.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { count, listTable } from '../../../../browser/elements/table.ts';
 import { formatNumber, relativeOr } from '../../../../browser/format.ts';
-import { IssueDialog } from '../elements/issue-dialog.ts';
 import { ListPage } from '../elements/list-page.ts';
+import { askToIssue } from '../elements/new-key-dialogs.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { goToKey, hintOf, keyLink, ownLimitsNote, planLink, stateTag } from '../key.ts';
+import { hintOf, keyLink, ownLimitsNote, planLink, stateTag } from '../key.ts';
 import type { KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -33,14 +32,14 @@ class PageKeys extends ListPage<KeyRow> {
   }
 
   override render() {
-    return html`${pageHead('Keys', 'Issue a key', () => openDialog(this, IssueDialog, goToKey))}
+    return html`${pageHead('Keys', 'Issue a key', () => askToIssue(this))}
       <key-search-box></key-search-box>
       ${super.render()}`;
   }
 
   list(items: readonly KeyRow[]) {
     return listTable('Keys', items, [
-      ['Name', keyLink, 'name'],
+      ['Name', keyLink],
       ['State', ({ state }) => stateTag(state)],
       ['Plan', (key) => html`${planLink(key.plan)} ${ownLimitsNote(key)}`],
       count('Served today', ({ usedToday, dayLimit }) =>

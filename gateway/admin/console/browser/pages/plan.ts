@@ -1,17 +1,17 @@
-import '../elements/plan-limits-form.ts';
 import { html, nothing } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { notify } from '../../../../browser/elements/notice.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
-import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { defaultLimits } from '../../../../limits/limits.ts';
 import { api } from '../api.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
+import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
+import { enforcedText, SettlingElement } from '../elements/settling-element.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { enforcedText, issueList, limitsText, Settling, shadowText } from '../plan-text.ts';
+import { issueList, limitsText, shadowText } from '../plan-text.ts';
 import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
@@ -22,20 +22,10 @@ interface ShownPlan {
 }
 
 /** One plan: its limits, its customers, and its last changes. */
-class PagePlan extends PolledElement<ShownPlan> {
+class PagePlan extends SettlingElement<ShownPlan> {
   static override properties = { item: {} };
 
   item = '';
-  readonly #settling = new Settling();
-
-  override get pauseMs() {
-    return this.#settling.isOn ? 1000 : super.pauseMs;
-  }
-
-  showChanged() {
-    this.#settling.begin();
-    this.reload();
-  }
 
   async read() {
     const name = this.item;
@@ -73,7 +63,7 @@ class PagePlan extends PolledElement<ShownPlan> {
     ${factList([
       ['Limits', limitsText(plan)],
       ['Shadow limits, counted only', shadowText(plan)],
-      ['In force', enforcedText(plan, plan.running, this.#settling.isOn)],
+      ['In force', enforcedText(plan, plan.running, limitsText, this.isSettling)],
       [
         'Customers',
         html`<a href=${url`/console/customers?plan=${name}`}>${plural(customers ?? 0, 'customer')}</a>`,
@@ -81,14 +71,17 @@ class PagePlan extends PolledElement<ShownPlan> {
     ])}
     ${
       kind === 'plan'
-        ? html`<h2>Limits of each customer</h2>
-            <plan-limits-form
-              .subject=${plan}
-              @changed=${this.showChanged}
-              @conflict=${this.reload}
-            ></plan-limits-form>
-            ${this.lastChanges(entries)}
-            ${defaultLimits(name) !== undefined || !session.isOperator ? nothing : this.removal(plan)}`
+        ? html`${
+            session.isOperator
+              ? html`<div class="actions">
+                  <button type="button" class="wa-brand" @click=${() => askForPlanLimits(this, plan)}>
+                    Change limits…
+                  </button>
+                  ${defaultLimits(name) !== undefined ? nothing : this.removal(plan)}
+                </div>`
+              : nothing
+          }
+          ${this.lastChanges(entries)}`
         : html`<p>
             The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages of
             <a href="/console/customers">customers</a>.
@@ -110,8 +103,7 @@ class PagePlan extends PolledElement<ShownPlan> {
 
   removal(plan: PlanDetail) {
     const customers = plan.customers ?? 0;
-    return html`<div class="danger-zone">
-      <button
+    return html`<button
         type="button"
         class="wa-danger wa-outlined"
         ?disabled=${customers > 0}
@@ -119,8 +111,7 @@ class PagePlan extends PolledElement<ShownPlan> {
       >
         Remove this plan
       </button>
-      ${customers === 0 ? nothing : html`<p class="hint">${plural(customers, 'customer')} ${customers === 1 ? 'is' : 'are'} on it: move ${customers === 1 ? 'it' : 'them'} to another plan first.</p>`}
-    </div>`;
+      ${customers === 0 ? nothing : html`<span class="quiet">Move ${plural(customers, 'customer')} to another plan first.</span>`}`;
   }
 }
 

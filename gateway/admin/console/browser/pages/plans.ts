@@ -1,19 +1,20 @@
 import { html } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { field, meantBox } from '../../../../browser/elements/fields.ts';
 import type { LightElement } from '../../../../browser/elements/light-element.ts';
 import { notify } from '../../../../browser/elements/notice.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
-import { numeric, table } from '../../../../browser/elements/table.ts';
+import { count, listTable } from '../../../../browser/elements/table.ts';
 import { capitalized, formatNumber, plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
+import { enforcedText } from '../elements/settling-element.ts';
 import { pageHead } from '../elements/viewer-note.ts';
 import { planLink } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
-import { enforcedText, issueList } from '../plan-text.ts';
+import { issueList, limitsText } from '../plan-text.ts';
 import type { Changed, Plan, Plans } from '../responses.ts';
 import { router } from '../router.ts';
 
@@ -30,47 +31,37 @@ class PagePlans extends PolledElement<Plans> {
   view({ items, gateways }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     const shown = windows.filter(({ name }) => items.some((plan) => plan[name] !== undefined));
-    const headings = [
-      'Plan',
-      ...shown.map(({ each }) => numeric(capitalized(each))),
-      'In force',
-      numeric('Customers'),
-    ];
-    const rows = items.map((plan) => row(plan, shown, gateways));
-    return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}`;
+    return html`${issueList(issues)}
+    ${listTable('Plans', items, [
+      ['Plan', nameCell],
+      ...shown.map(({ name, each }) => count<Plan>(capitalized(each), (plan) => limitCell(plan[name]))),
+      [
+        'In force',
+        (plan) => (plan.kind === 'own_limits' ? eachHasItsOwn : enforcedText(plan, gateways, limitsText)),
+      ],
+      count('Customers', customersCell),
+    ])}`;
   }
 }
 
-function row(plan: Plan, shown: typeof windows, gateways: number) {
-  return html`<tr>
-    <th scope="row">${nameCell(plan)}</th>
-    ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each customer has its own limits</td>` : limitCells(plan, shown, gateways)}
-    <td class="number">${customersCell(plan)}</td>
-  </tr>`;
-}
+const eachHasItsOwn = html`<span class="quiet">each customer has its own limits</span>`;
 
-const limitCells = (plan: Plan, shown: typeof windows, gateways: number) =>
-  html`${shown.map(({ name }) => html`<td class="number">${limitCell(plan[name])}</td>`)}
-    <td>${enforcedText(plan, gateways)}</td>`;
-
-function limitCell(limit: number | null | undefined) {
-  if (limit === undefined) return '–';
-  return limit === null ? html`<span class="failure-text">invalid</span>` : formatNumber(limit);
-}
+const limitCell = (limit: number | null | undefined) =>
+  limit === null ? html`<span class="failure-text">invalid</span>` : limit;
 
 function nameCell({ name, kind }: Plan) {
   if (kind === 'plan') return planLink(name);
   return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
 }
 
-function customersCell({ name, customers }: Plan) {
-  if (customers === null) return '–';
-  return html`<a
-    href=${url`/console/customers?plan=${name}`}
-    aria-label=${`${plural(customers, 'customer')} on ${name}`}
-    >${formatNumber(customers)}</a
-  >`;
-}
+const customersCell = ({ name, customers }: Plan) =>
+  customers === null
+    ? null
+    : html`<a
+        href=${url`/console/customers?plan=${name}`}
+        aria-label=${`${plural(customers, 'customer')} on ${name}`}
+        >${formatNumber(customers)}</a
+      >`;
 
 customElements.define('page-plans', PagePlans);
 

@@ -1,7 +1,6 @@
 import '../elements/api-tokens.ts';
 import { html, nothing } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
-import { inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { listTable } from '../../../../browser/elements/table.ts';
 import { formatRelative, plural, relativeOr } from '../../../../browser/format.ts';
@@ -39,7 +38,7 @@ class PageSessions extends PolledElement<ListedSession[]> {
         Who is signed in to the console.
         ${session.isOperator ? nothing : "You have a viewer's link: you can end your own session only."}
       </p>
-      ${inlineFailure(this.failure)} ${super.render()}
+      ${super.render()}
       <api-tokens></api-tokens>`;
   }
 
@@ -52,7 +51,7 @@ class PageSessions extends PolledElement<ListedSession[]> {
       ['Last seen', ({ lastSeenAt }) => relativeOr(lastSeenAt, quiet('not used yet'))],
       ['Granted by', ({ grantedBy }) => grantedBy],
       ['Expires', ({ expiresAt }) => formatRelative(expiresAt)],
-      [html`<span class="wa-visually-hidden">Action</span>`, (listed) => this.action(listed)],
+      ['Action', (listed) => this.action(listed), 'action'],
     ])}
     ${
       session.isOperator && others.length > 0

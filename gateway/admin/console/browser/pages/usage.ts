@@ -1,8 +1,8 @@
-import '../elements/time-chart.ts';
 import { html, nothing } from 'lit';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { count, listTable, type Column } from '../../../../browser/elements/table.ts';
+import { servedAndRefused } from '../../../../browser/elements/usage-days.ts';
 import { formatMonth } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
@@ -50,10 +50,7 @@ function months(items: MonthUsage[]) {
       kind="bars"
       unit="utc-month"
       .times=${items.map(({ month }) => Date.parse(month) / 1000)}
-      .series=${[
-        { label: 'served', tone: 'good', values: items.map(({ served }) => served) },
-        { label: 'refused', tone: 'caution', values: items.map(({ refused }) => refused) },
-      ]}
+      .series=${servedAndRefused(items)}
     ></time-chart>
     ${listTable('Months', items.toReversed(), [
       [

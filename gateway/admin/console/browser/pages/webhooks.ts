@@ -1,7 +1,6 @@
 import { html, nothing } from 'lit';
-import { ask } from '../../../../browser/elements/confirm-dialog.ts';
-import { openDialog } from '../../../../browser/elements/dialog-element.ts';
-import { emptyState, inlineFailure } from '../../../../browser/elements/page-state.ts';
+import { ask } from '../../../../browser/elements/ask-dialog.ts';
+import { emptyState } from '../../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../../../browser/elements/table.ts';
 import { formatRelative } from '../../../../browser/format.ts';
@@ -9,7 +8,7 @@ import type { Changed, Page } from '../../../../browser/responses.ts';
 import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { WebhookDialog } from '../elements/webhook-dialog.ts';
+import { askForWebhook } from '../elements/webhook-dialog.ts';
 import { keyLink } from '../key.ts';
 import type { Delivery, EventTypeRow, WebhookRow } from '../responses.ts';
 import { session } from '../session.ts';
@@ -44,20 +43,8 @@ class PageWebhooks extends PolledElement<Webhooks> {
     return { webhooks, types, chosen, deliveries };
   }
 
-  /** Makes a change of one webhook, and shows on the page why it failed. */
-  make(change: () => Promise<Changed>, said: string) {
-    void this.act(() => this.saved(change(), said));
-  }
-
   edit(webhook?: WebhookRow) {
-    const isNew = webhook === undefined;
-    openDialog(this, WebhookDialog, {
-      heading: isNew ? 'Add a webhook' : 'Change the webhook',
-      action: isNew ? 'Add' : 'Save',
-      webhook,
-      types: this.content?.types ?? [],
-      done: () => this.reload(),
-    });
+    askForWebhook(this, this.content?.types ?? [], webhook);
   }
 
   askToRemove({ id, url: address }: WebhookRow) {
@@ -77,8 +64,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
   }
 
   view({ webhooks, chosen, deliveries }: Webhooks) {
-    return html`${inlineFailure(this.failure)}
-    ${
+    return html`${
       webhooks.length === 0
         ? emptyState('There are no webhooks', 'A webhook is an address that events are sent to.')
         : listTable('Webhooks', webhooks, [
@@ -91,10 +77,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
             ['State', stateText],
             ['Customer', ({ customerId }) => customerCell(customerId, 'all')],
             ['Types', ({ types }) => types?.join(', ') ?? 'all'],
-            [
-              html`<span class="wa-visually-hidden">Actions</span>`,
-              (webhook) => this.actions(webhook, webhook.id === chosen?.id),
-            ],
+            ['Actions', (webhook) => this.actions(webhook, webhook.id === chosen?.id), 'action'],
           ])
     }
     ${
@@ -110,7 +93,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
   actions(webhook: WebhookRow, isChosen: boolean) {
     const { id, url: address, state } = webhook;
     const path = url`/api/webhooks/${id}`;
-    const button = (text: string, action: () => void) =>
+    const button = (text: string, action: () => unknown) =>
       html`<button type="button" aria-label=${`${text} ${address}`} ?disabled=${this.busy} @click=${action}>
         ${text}
       </button> `;
@@ -122,7 +105,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
         aria-pressed=${isChosen}
         @click=${() => {
           this.chosen = id;
-          this.reload();
+          void this.reload();
         }}
       >
         Deliveries

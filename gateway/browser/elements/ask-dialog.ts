@@ -1,0 +1,151 @@
+import './copy-field.ts';
+import { html, nothing } from 'lit';
+import { formTexts, textsOf, type FormTexts } from '../form-text.ts';
+import { ActingElement } from './acting-element.ts';
+import { CopyField } from './copy-field.ts';
+import { field, reasonField } from './fields.ts';
+import type { LightElement } from './light-element.ts';
+import { inlineFailure, warningList } from './page-state.ts';
+
+/** What a change has made and nobody can read again, such as an API key. */
+export interface Secret {
+  /** In a sentence, and as a label. */
+  noun: string;
+  label: string;
+  text: string;
+  about: unknown;
+  warnings?: string[] | undefined;
+  /** Called when it is stored elsewhere. */
+  stored?: () => unknown;
+}
+
+/**
+ * Asks before a change, and for what it needs. It stays with the error if the change fails. A secret is shown this once, so
+ * the dialog does not close before it is confirmed.
+ */
+class AskDialog extends ActingElement {
+  heading = '';
+  action = '';
+  danger = false;
+  /** Text that has to be typed to confirm. Empty for none. */
+  typed = '';
+  /** Whether the form asks for a reason for the audit log. */
+  asksReason = true;
+  /** What the change does, and fields for what it needs, from what is in them already. */
+  message: (form: FormTexts) => unknown = () => nothing;
+  /** Makes the change. @returns a secret to show, or else the dialog is closed */
+  run: (form: FormTexts) => Promise<Secret | void> = () => Promise.resolve();
+  secret: Secret | undefined;
+  form: FormTexts = () => '';
+  /** Whether somebody tried to close the dialog without having confirmed. */
+  reminded = false;
+
+  get dialog() {
+    return this.querySelector('dialog');
+  }
+
+  override firstUpdated() {
+    this.dialog?.showModal();
+    const form = this.querySelector('form');
+    if (form !== null) this.form = textsOf(form);
+    void this.focusSecret();
+  }
+
+  async focusSecret() {
+    await this.updateComplete;
+    const field = this.querySelector('copy-field');
+    if (field instanceof CopyField) await field.focusButton();
+  }
+
+  close() {
+    this.dialog?.close();
+  }
+
+  /** Neither a secret may be lost, nor a change under way. Chromium closes with the second Escape whatever `cancel` says. */
+  hold(event: Event) {
+    const isClosing = !(event instanceof KeyboardEvent) || event.key === 'Escape';
+    if (!isClosing || !(this.busy || this.secret)) return;
+    event.preventDefault();
+    this.reminded = this.secret !== undefined;
+  }
+
+  submit(event: SubmitEvent) {
+    const form = formTexts(event);
+    void this.act(async () => {
+      this.secret = (await this.run(form)) ?? undefined;
+      if (this.secret === undefined) this.close();
+      else await this.focusSecret();
+    });
+  }
+
+  stored() {
+    this.close();
+    this.secret?.stored?.();
+  }
+
+  override render() {
+    return html`<dialog
+      aria-label=${this.heading}
+      @keydown=${this.hold}
+      @cancel=${this.hold}
+      @close=${() => this.remove()}
+    >
+      <h2>${this.heading}</h2>
+      ${this.secret === undefined ? this.formView() : this.secretView(this.secret)}
+    </dialog>`;
+  }
+
+  formView() {
+    const isReady = this.typed === '' || this.form('confirmation') === this.typed.trim();
+    return html`<form
+      class="stack"
+      @input=${(event: Event) => (this.form = formTexts(event))}
+      @submit=${this.submit}
+    >
+      ${this.message(this.form)}
+      ${
+        this.typed === ''
+          ? nothing
+          : field(html`Type <strong>${this.typed}</strong> to confirm`, 'confirmation', { autofocus: true })
+      }
+      ${this.asksReason ? reasonField() : nothing} ${inlineFailure(this.failure)}
+      <div class="dialog-actions">
+        <button type="button" class="wa-plain" ?disabled=${this.busy} @click=${this.close}>Cancel</button>
+        <button class=${this.danger ? 'wa-danger' : 'wa-brand'} ?disabled=${this.busy || !isReady}>
+          ${this.busy ? 'Working…' : this.action}
+        </button>
+      </div>
+    </form>`;
+  }
+
+  secretView({ noun, label, text, about, warnings }: Secret) {
+    return html`<div class="stack">
+      <p>${about}</p>
+      <copy-field once label=${label} .text=${text}></copy-field>
+      ${
+        this.reminded
+          ? html`<p class="failure-text" role="alert">
+              Closing this loses the ${noun}. Copy it, and confirm that you have stored it.
+            </p>`
+          : nothing
+      }
+      ${warningList(warnings)}
+      <div class="dialog-actions">
+        <button type="button" @click=${this.stored}>I have stored it</button>
+      </div>
+    </div>`;
+  }
+}
+
+customElements.define('ask-dialog', AskDialog);
+
+/** Asks in a dialog before a change, or shows its secret. The dialog closes with the element. */
+export function ask(
+  host: LightElement,
+  question: Pick<AskDialog, 'heading'> &
+    Partial<Pick<AskDialog, 'action' | 'message' | 'run' | 'secret' | 'danger' | 'typed' | 'asksReason'>>,
+) {
+  const dialog = Object.assign(new AskDialog(), question);
+  document.body.append(dialog);
+  host.whileConnected(() => () => dialog.remove());
+}

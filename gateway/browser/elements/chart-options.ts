@@ -1,0 +1,106 @@
+import uPlot from 'uplot';
+
+export type ChartKind = 'lines' | 'stacked' | 'bars';
+export type ChartSeries = { label: string; tone: string; values: (number | null)[] };
+
+const timeZone = 'UTC';
+
+/** What the points of a chart are, and how a tick of its axis and a reader name one. Times are in the viewer's zone. */
+export const chartUnits = {
+  time: {
+    tick: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }),
+    exact: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }),
+  },
+  'utc-day': {
+    tick: new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone }),
+    exact: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone }),
+  },
+  'utc-month': {
+    tick: new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone }),
+    exact: new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone }),
+  },
+};
+export type ChartUnit = keyof typeof chartUnits;
+
+/** Short, so that there is room for the largest: 1.5M. */
+const axisNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
+const axisFont = '12px system-ui, sans-serif';
+const tickSpace = 70;
+const daySeconds = 86_400;
+
+/** Options of uPlot for a chart of counts over time. */
+export function chartOptions(chart: {
+  kind: ChartKind;
+  unit: ChartUnit;
+  series: readonly ChartSeries[];
+  colorOf: (tone: string) => string;
+  width: number;
+  height: number;
+  onCursor: (index: number | undefined) => void;
+}): uPlot.Options {
+  const { kind, unit, series, colorOf, width, height } = chart;
+  const line = { stroke: colorOf('grid'), width: 1 };
+  const axis = { stroke: colorOf('text'), font: axisFont, grid: line, ticks: line };
+  return {
+    width,
+    height,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    scales: {
+      x: { range: (u, min, max) => [min - halfBar(kind, u), max + halfBar(kind, u)] },
+      y: { range: (_u, _min, max) => [0, uPlot.rangeNum(0, max > 0 ? max : 1, 0.1, true)[1] ?? 1] },
+    },
+    axes: [
+      {
+        ...axis,
+        space: tickSpace,
+        size: 32,
+        ...(unit === 'time' ? {} : { splits: namedPoints }),
+        values: (_u, splits) => splits.map((seconds) => chartUnits[unit].tick.format(seconds * 1000)),
+      },
+      { ...axis, size: 48, values: (_u, splits) => splits.map((value) => axisNumbers.format(value)) },
+    ],
+    series: [{}, ...inDrawingOrder(kind, series).map(({ tone }) => seriesOptions(kind, colorOf(tone)))],
+    hooks: { setCursor: [(u) => chart.onCursor(u.cursor.idx ?? undefined)] },
+  };
+}
+
+function seriesOptions(kind: ChartKind, stroke: string): uPlot.Series {
+  // A point without a neighbour has no line.
+  if (kind === 'lines') return { stroke, width: 2, points: { show: true, size: 3, fill: stroke } };
+  const paths = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.8, 48], align: 0 }) : undefined;
+  return { stroke, fill: stroke, width: 1, points: { show: false }, ...(paths && { paths }) };
+}
+
+/**
+ * Data of uPlot. Values of a stack are sums, and the highest is drawn first.
+ * @param times Unix seconds
+ */
+export function chartData(
+  kind: ChartKind,
+  times: readonly number[],
+  series: readonly ChartSeries[],
+): uPlot.AlignedData {
+  if (kind === 'lines') return [[...times], ...series.map(({ values }) => values)];
+  const sums = times.map(() => 0);
+  const stacked = series.map(({ values }) => {
+    for (const [index, value] of values.entries()) sums[index] = (sums[index] ?? 0) + (value ?? 0);
+    return [...sums];
+  });
+  return [[...times], ...stacked.toReversed()];
+}
+
+const inDrawingOrder = (kind: ChartKind, series: readonly ChartSeries[]) =>
+  kind === 'lines' ? series : series.toReversed();
+
+/** Points that have a tick: all, or every other one and so on as there is room. */
+function namedPoints({ data: [times], width }: uPlot) {
+  const every = Math.ceil((times.length * tickSpace) / width);
+  return Array.from(times).filter((_, index) => (times.length - 1 - index) % every === 0);
+}
+
+/** Room beside the first and the last bar, in seconds. */
+function halfBar(kind: ChartKind, { data: [times] }: uPlot) {
+  const [first = 0, second = first + daySeconds] = times;
+  return kind === 'bars' ? (second - first) / 2 : 0;
+}

@@ -1,0 +1,170 @@
+import { html, nothing } from 'lit';
+import uPlot from 'uplot';
+import { formatNumber, utc } from '../format.ts';
+import {
+  chartData,
+  chartOptions,
+  chartUnits,
+  type ChartKind,
+  type ChartSeries,
+  type ChartUnit,
+} from './chart-options.ts';
+import { LightElement } from './light-element.ts';
+import { count, listTable } from './table.ts';
+
+const height = 220;
+let lastId = 0;
+
+/**
+ * A chart over time, with the point under the cursor in words. Its figures are also there as a table.
+ *
+ *     <time-chart heading="Requests" kind="stacked" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
+ *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
+ *
+ * Tones are those of the styles: good, quiet, caution, bad, brand, other.
+ */
+class TimeChart extends LightElement {
+  static override properties = { heading: {}, kind: {}, unit: {} };
+
+  heading = '';
+  kind: ChartKind = 'lines';
+  unit: ChartUnit = 'time';
+  /** Unix seconds. */
+  times: readonly number[] = [];
+  series: readonly ChartSeries[] = [];
+  format: (value: number) => string = formatNumber;
+  asTable = false;
+  /** Point under the cursor. */
+  index: number | undefined;
+  width = 0;
+  dark = false;
+  #id = `time-chart-${(lastId += 1)}`;
+  #plot: uPlot | undefined;
+  /** What the plot was made for: moving the cursor must not make it again. */
+  #drawn = '';
+
+  constructor() {
+    super();
+    this.whileConnected(() => {
+      const scheme = matchMedia('(prefers-color-scheme: dark)');
+      const followScheme = () => (this.dark = scheme.matches);
+      const sizes = new ResizeObserver(
+        ([entry]) => (this.width = Math.floor(entry?.contentRect.width ?? 0) || this.width),
+      );
+      followScheme();
+      scheme.addEventListener('change', followScheme);
+      sizes.observe(this);
+      return () => {
+        scheme.removeEventListener('change', followScheme);
+        sizes.disconnect();
+        this.#plot?.destroy();
+        this.#drawn = '';
+      };
+    });
+  }
+
+  override updated() {
+    const target = this.querySelector<HTMLElement>('.plot');
+    const { kind, unit, times, series, width, dark } = this;
+    const drawn = JSON.stringify([kind, unit, times, series, width, dark, target === null]);
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    this.#plot?.destroy();
+    this.#plot = undefined;
+    if (target === null || width === 0) return;
+    const options = chartOptions({
+      kind,
+      unit,
+      series,
+      width,
+      height,
+      colorOf: (tone) => colorOf(target, tone),
+      onCursor: (index) => (this.index = index),
+    });
+    this.#plot = new uPlot(options, chartData(kind, times, series), target);
+  }
+
+  override render() {
+    return html`<figure class="time-chart" aria-labelledby=${this.#id}>
+      <figcaption>
+        <h3 id=${this.#id}>${this.heading}</h3>
+        <button
+          type="button"
+          class="wa-plain"
+          aria-expanded=${this.asTable}
+          @click=${() => (this.asTable = !this.asTable)}
+        >
+          ${this.asTable ? 'Show as chart' : 'Show as table'}
+        </button>
+      </figcaption>
+      ${this.asTable ? this.table() : this.chart()}
+    </figure>`;
+  }
+
+  chart() {
+    const { series, times, index } = this;
+    const seconds = index === undefined ? undefined : times[index];
+    const newest = `${times.length} points; newest: ${this.valuesAt(times.length - 1).join(', ')}`;
+    return html`${
+        series.length < 2
+          ? nothing
+          : html`<ul class="legend">
+              ${series.map(({ label, tone }) => html`<li><span class="swatch tone-${tone}"></span>${label}</li>`)}
+            </ul>`
+      }
+      <div class="plot" role="img" aria-label=${`${this.heading}: ${newest}`}></div>
+      <p class="readout quiet">
+        ${
+          seconds === undefined
+            ? nothing
+            : html`<strong>${this.timeText(seconds)}</strong> · ${this.valuesAt(index).join(' · ')}`
+        }
+      </p>`;
+  }
+
+  valuesAt(index = 0) {
+    return this.series.map(({ label, values }) => `${label} ${this.formatOrNone(values[index])}`);
+  }
+
+  formatOrNone(value: number | null | undefined) {
+    return value === null || value === undefined ? '–' : this.format(value);
+  }
+
+  timeText(seconds: number) {
+    const date = new Date(seconds * 1000);
+    return `${chartUnits[this.unit].exact.format(date)}${this.unit === 'time' ? ` · ${utc(date)}` : ''}`;
+  }
+
+  table() {
+    const points = this.times.map((seconds, index) => ({ date: new Date(seconds * 1000), index }));
+    return listTable(
+      `${this.heading}, table`,
+      points.toReversed(),
+      [
+        [
+          'Time',
+          ({ date }) =>
+            html`<time datetime=${date.toISOString()} title=${utc(date)}
+              >${chartUnits[this.unit].exact.format(date)}</time
+            >`,
+        ],
+        ...this.series.map(({ label, values }) =>
+          count<(typeof points)[number]>(label, ({ index }) => this.formatOrNone(values[index])),
+        ),
+      ],
+      { region: 'figures' },
+    );
+  }
+}
+
+/** The colour of a tone as a canvas needs it, of the scheme in use. */
+function colorOf(parent: HTMLElement, tone: string) {
+  const probe = document.createElement('span');
+  probe.className = `tone-${tone}`;
+  parent.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+customElements.define('time-chart', TimeChart);
