@@ -118,27 +118,25 @@ export const newKeyInput = z.strictObject({
   ...ownLimits,
 });
 
-const revInput = z
+export const revInput = z
   .int('has to be the "rev" that it was read with')
   .min(0)
-  .describe('`rev` of the key when it was read');
+  .describe('`rev` of the record when it was read');
 
 /** A change of a key. Null removes a field; one that is absent stays as it is. */
 export const keyChangeInput = z
   .strictObject({
-    rev: revInput,
     name: nameInput.optional(),
     plan: planInput.optional(),
     ...keyFields,
     ...ownLimits,
   })
-  .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
+  .refine((fields) => Object.values(fields).some((value) => value !== undefined), {
     message: `there is nothing to change: give name, plan, ${Object.keys(keyFields).join(', ')}, ${names} or ${lastName}`,
   });
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */
 export const customerChangeInput = z.strictObject({
-  rev: revInput.describe('`rev` of the customer when it was read'),
   name: nameInput.optional(),
   plan: planInput.optional(),
   ...ownLimits,

@@ -114,7 +114,7 @@ export function fieldColumns<T>(...names: CellField<T>[]): Record<string, (item:
   return Object.fromEntries(names.map((name) => [name, (item: T) => cellOf(item[name])]));
 }
 
-function cellOf(value: unknown): Cell {
+export function cellOf(value: unknown): Cell {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === 'string' || typeof value === 'number' ? value : null;
 }

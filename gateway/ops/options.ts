@@ -165,9 +165,14 @@ export function acceptReason(command: Command): void {
   command.option('--reason <text>', 'why, with the ticket if there is one, for the audit log', nameArgument);
 }
 
+/** @throws InvalidOperation for a text with an API key, which commander would repeat in its message */
+export function assertNoKey(text: string): void {
+  if (containsApiKey(text)) throw new InvalidOperation('a name or a reason must not contain an API key');
+}
+
 export function nameArgument(text: string): string {
   const name = text.trim();
-  if (containsApiKey(name)) throw new InvalidOperation('a name or a reason must not contain an API key');
+  assertNoKey(name);
   const issue = invalidText(name);
   if (issue !== undefined) throw new InvalidArgumentError(`It ${issue}.`);
   return name;

@@ -1,13 +1,12 @@
 import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
-import { apiTokensCommand } from './api-tokens.ts';
 import { auditCommand } from './audit.ts';
-import { bansCommand } from './bans.ts';
 import { consoleCommand } from './console.ts';
 import { customersCommand } from './customers.ts';
 import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
 import { keysCommand } from './keys.ts';
+import { nounCommand } from './operation-command.ts';
 import { acceptOutputJson, acceptReason } from './options.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
@@ -32,14 +31,16 @@ export const program = new Command('ops')
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())
-  .addCommand(bansCommand())
+  .addCommand(nounCommand('bans', 'bans of API keys'))
   .addCommand(plansCommand())
   .addCommand(policyCommand())
   .addCommand(webhooksCommand())
   .addCommand(auditCommand())
   .addCommand(consoleCommand())
   .addCommand(sessionsCommand())
-  .addCommand(apiTokensCommand())
+  .addCommand(
+    nounCommand('api-tokens', "tokens with which programs use the operators' API, such as a billing system"),
+  )
   .addCommand(servicesCommand())
   .addCommand(tokensCommand())
   .version(readVersion(), '--version', 'print the version')

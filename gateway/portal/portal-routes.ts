@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { countInput, nextInput } from '../admin/api/query-input.ts';
 import { changed } from '../admin/api/results.ts';
 import { createRoutes, type Route } from '../admin/api/route.ts';
 import { graceInput, portalKeyInput } from '../operations/key-input.ts';
+import { countInput, nextInput } from '../operations/list-schemas.ts';
 import {
   newPortalKeySchema,
   portalCustomerSchema,

@@ -121,7 +121,7 @@ describe('the ops command', () => {
         [['keys', 'list', '--after', 'key_none'], /there is no API key/],
         [['usage', 'exprot'], /unknown command 'exprot' \(Did you mean export\?\)/],
         [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
-        [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /A reason must not be a number/],
+        [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /It must not be a number/],
         [['bans', 'lift', String(id)], /is not banned/],
         [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
         [['policy', 'set', '--strikes-per-limit', '1001'], /strikesPerLimit is not a number from 0 to 1000/],

@@ -1,16 +1,12 @@
 import express, { Router, type RequestHandler } from 'express';
-import { keyIdPattern } from '../../operations/key-input.ts';
-import { isCustomerId } from '../../redis/redis-keys.ts';
+import { operations } from '../../operations/registry.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Live } from '../live-state.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditRoutes } from './audit.ts';
-import { bansRoutes } from './bans.ts';
-import { customersRoutes } from './customers.ts';
-import { keyRoutes } from './key.ts';
-import { keysRoutes } from './keys.ts';
 import { liveRoutes } from './live.ts';
+import { operationRoutes } from './operation-routes.ts';
 import { createPlanCustomers } from './plan-view.ts';
 import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
@@ -18,11 +14,9 @@ import type { Api, Route } from './route.ts';
 import { sessionRoutes } from './session.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
-import { tokensRoutes } from './tokens.ts';
 import { createUsageAdjustments } from './usage-adjustment.ts';
 import { createUsageDownload } from './usage-download.ts';
 import { usageRoutes } from './usage.ts';
-import { webhooksRoutes } from './webhooks.ts';
 
 const maxBody = '64kb';
 const maxCodeBody = '1kb';
@@ -38,17 +32,12 @@ interface OperatorsApiDependencies extends ApiDependencies {
 export const apiRoutes: readonly Route[] = [
   ...sessionRoutes,
   ...auditRoutes,
-  ...bansRoutes,
-  ...customersRoutes,
-  ...keysRoutes,
-  ...keyRoutes,
+  ...operationRoutes(operations),
   ...liveRoutes,
   ...plansRoutes,
   ...sessionsRoutes,
   ...settingsRoutes,
-  ...tokensRoutes,
   ...usageRoutes,
-  ...webhooksRoutes,
 ];
 
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
@@ -71,17 +60,6 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     router[route.method](route.path, ...access.open, express.json({ limit: maxCodeBody }), serve(route));
   }
   router.use(access.guard(guardedRoutes), express.json({ limit: maxBody }));
-  router.param('id', (_req, _res, next, id: string) => {
-    // An operation that takes either would change the customer, and then there is no key to show.
-    if (!keyIdPattern.test(id) || isCustomerId(id)) {
-      throw new ApiError('not_found', { message: 'No key has such an id.' });
-    }
-    next();
-  });
-  router.param('customer', (_req, _res, next, id: string) => {
-    if (!isCustomerId(id)) throw new ApiError('not_found', { message: 'No customer has such an id.' });
-    next();
-  });
   for (const route of guardedRoutes) router[route.method](route.path, serve(route));
   router.use(() => {
     throw new ApiError('not_found');

@@ -10,9 +10,8 @@ import {
   type NamedEntry,
 } from '../../operations/audit-log.ts';
 import { timeInput } from '../../operations/key-input.ts';
+import { countInput, nextInput, pageOf } from '../../operations/list-schemas.ts';
 import type { Session } from '../../operations/session.ts';
-import { countInput, nextInput } from './query-input.ts';
-import { pageOf } from './results.ts';
 import { route } from './route.ts';
 
 const text = z.string().min(1).max(100);

@@ -1,10 +1,5 @@
 import { z } from 'zod';
-import { webhookIdPattern } from '../../events/webhook-record.ts';
-import { apiTokenId } from '../../operations/api-tokens.ts';
-import { consoleSessionId } from '../../operations/console-sessions.ts';
-import { keyIdPattern } from '../../operations/key-input.ts';
-import { planNamePattern } from '../../plans/plan-settings.ts';
-import { customerIdPattern } from '../../redis/redis-keys.ts';
+import { targets } from '../../operations/targets.ts';
 import { maxTokenRequests } from '../access/require-token.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Operation, Route } from './route.ts';
@@ -37,28 +32,9 @@ session's cookie. A change needs two headers as well: \`Origin\`, with the addre
 `,
 };
 
-const pathParameters = {
-  id: {
-    component: 'KeyId',
-    schema: { type: 'string', pattern: keyIdPattern.source, examples: ['key_42dcb7237e0963b262'] },
-  },
-  customer: {
-    component: 'CustomerId',
-    schema: { type: 'string', pattern: customerIdPattern.source, examples: ['cus_42dcb7237e0963b262'] },
-  },
-  name: { component: 'PlanName', schema: { type: 'string', pattern: planNamePattern.source } },
-  owner: {
-    component: 'WebhookOwner',
-    schema: { type: 'string', pattern: `^operators$|${customerIdPattern.source}`, examples: ['operators'] },
-  },
-  webhook: { component: 'WebhookId', schema: { type: 'string', pattern: webhookIdPattern.source } },
-  plan: {
-    component: 'PlanNameOrOthers',
-    schema: { type: 'string', pattern: `^[*]$|${planNamePattern.source}`, examples: ['*'] },
-  },
-  token: { component: 'TokenId', schema: { type: 'string', pattern: apiTokenId.source } },
-  session: { component: 'SessionId', schema: { type: 'string', pattern: consoleSessionId.source } },
-};
+/** Names of parameters of paths in the components. */
+const componentOf = (noun: string) =>
+  `${noun.charAt(0).toUpperCase()}${noun.slice(1)}${noun === 'plan' ? 'Name' : 'Id'}`;
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -147,9 +123,14 @@ export function describeApi(
       ),
       parameters: {
         ...Object.fromEntries(
-          parametersIn(routes).map(([name, { component, schema }]) => [
-            component,
-            { name, in: 'path', required: true, schema },
+          parametersIn(routes).map(([name, { noun, pattern, example }]) => [
+            componentOf(noun),
+            {
+              name,
+              in: 'path',
+              required: true,
+              schema: { type: 'string', pattern: pattern.source, examples: [example] },
+            },
           ]),
         ),
         ...(hasTokens && { IdempotencyKey: idempotencyKey }),
@@ -159,12 +140,12 @@ export function describeApi(
 }
 
 const parametersIn = (routes: readonly DescribedRoute[]) =>
-  Object.entries(pathParameters).filter(([name]) => routes.some(({ path }) => path.includes(`:${name}`)));
+  Object.entries(targets).filter(([name]) => routes.some(({ path }) => path.includes(`:${name}`)));
 
 function parametersOf(path: string): Json {
   const parameters = Array.from(path.matchAll(/\{(\w+)\}/g)).flatMap(([, name]) => {
-    const parameter = Object.entries(pathParameters).find(([known]) => known === name)?.[1];
-    return parameter === undefined ? [] : [{ $ref: `#/components/parameters/${parameter.component}` }];
+    const target = targets[name ?? ''];
+    return target === undefined ? [] : [{ $ref: `#/components/parameters/${componentOf(target.noun)}` }];
   });
   return parameters.length === 0 ? {} : { parameters };
 }

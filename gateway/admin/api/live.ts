@@ -1,6 +1,6 @@
+import { listOf } from '../../operations/list-schemas.ts';
 import { trafficPointSchema } from '../../operations/traffic.ts';
 import { liveStateSchema } from '../live-state.ts';
-import { listOf } from './results.ts';
 import { route } from './route.ts';
 
 export const liveRoutes = [

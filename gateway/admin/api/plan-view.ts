@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { listOf } from '../../operations/list-schemas.ts';
 import { countPlanCustomers } from '../../operations/plan-customers.ts';
 import { planKinds, readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import { storedLimitsSchema } from '../../operations/plans.ts';
 import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
-import { listOf } from './results.ts';
 import type { Api } from './route.ts';
 
 export const planSchema = z

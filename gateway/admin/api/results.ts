@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Changed } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 
 const changedSchema = z
@@ -14,19 +13,6 @@ const changedSchema = z
 
 /** What a change returns, with warnings. */
 export const changed = <Result extends z.ZodType>(result: Result) => result.and(changedSchema);
-
-export const withWarnings = <Result extends object>({ result, warnings }: Changed<Result>) => ({
-  ...result,
-  warnings,
-});
-
-/** A list that has all of its items. */
-export const listOf = <Item extends z.ZodType>(item: Item) =>
-  z.object({ items: z.array(item), next: z.null() });
-
-/** One page of a list. */
-export const pageOf = <Item extends z.ZodType>(item: Item) =>
-  z.object({ items: z.array(item), next: z.string().nullable().describe('Null at the end') });
 
 /** @throws ApiError conflict if what a person has seen is not what is stored now */
 export function expectUnchanged(isSame: boolean, now: string): void {

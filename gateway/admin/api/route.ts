@@ -78,37 +78,57 @@ type RespondOnce<A> = (
   toJson: () => Promise<string>,
 ) => Promise<string>;
 
-function routeOf<A>(method: Permitted['method'], respondOnce: RespondOnce<A> | undefined) {
+type Method = Permitted['method'];
+
+/** Checks the input of a request, and returns what is to be done. */
+type Prepare<A> = (call: Omit<Call<unknown>, 'input'> & { input: unknown }, api: A) => () => unknown;
+
+/** Makes a route from its description and from what it does. */
+export function buildRoute<A>(
+  method: Method,
+  path: string,
+  operation: Operation,
+  respondOnce: RespondOnce<A> | undefined,
+  prepare: Prepare<A>,
+): Route<A> {
+  const { result, status = result === undefined ? 204 : 200 } = operation;
+  const isStreamed = (operation.text ?? operation.streamed) !== undefined;
+  const isCreate = respondOnce !== undefined && method === 'post' && status === 201;
+  const isForViewers = method === 'get' || operation.access === 'viewer';
+  return {
+    method,
+    path,
+    operation,
+    isForViewers,
+    isCreate,
+    scope: respondOnce && scopeOf(path, operation, isForViewers),
+    async serve(api, req, res) {
+      const [target = ''] = Object.values(req.params).map(String);
+      const input: unknown = method === 'get' ? req.query : req.body;
+      const run = prepare({ req, res, target, input }, api);
+      if (isStreamed) return void (await run());
+      if (result === undefined) {
+        await run();
+        res.status(status).end();
+        return;
+      }
+      const toJson = async () => JSON.stringify(await run());
+      const json = isCreate ? await respondOnce({ req, res }, api, toJson) : await toJson();
+      await sendJson(req, res.status(status), json);
+    },
+  };
+}
+
+function routeOf<A>(method: Method, respondOnce: RespondOnce<A> | undefined) {
   return function describedRoute<Input, Result = void>(
     path: string,
     { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result, A>,
   ): Route<A> {
-    const { input: schema = ignored, result, status = result === undefined ? 204 : 200 } = operation;
-    const isStreamed = (operation.text ?? operation.streamed) !== undefined;
-    const isCreate = respondOnce !== undefined && method === 'post' && status === 201;
-    const isForViewers = method === 'get' || operation.access === 'viewer';
-    return {
-      method,
-      path,
-      operation,
-      isForViewers,
-      isCreate,
-      scope: respondOnce && scopeOf(path, operation, isForViewers),
-      async serve(api, req, res) {
-        const input = schema.parse(method === 'get' ? req.query : req.body);
-        const [target = ''] = Object.values(req.params).map(String);
-        const run = async () => handle({ req, res, target, input }, api);
-        if (isStreamed) return void (await run());
-        if (result === undefined) {
-          await run();
-          res.status(status).end();
-          return;
-        }
-        const toJson = async () => JSON.stringify(await run());
-        const json = isCreate ? await respondOnce({ req, res }, api, toJson) : await toJson();
-        await sendJson(req, res.status(status), json);
-      },
-    };
+    const { input: schema = ignored } = operation;
+    return buildRoute(method, path, operation, respondOnce, ({ input: given, ...call }, api) => {
+      const input = schema.parse(given);
+      return () => handle({ ...call, input }, api);
+    });
   };
 }
 

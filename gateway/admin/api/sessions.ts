@@ -6,9 +6,10 @@ import {
   listedConsoleSessionSchema,
   type ConsoleSession,
 } from '../../operations/console-sessions.ts';
+import { listOf } from '../../operations/list-schemas.ts';
 import { sessionOf } from '../access/caller.ts';
 import { ApiError } from './api-error.ts';
-import { changed, listOf } from './results.ts';
+import { changed } from './results.ts';
 import { route } from './route.ts';
 
 export const listedSessionSchema = listedConsoleSessionSchema

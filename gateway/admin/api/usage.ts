@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../operations/list-schemas.ts';
 import {
   customerMonthSchema,
   daysOfMonth,
@@ -9,7 +10,6 @@ import {
   readUsageMonths,
 } from '../../operations/usage-months.ts';
 import { exportUsage, usageCsv } from '../../operations/usage-record.ts';
-import { listOf } from './results.ts';
 import { route } from './route.ts';
 
 const shownMonths = 12;

@@ -1,14 +1,13 @@
 /** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
 import type { z } from 'zod';
 import type { Changed } from '../../../browser/responses.ts';
+import type { banSchema } from '../../../operations/ban-operations.ts';
+import type { portalLinkSchema } from '../../../operations/customer-operations.ts';
+import type { issuedKeySchema, keyPlanSchema } from '../../../operations/key-operations.ts';
 import type { KeyDetail } from '../../../operations/key-view.ts';
 import type { SettingState } from '../../../operations/settings.ts';
 import type { eventTypeSchema, WebhookWithSecret as NewWebhook } from '../../../operations/webhooks.ts';
 import type { entrySchema } from '../../api/audit.ts';
-import type { banSchema } from '../../api/bans.ts';
-import type { portalLinkSchema } from '../../api/customers.ts';
-import type { issuedKeySchema } from '../../api/key.ts';
-import type { keyPlanSchema } from '../../api/keys.ts';
 import type { planDetailSchema, planSchema, plansSchema } from '../../api/plan-view.ts';
 import type { planPreviewSchema } from '../../api/plans.ts';
 import type { sessionSchema } from '../../api/session.ts';
@@ -38,8 +37,8 @@ export type EventTypeRow = z.infer<typeof eventTypeSchema>;
 export type WebhookWithSecret = Changed<NewWebhook>;
 export type AuditEntry = z.infer<typeof entrySchema>;
 export type Ban = z.infer<typeof banSchema>;
-export type IssuedKey = z.infer<typeof issuedKeySchema>;
-export type PortalLink = z.infer<typeof portalLinkSchema>;
+export type IssuedKey = Changed<z.infer<typeof issuedKeySchema>>;
+export type PortalLink = Changed<z.infer<typeof portalLinkSchema>>;
 export type KeyPlan = z.infer<typeof keyPlanSchema>;
 export type Plans = z.infer<typeof plansSchema>;
 export type Plan = z.infer<typeof planSchema>;

@@ -16,3 +16,11 @@ export const flagInput = z.preprocess(
 );
 
 export const nextInput = z.string().describe('`next` of the page before');
+
+/** A list that has all of its items. */
+export const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), next: z.null() });
+
+/** One page of a list. */
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), next: z.string().nullable().describe('Null at the end') });

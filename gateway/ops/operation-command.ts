@@ -1,0 +1,237 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
+import { loadConfig } from '../config/config.ts';
+import { publicOrigin } from '../config/console-url.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import type {
+  Columns,
+  CommandForm,
+  Operation,
+  OperationContext,
+  OptionForm,
+  PrintItems,
+  RawCall,
+} from '../operations/operation.ts';
+import { assertNotApiKey } from '../operations/pasted-key.ts';
+import { operations } from '../operations/registry.ts';
+import { isIdOf, targets } from '../operations/targets.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
+import { addListOptions, cellOf, outputFormat, printList, type ListLayout } from './list-output.ts';
+import {
+  asOption,
+  assertNoKey,
+  durationArgument,
+  jsonOption,
+  timeAheadArgument,
+  type ChangeOptions,
+} from './options.ts';
+import { print, printable, printError, printResult } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+import { required } from './usage-error.ts';
+
+/** Null as the value of an option: commander takes null for an empty text. */
+const nothing = Symbol('null');
+
+/** An option with the field that it is for. */
+interface FieldOption {
+  field: string;
+  option: Option;
+  isRequired: boolean;
+  /** Of an option whose presence is the value. */
+  value?: boolean;
+}
+
+/** A command of a noun: those made from operations, and others. */
+export function nounCommand(noun: string, description: string, ...others: Command[]): Command {
+  const command = new Command(noun).description(description);
+  for (const operation of operations) {
+    if (operation.command?.usage.startsWith(`${noun} `))
+      command.addCommand(operationCommand(operation, operation.command));
+  }
+  for (const other of others) command.addCommand(other);
+  return command;
+}
+
+/** What is typed after `ops`, by the command that is made from an operation. */
+export const operationExamples = Object.fromEntries(
+  operations.flatMap(({ command }) =>
+    command === undefined ? [] : [[wordsOf(command), command.examples ?? []]],
+  ),
+);
+
+/** Words that lead to a command, without its argument. */
+function wordsOf({ usage }: CommandForm): string {
+  return usage.replace(/ <.*/, '');
+}
+
+function operationCommand(operation: Operation, form: CommandForm): Command {
+  const { input, summary, kind } = operation;
+  const command = new Command(wordsOf(form).split(' ').at(-1)).description(form.says ?? lowerFirst(summary));
+  const argument = /<(\w+)>/.exec(form.usage)?.[1];
+  const { [argument ?? '']: argumentField, ...fields } = input instanceof z.ZodObject ? input.shape : {};
+  if (argument !== undefined) command.argument(`<${argument}>`, '', argumentParser(argument, argumentField));
+  const options = Object.entries(fields).flatMap(([field, schema]) =>
+    schema instanceof z.ZodType ? fieldOptions(field, schema, form.options?.[field]) : [],
+  );
+  for (const { option } of options) command.addOption(option);
+  if (form.asks !== undefined) command.addOption(yesOption());
+  if (kind === 'change') command.addOption(asOption());
+  if (kind === 'list') addListOptions(command);
+  else command.addOption(jsonOption());
+  return command.action(async () => {
+    const target = String(command.processedArgs[0] ?? '');
+    const given = inputOf(command, options);
+    if (operation.http?.startsWith('PATCH') === true && Object.keys(given).length === 0)
+      command.error(`error: nothing to set: see ops ${wordsOf(form)} --help`);
+    const input = argument !== undefined && argumentField ? { ...given, [argument]: target } : given;
+    await act(operation, form, command, { target, input, context });
+  });
+}
+
+async function act(
+  operation: Operation,
+  { asks }: CommandForm,
+  command: Command,
+  call: RawCall,
+): Promise<void> {
+  const { as, json, yes } = command.opts<ChangeOptions & YesOption>();
+  switch (operation.kind) {
+    case 'list': {
+      const format = outputFormat(command.opts());
+      const print: PrintItems = (items, columns, csv) => printList(format, layoutOf(columns, csv), items);
+      return withRedis(operation.printed(call, print));
+    }
+    case 'read':
+      return printOutcome(await withRedis(operation.prepare(call)), json);
+    case 'change': {
+      const run = operation.prepare(call);
+      if (asks !== undefined && !yes) {
+        const question = await withRedis(async (session) => asks(session, call.target));
+        if (question !== undefined) await confirm(printable(question), undefined);
+      }
+      return printOutcome(await withChanges(as, run), json);
+    }
+  }
+}
+
+async function printOutcome(
+  { result, text }: { result: object; text: string | undefined },
+  json: true | undefined,
+): Promise<void> {
+  if (json || text === undefined) printResult(result, json);
+  else await print(`${printable(text)}\n`);
+}
+
+function layoutOf<Item>(
+  columns: Columns<Item>,
+  csv: readonly (keyof Item & string)[] = Object.values(columns).filter(
+    (column) => typeof column !== 'function',
+  ),
+): ListLayout<Item> {
+  const cellsOf = Object.values(columns).map((column) =>
+    typeof column === 'function' ? column : (item: Item) => cellOf(item[column]),
+  );
+  return {
+    headings: Object.keys(columns),
+    row: (item) => cellsOf.map((cell) => cell(item)),
+    csv: Object.fromEntries(csv.map((name) => [name, (item: Item) => cellOf(item[name])])),
+  };
+}
+
+/** Text of an id, or of a field. A secret must not get into a message, where commander would repeat it. */
+function argumentParser(name: string, schema: unknown): (text: string) => unknown {
+  const kind = targets[name];
+  return (text) => {
+    assertNotApiKey(text);
+    if (schema instanceof z.ZodType) return checked(schema, text);
+    if (kind !== undefined && !isIdOf(kind, text))
+      throw new InvalidOperation(`that is not the id of a ${kind.noun}, such as ${kind.example}`);
+    return text;
+  };
+}
+
+/** Fields whose option says their name once more, in place of `<text>`. */
+const namedFields = new Set(['name', 'plan', 'scopes', 'types']);
+
+function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false = {}): FieldOption[] {
+  if (form === false) return [];
+  const type = typeOf(schema);
+  const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const {
+    flags = `--${name} <${type === 'integer' ? 'n' : namedFields.has(field) ? field : 'text'}>`,
+    says = lowerFirst(schema.description ?? ''),
+  } = form;
+  if (type === 'boolean') {
+    const [on = '', off = ''] = flags.split(' ');
+    const [saysOn = '', saysOff = ''] = says.split(' | ');
+    return [
+      { field, option: new Option(on, saysOn).conflicts(off.slice(2)), value: true, isRequired: false },
+      { field, option: new Option(off, saysOff), value: false, isRequired: false },
+    ];
+  }
+  const parse = parserOf(schema, type, form);
+  const option = new Option(flags, says).argParser(parse);
+  if (form.default !== undefined) option.default(parse(form.default), form.default);
+  return [{ field, option, isRequired: form.isRequired ?? !schema.safeParse(undefined).success }];
+}
+
+/** Text to the field's JSON, which the schema checks. */
+function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: string) => unknown {
+  const toJson = jsonParser(type, form);
+  return (text) => {
+    if (text === form.nothing) return nothing;
+    assertNoKey(text);
+    return checked(schema, toJson(text));
+  };
+}
+
+function jsonParser(type: string, { from }: OptionForm): (text: string) => unknown {
+  if (from === 'time') return (text) => timeAheadArgument(text).toISOString();
+  if (from === 'duration') return (text) => durationArgument({ min: 0 })(text) / 1000;
+  if (type === 'integer') return (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text);
+  return type === 'array' ? (text) => text.split(/[, ]+/) : (text) => text;
+}
+
+/** @throws InvalidArgumentError */
+function checked(schema: z.ZodType, value: unknown): unknown {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) return value;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
+
+const samples = { boolean: true, integer: 1, array: [] };
+
+/** What a field takes: the first of the samples that is not refused for its type, or else a text. */
+function typeOf(schema: z.ZodType): string {
+  for (const [type, sample] of Object.entries(samples)) {
+    const { error } = schema.safeParse(sample);
+    if (error?.issues.some(({ code }) => code.startsWith('invalid_')) !== true) return type;
+  }
+  return 'text';
+}
+
+function inputOf(command: Command, options: readonly FieldOption[]): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const { field, option, isRequired, value } of options) {
+    const given: unknown = command.getOptionValue(option.attributeName());
+    if (isRequired) required(given, option.flags, command);
+    if (given !== undefined) input[field] = value ?? (given === nothing ? null : given);
+  }
+  return input;
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** Who can run the command may do all. */
+const context: OperationContext = {
+  publicOrigin() {
+    const config = loadConfig(process.env);
+    if (config.publicUrl === undefined)
+      printError('warning: PUBLIC_URL is not set, so the address is a guess');
+    return publicOrigin(config);
+  },
+  get webhookNetworks() {
+    return loadConfig(process.env).webhookNetworks;
+  },
+  assertScopes() {},
+};
