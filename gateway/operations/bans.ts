@@ -1,6 +1,7 @@
 import { defaultBanPolicy } from '../quota/ban-policy.ts';
 import { consecutiveBan, indexBan } from '../quota/ban-reason.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { placesOf } from './api-key-index.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 import type { ReadingSession, Session } from './session.ts';
@@ -111,9 +112,16 @@ async function findBans(session: Session, members: readonly ScoredMember[]) {
   return found.flatMap(({ at, ban }) => (ban === undefined ? [] : [{ at, ban }]));
 }
 
-/** Number of active bans, those included that were lifted with redis-cli. */
-export function countBans({ redis, now }: ReadingSession): Promise<number> {
-  return redis.zcount(redisKeys.bans, now(), '+inf');
+/** Bans that are looked at to count them. */
+const maxCounted = 1000;
+
+/** Number of active bans. Up to a thousand of them, without those that were lifted with redis-cli. */
+export async function countBans({ redis, now }: ReadingSession): Promise<number> {
+  const ids = await redis.zrangebyscore(redisKeys.bans, now(), '+inf', 'LIMIT', 0, maxCounted + 1);
+  if (ids.length > maxCounted) return redis.zcount(redisKeys.bans, now(), '+inf');
+  const places = (await placesOf(redis, ids)).filter((place) => place !== undefined);
+  const found = await Promise.all(places.map((place) => redis.exists(redisKeys.ban(place))));
+  return found.filter((exists) => exists === 1).length;
 }
 
 /**

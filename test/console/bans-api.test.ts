@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addBan, liftBan } from '../../gateway/operations/bans.ts';
+import { addBan, countBans, liftBan } from '../../gateway/operations/bans.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
@@ -84,6 +84,8 @@ describe('the API of bans', () => {
     const ids = (await all('/api/bans')).map((ban) => ban.id);
     expect(ids).not.toContain(id);
     expect(ids).not.toContain('key_gone');
+    // The figure of Now and of ops status.
+    expect(await countBans(session())).toBe(ids.length);
   });
 
   test('a value of the wrong type is named to who reads it and who changes something', async () => {
