@@ -8,16 +8,13 @@ import { InvalidOperation, OperationFailure } from '../operations/invalid-operat
 import { diffPlansFile, type PlansFileDiff } from '../operations/plans-file-diff.ts';
 import type { PlansFile } from '../operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../operations/plans-file.ts';
-import type { Session } from '../operations/session.ts';
 import { writeSettings } from '../operations/write-settings.ts';
-import { usageSetting } from '../quota/usage-policy.ts';
 import { wholeSettings } from '../quota/whole-settings.ts';
 import { confirm } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printJson, printWarning } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
-import { adjustStoredUse } from './stored-use.ts';
 
 const contents = new Intl.ListFormat('en-GB').format(['plans', ...wholeSettings.map(({ title }) => title)]);
 const schemaFile = fileURLToPath(new URL('../operations/plans-file.schema.json', import.meta.url));
@@ -127,7 +124,6 @@ export function plansApplyCommand(): Command {
             // Customers may have been put on a plan that is to be removed while the question was open.
             if (prune && !yes) await diffPlansFile(session, file, prune);
             await writeSettings(session, found.changes);
-            await adjustUsage(session, found);
             return found;
           });
       if (dryRun) await printDiff(diff, json);
@@ -135,18 +131,6 @@ export function plansApplyCommand(): Command {
       else if (diff.changes.length > 0)
         await print(`${count(diff)}${dryRun ? ', not applied' : ' applied'}\n`);
     });
-}
-
-/** A shorter retention also deletes what is stored, as `policy set` does. */
-async function adjustUsage({ redis }: Session, { changes }: PlansFileDiff): Promise<void> {
-  const days = changes.find(({ key }) => key === usageSetting.key)?.after?.['retentionDays'];
-  if (typeof days !== 'number') return;
-  await adjustStoredUse(redis, days).catch((error: unknown) => {
-    printError(
-      `note: all changes were made, but use that is stored may lack the new retention: ops policy set --retention-days ${days}`,
-    );
-    throw error;
-  });
 }
 
 /** Asks on a terminal; elsewhere only if a plan would be removed. @throws InvalidOperation if it is refused */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { describeValues, retentionField } from '../limits/setting-fields.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { ignoreInvalid, InvalidOperation } from '../operations/invalid-operation.ts';
-import type { ChangingSession, Session } from '../operations/session.ts';
+import type { Session } from '../operations/session.ts';
 import { setSetting, showSetting } from '../operations/settings.ts';
 import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
@@ -14,7 +14,6 @@ import { changing } from './changing.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { printError, printFields, printJson, printResult } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { adjustStoredUse } from './stored-use.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
@@ -73,7 +72,7 @@ function setCommand(): Command {
     .description('change the ban policy, or how long use is kept; in force on all gateways within a second')
     .option(
       '--retention-days <n>',
-      'days for which use is kept, also what is stored; older use is deleted',
+      'days for which use is kept from now on',
       countArgument(retentionField.max),
     );
   return changing(
@@ -86,17 +85,12 @@ function setCommand(): Command {
       return async (session) => ({
         ...(given.length > 0 &&
           (await setSetting(session, banPolicySetting, Object.fromEntries(given))).after),
-        ...(retentionDays !== undefined && (await setRetention(session, retentionDays))),
+        ...(retentionDays !== undefined &&
+          (await setSetting(session, usageSetting, { retentionDays })).after),
       });
     },
     (after, json) => printResult(json ? after : textFields(after), json),
   );
-}
-
-/** Adjusts also what is stored if the setting stays the same: it may have been set with redis-cli, or interrupted. */
-async function setRetention(session: ChangingSession, retentionDays: number) {
-  const { after } = await setSetting(session, usageSetting, { retentionDays });
-  return { ...after, adjustedRedisKeys: await adjustStoredUse(session.redis, retentionDays) };
 }
 
 /** Adds an option for each field of a setting, such as --grace-seconds for graceSeconds. */

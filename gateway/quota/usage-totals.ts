@@ -1,7 +1,7 @@
-import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
-import { setUsageExpiry, type LiveUsagePolicy } from './usage-policy.ts';
+import type { LiveUsagePolicy } from './usage-policy.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 
 /**
@@ -88,13 +88,23 @@ export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDepend
         ranking.report(all),
         ...Array.from(counted).flatMap(([dayNumber, plans]) => addTotals(dayNumber, plans)),
       ]);
-      const keys = new Set([...counted.keys()].map(monthOf).flatMap(keysOfMonth));
-      await Promise.allSettled(Array.from(keys, (key) => setUsageExpiry(redis, key, retentionDays)));
+      const months = new Set([...counted.keys()].map(monthOf));
+      await Promise.allSettled(
+        Array.from(months).flatMap((month) => {
+          const endsAt = monthEndsAt(month) + (retentionDays * dayMs) / 1000;
+          return keysOfMonth(month).map((key) => redis.expireat(key, endsAt));
+        }),
+      );
     },
   };
 }
 
 const monthOf = (dayNumber: number) => utcDate(dayNumber).slice(0, 6);
+
+/** Unix seconds. A month is kept until its last day can be deleted, and for simplicity has 31 days, as in usage.lua. */
+const monthEndsAt = (month: string) =>
+  (Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1) + 31 * dayMs) / 1000;
+
 const keysOfMonth = (month: string) => [redisKeys.usageTotals(month), redisKeys.usageRanking(month)];
 
 /** Totals of a plan on one day. */

@@ -139,9 +139,6 @@ export const redisKeys = {
   anonymousPrefix: 'gw:anonymous',
 } as const;
 
-/** Pattern for SCAN: day counters and months of use of all customers, their totals, and the few other names that begin alike. */
-export const usagePattern = 'gw:[du]*:{*}:*';
-
 /** The keys of consume.lua and read-usage-4.lua, in their order. */
 export type QuotaKeys = [customer: string, dayPrefix: string, ban: string, strikes: string];
 

@@ -127,12 +127,10 @@ describe('ops usage', { timeout: 120_000 }, () => {
     });
   });
 
-  test('retention is shown, set, audited, and given to what is stored', async () => {
+  test('retention is shown, set and audited', async () => {
     expect(await kit.json('policy', 'show')).toMatchObject({ retentionDays: 400 });
-    const month = redisKeys.usageMonth(acme.customerId, yesterday.slice(0, 6));
     const set = await kit.json('policy', 'set', '--retention-days', '30', '--as', 'eve');
-    expect(set).toEqual({ retentionDays: 30, adjustedRedisKeys: expect.any(Number) as number });
-    expect(await kit.redis.ttl(month)).toBeLessThan((30 + 33) * 86_400);
+    expect(set).toEqual({ retentionDays: 30 });
     expect(await kit.redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
     expect(await kit.json<object[]>('audit', '--count', '1')).toMatchObject([
       {
@@ -144,7 +142,6 @@ describe('ops usage', { timeout: 120_000 }, () => {
       },
     ]);
     await kit.json('policy', 'set', '--retention-days', '400');
-    expect(await kit.redis.ttl(month)).toBeGreaterThan(398 * 86_400);
   });
 
   test.each([

@@ -14,7 +14,6 @@ import type { Api, Route } from './route.ts';
 import { sessionRoutes } from './session.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { settingsRoutes } from './settings.ts';
-import { createUsageAdjustments } from './usage-adjustment.ts';
 import { createUsageDownload } from './usage-download.ts';
 import { usageRoutes } from './usage.ts';
 
@@ -46,7 +45,6 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const api: Api = {
     ...dependencies,
     planCustomers: createPlanCustomers(dependencies),
-    adjustments: createUsageAdjustments(dependencies),
     downloadUsage: createUsageDownload(dependencies),
   };
   const router = Router();

@@ -7,7 +7,6 @@ import type { Permitted } from '../access/require-permission.ts';
 import type { Live } from '../live-state.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { respondOnce } from './respond-once.ts';
-import type { UsageAdjustments } from './usage-adjustment.ts';
 import type { DownloadUsage } from './usage-download.ts';
 
 /** What openapi.yaml says of an operation. */
@@ -43,7 +42,6 @@ export interface Api extends ApiDependencies {
   live: Live;
   /** Number of customers on each plan, some seconds old. */
   planCustomers: () => Promise<ReadonlyMap<string, number>>;
-  adjustments: UsageAdjustments;
   /** Streams the use of all customers. */
   downloadUsage: DownloadUsage;
 }

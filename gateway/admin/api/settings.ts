@@ -8,7 +8,6 @@ import { banPolicyBounds, banPolicySetting, type BanPolicy } from '../../quota/b
 import { usageSetting } from '../../quota/usage-policy.ts';
 import { changed, expectUnchanged } from './results.ts';
 import { route } from './route.ts';
-import { adjustmentSchema } from './usage-adjustment.ts';
 
 const boundsSchema = z.object({ min: z.number(), max: z.number() }).meta({ id: 'Bounds' });
 const policySchema = banPolicySetting.values.meta({ id: 'BanPolicy' });
@@ -99,27 +98,23 @@ export const settingsRoutes = [
     operationId: 'getUsageRetention',
     summary: 'How long the use of keys is kept',
     responds: 'The setting',
-    result: settingStateSchema(usageSchema).extend({
-      bounds: boundsSchema,
-      adjustment: adjustmentSchema,
-    }),
-    handle: async (_call, { read, adjustments }) => ({
+    result: settingStateSchema(usageSchema).extend({ bounds: boundsSchema }),
+    handle: async (_call, { read }) => ({
       ...(await read((session) => readSettingState(session, usageSetting))),
       bounds: boundsSchema.parse(retentionField),
-      adjustment: adjustments.latest(),
     }),
   }),
   route.put('/settings/usage', {
     operationId: 'setUsageRetention',
-    summary: 'Change it; what is stored already gets its new expiry afterwards, which may take minutes',
+    summary: 'Change it, for use from then on',
     input: z.strictObject({
       retentionDays,
       expected: z.strictObject({ retentionDays: retentionDays.nullable() }).describe(seen),
     }),
     example: { retentionDays: 730, expected: { retentionDays: 400 } },
     responds: 'It was changed',
-    result: changed(z.object({ retentionDays, before: z.int().nullable(), adjustment: adjustmentSchema })),
-    handle: async ({ req, input: { retentionDays, expected } }, { change, adjustments }) => {
+    result: changed(z.object({ retentionDays, before: z.int().nullable() })),
+    handle: async ({ req, input: { retentionDays, expected } }, { change }) => {
       let before: number | null = null;
       const { warnings } = await change(req, (session) =>
         setSetting(session, usageSetting, { retentionDays }, (stored) => {
@@ -130,7 +125,7 @@ export const settingsRoutes = [
           );
         }),
       );
-      return { retentionDays, before, adjustment: adjustments.begin(req, retentionDays), warnings };
+      return { retentionDays, before, warnings };
     },
   }),
 ];

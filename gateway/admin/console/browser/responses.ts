@@ -12,7 +12,6 @@ import type { planDetailSchema, planSchema, plansSchema } from '../../api/plan-v
 import type { planPreviewSchema } from '../../api/plans.ts';
 import type { sessionSchema } from '../../api/session.ts';
 import type { listedSessionSchema } from '../../api/sessions.ts';
-import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 
 export type { Changed, Page } from '../../../browser/responses.ts';
 export type { BanView, KeyDetail, KeyRow } from '../../../operations/key-view.ts';
@@ -46,7 +45,4 @@ export type PlanDetail = z.infer<typeof planDetailSchema>;
 export type PlanPreview = z.infer<typeof planPreviewSchema>;
 export type Session = z.infer<typeof sessionSchema>;
 export type ListedSession = z.infer<typeof listedSessionSchema>;
-/** `adjustment`: of the record of use only. */
-export type NumberSettingState = SettingState<Record<string, number>> & {
-  adjustment?: z.infer<typeof adjustmentSchema>;
-};
+export type NumberSettingState = SettingState<Record<string, number>>;

@@ -19,20 +19,12 @@ class NumberSetting extends SettingElement<Value, NumberSettingState> {
   /** What a number does. */
   effectOf: (value: number) => string = () => '';
 
-  override get pauseMs() {
-    return this.content?.adjustment?.outcome === null ? 1000 : super.pauseMs;
-  }
-
   describe(value: Value) {
     return `${formatNumber(value[this.field] ?? 0)} ${this.words.unit}`;
   }
 
   effect(value: Value) {
     return html`<p>${this.effectOf(value[this.field] ?? 0)}</p>`;
-  }
-
-  override view(state: NumberSettingState) {
-    return html`${super.view(state)} ${adjustmentView(state.adjustment)}`;
   }
 
   askToChange({ stored, defaults }: NumberSettingState) {
@@ -65,23 +57,6 @@ class NumberSetting extends SettingElement<Value, NumberSettingState> {
       },
     });
   }
-}
-
-/** How far what is stored already follows. */
-function adjustmentView(adjustment: NumberSettingState['adjustment']) {
-  if (!adjustment) return nothing;
-  const { scanned, total, outcome } = adjustment;
-  if (outcome === 'done') {
-    return html`<p class="quiet" role="status">What was stored already has its new expiry.</p>`;
-  }
-  return outcome === null
-    ? html`<p role="status">
-        Giving what is stored its new expiry: ${formatNumber(scanned)} of ${formatNumber(total)} keys of
-        Redis…
-      </p>`
-    : html`<p class="failure-text" role="status">
-        What was stored already did not all get its new expiry: save the same number again.
-      </p>`;
 }
 
 customElements.define('number-setting', NumberSetting);

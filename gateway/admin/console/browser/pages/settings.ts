@@ -38,7 +38,7 @@ const anonymousEffect = (minute: number) =>
 
 function retentionEffect(retentionDays: number) {
   const first = new Date(Date.now() - retentionDays * dayMs);
-  return `The use of each key is kept for ${formatNumber(retentionDays)} days: today from ${days.format(first)} on. What is older is deleted, and cannot be brought back.`;
+  return `The use of each key is kept for ${formatNumber(retentionDays)} days: today from ${days.format(first)} on. What is older is no longer shown.`;
 }
 
 customElements.define('page-settings', PageSettings);
