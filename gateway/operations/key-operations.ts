@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { byWindow } from '../limits/windows.ts';
+import { byWindow, hasWindow } from '../limits/windows.ts';
+import { customerIdPattern } from '../redis/redis-keys.ts';
 import { findKeyId } from './find-key.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 import {
   furtherKeyInput,
   graceInput,
@@ -12,7 +14,7 @@ import {
 import { keyPageSchema, readKeyPage } from './key-list.ts';
 import { keyDetailSchema, keyStates, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
 import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
-import { limitOptions, usageOperations } from './limited-operations.ts';
+import { limitOptions, newLimitOptions, usageOperations } from './limited-operations.ts';
 import { countInput, flagInput, listOf, nextInput } from './list-schemas.ts';
 import { change, changeAndShow, list, read, type OptionForm } from './operation.ts';
 import { readPlanOverviews, type PlanOverview } from './plan-overview.ts';
@@ -102,6 +104,47 @@ export const keyOperations = [
     isSearch: true,
     run: (session, { input: { limit, ...conditions } }) =>
       readKeyPage(session, { ...conditions, size: limit, maxRead }),
+  }),
+  // Of the command, which makes either: the API has a route for each.
+  change({
+    operationId: 'issueAnyKey',
+    command: {
+      usage: 'keys issue',
+      examples: [
+        'keys issue --plan free --name Acme',
+        'keys issue --customer cus_282dd48c706990d481 --name "Acme, mobile app"',
+        'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
+      ],
+      options: {
+        ...keyOptions,
+        ...newLimitOptions,
+        name: { says: 'name of the customer, or of its further key' },
+        customer: {
+          flags: '--customer <customer>',
+          says: 'a further key of this customer, which shares its plan and limits',
+        },
+      },
+    },
+    summary: 'Issue a key with a customer of its own, or of one that exists; it is shown once and not stored',
+    input: newKeyInput.partial().extend({
+      customer: z
+        .string()
+        .regex(customerIdPattern, 'is not the id of a customer, such as cus_282dd48c706990d481')
+        .optional(),
+    }),
+    ...issued,
+    async run(session, { input }) {
+      const { customer, plan, name, ...rest } = withoutNulls(input);
+      if (customer === undefined) {
+        if (plan === undefined || name === undefined)
+          throw new InvalidOperation('a key with a customer of its own needs --plan and --name');
+        return viewIssued(await issueKey(session, { ...rest, plan, name }), session);
+      }
+      if (plan !== undefined || hasWindow(rest))
+        throw new InvalidOperation('plan and limits are those of the customer: see ops customers set');
+      const { id } = await showCustomer(session.redis, customer);
+      return viewIssued(await issueFurtherKey(session, id, { ...rest, name }), session);
+    },
   }),
   change({
     operationId: 'issueKey',

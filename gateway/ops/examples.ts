@@ -10,11 +10,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ...operationExamples,
   status: ['status', 'status --json'],
   'customers show': [`customers show ${customer}`],
-  'keys issue': [
-    'keys issue --plan free --name Acme',
-    `keys issue --customer ${customer} --name "Acme, mobile app"`,
-    'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
-  ],
   'keys list': [
     'keys list --plan pro --state valid',
     'keys list --state valid --unused-since 90d',

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
@@ -9,7 +8,6 @@ export const keysCommand = (): Command =>
   nounCommand(
     'keys',
     'API keys of clients',
-    keysIssueCommand(),
     keysListCommand(),
     keysShowCommand(),
     keysExportCommand(),

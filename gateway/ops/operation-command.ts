@@ -188,7 +188,7 @@ function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: str
 function jsonParser(type: string, { from }: OptionForm): (text: string) => unknown {
   if (from === 'time') return (text) => timeAheadArgument(text).toISOString();
   if (from === 'duration') return (text) => durationArgument({ min: 0 })(text) / 1000;
-  if (type === 'integer') return (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text);
+  if (type === 'integer') return (text) => (/^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text);
   return type === 'array' ? (text) => text.split(/[, ]+/) : (text) => text;
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import { searchText } from '../operations/find-key.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { invalidText, scopesInput } from '../operations/key-input.ts';
+import { invalidText } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
 import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
@@ -80,32 +80,12 @@ function timeOrDuration(text: string, direction: 1 | -1): Date {
   return new Date(Date.now() + direction * ms);
 }
 
-/** The same as timeAheadArgument, or the word `never` for no expiry. */
-export function timeOrNeverArgument(text: string): Date | 'never' {
-  return text === 'never' ? text : timeAheadArgument(text);
-}
-
 /** A UTC date, as the number of days since the Unix epoch. */
 export function dateArgument(text: string): number {
   if (!z.iso.date().safeParse(text).success) {
     throw new InvalidArgumentError('It is not a date such as 2026-11-22.');
   }
   return dayNumberOf(Date.parse(text));
-}
-
-/** Scopes separated by commas or spaces, or the word `all`. */
-export function scopesArgument(text: string): readonly string[] | 'all' {
-  if (text === 'all') return text;
-  const parsed = scopesInput.safeParse(text.split(/[, ]+/));
-  if (parsed.success) return parsed.data;
-  throw new InvalidArgumentError('It is not a list of scopes such as orders:read,orders:write, nor "all".');
-}
-
-export function scopesOption(): Option {
-  return new Option(
-    '--scopes <scopes>',
-    'operations that the key may call, by their scopes, or "all"',
-  ).argParser(scopesArgument);
 }
 
 const unitMs = new Map([
@@ -141,13 +121,6 @@ export function countArgument(max: number): (text: string) => number {
       throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
     return count;
   };
-}
-
-/** Reason of an operator. Not a number, which is what gateways write for their own bans. */
-export function reasonArgument(text: string): string {
-  const reason = nameArgument(text);
-  if (/^\d+$/.test(reason)) throw new InvalidArgumentError('A reason must not be a number.');
-  return reason;
 }
 
 /** `--as`, which every changing command has, or OPS_AS: the person in the audit log. */

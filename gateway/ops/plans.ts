@@ -1,12 +1,11 @@
-import { Command } from 'commander';
-import { doubtInWords, knownIn } from '../limits/limits.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import { doubtInWords, knownIn, maxLimit, parseLimit } from '../limits/limits.ts';
 import { byPlanField, type ByPlanField } from '../limits/shadow-limits.ts';
 import { eachExactly, windowNames } from '../limits/windows.ts';
 import { previewPlan, setPlan, type PlanChange } from '../operations/plans.ts';
 import { removePlan } from '../operations/remove-plan.ts';
 import { changing } from './changing.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
-import { addLimitOptions, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printJson, printWarning } from './output.ts';
 import { previewCustomers, printPlanChange } from './plan-change.ts';
@@ -26,7 +25,7 @@ export function plansCommand(): Command {
     .addCommand(plansApplyCommand());
 }
 
-interface SetOptions extends ChangeOptions, ByPlanField<number | NoLimit> {
+interface SetOptions extends ChangeOptions, ByPlanField<number | 'none'> {
   create?: boolean;
   dryRun?: true;
   yes?: true;
@@ -36,10 +35,12 @@ function setCommand(): Command {
   const command = new Command('set')
     .description('change limits of a plan; with --create, make a new one')
     .argument('<name>');
-  addLimitOptions(command, (each) => `limit of requests ${each}, or "none"`, limitOr('none'));
+  for (const name of windowNames) {
+    command.option(`--${name} <n>`, `limit of requests ${eachExactly(name)}, or "none"`, limitOrNone);
+  }
   for (const name of windowNames) {
     const description = `limit of requests ${eachExactly(name)} that is counted and not enforced, or "none"`;
-    command.option(`--shadow-${name} <n>`, description, limitOr('none'));
+    command.option(`--shadow-${name} <n>`, description, limitOrNone);
   }
   return command
     .option('--create', 'make the plan if it does not exist; needs at least one limit')
@@ -69,6 +70,13 @@ function setCommand(): Command {
       );
       await printPlanChange(change, json);
     });
+}
+
+/** Not null for none, which the parser of options takes for an empty text. */
+export function limitOrNone(text: string): number | 'none' {
+  const limit = text === 'none' ? text : parseLimit(text);
+  if (limit === undefined) throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxLimit}.`);
+  return limit;
 }
 
 function questionOf({ after: { name, ...limits } }: PlanChange): string | undefined {

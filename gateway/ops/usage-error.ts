@@ -37,12 +37,3 @@ export function required<T>(value: T | undefined, flags: string, command: Comman
   if (value === undefined) return command.error(`error: required option '${flags}' not specified`);
   return value;
 }
-
-/** Length and reason of a ban: both are required. */
-export function lengthAndReason(command: Command): { durationMs: number; reason: string } {
-  const options = command.opts<{ for?: number; reason?: string }>();
-  return {
-    durationMs: required(options.for, '--for <duration>', command),
-    reason: required(options.reason, '--reason <text>', command),
-  };
-}

@@ -103,7 +103,7 @@ describe('the ops command', () => {
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', 'soon'],
           /'soon' is invalid.*ISO 8601/,
         ],
-        [['keys', 'issue', '--plan', 'free'], /required option '--name <name>' not specified/],
+        [['keys', 'issue', '--plan', 'free'], /needs --plan and --name/],
         [
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '0'],
           /'0' is invalid.*whole number from 1/,
