@@ -53,8 +53,6 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     await kit.redis.hset(redisKeys.plan('gold'), { minute: 2000, day: 500_000 });
     await kit.redis.sadd(redisKeys.planNames, 'gold');
     await kit.redis.hset(redisKeys.usagePolicy, { retentionDays: 400 });
-    const oldUse = redisKeys.usageMonth('cus_0', '202401');
-    await kit.redis.hset(oldUse, { '22': 7 });
     expect(await ops('plans', 'export', file)).toEqual({ code: 0, stdout: '', stderr: '' });
     const exported = await readFile(file, 'utf8');
     expect((await ops('plans', 'export')).stdout.split('\n').slice(1)).toEqual(exported.split('\n').slice(1));
@@ -105,7 +103,6 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect(await hash(redisKeys.plan('anonymous'))).toEqual({ minute: '70' });
     expect(await hash(redisKeys.banPolicy)).toEqual({ ...textFields(defaultBanPolicy), strikes: '80' });
     expect(await hash(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
-    expect(await hash(oldUse)).toEqual({});
     expect(await kit.json('audit', '--count', '5')).toMatchObject([
       {
         who: 'eve',
