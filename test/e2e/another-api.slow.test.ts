@@ -251,6 +251,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       await page.getByRole('link', { name: 'Depot' }).first().click();
       await page.getByRole('button', { name: 'Make a link to the portal' }).click();
       const toPortal = await shownToCopy(page);
+      await page.getByRole('button', { name: 'I have stored it' }).click();
       const { page: portal } = await browser.open(toPortal);
       await portal.getByRole('heading', { name: 'Depot', exact: true }).waitFor();
       expect(await portal.title()).toBe('Courier keys');
