@@ -51,10 +51,13 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
 
     // The console.
     const { page } = await started.open(`/console/plans/${plan}`);
+    const changeLimits = () => page.getByRole('button', { name: 'Change limits…' }).click();
     const label = `Requests ${windowOf(name).each}`;
+    await changeLimits();
     await expect.poll(() => page.getByLabel(label, { exact: true }).inputValue()).toBe('5');
     await page.goto(`${started.origin}/console/keys/${id}`);
     await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
+    await changeLimits();
     await expect
       .poll(() => page.getByLabel(`Own limit ${windowOf(name).each}`, { exact: true }).inputValue())
       .toBe('4');
