@@ -200,8 +200,12 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await stored('contested')).toEqual({ minute: '70', day: '500' });
     expect(await minuteOf(second.page).inputValue()).toBe('7');
     await expectAccessible(second.page, 'plan-conflict');
-    await second.page.getByRole('button', { name: 'Cancel' }).click();
-    await changeLimits(second.page);
-    expect(await minuteOf(second.page).inputValue()).toBe('70');
+    await expect
+      .poll(async () => {
+        await second.page.getByRole('button', { name: 'Cancel' }).click();
+        await changeLimits(second.page);
+        return minuteOf(second.page).inputValue();
+      })
+      .toBe('70');
   });
 });

@@ -64,7 +64,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     });
     expect(await limitsOf('empty')).toEqual({});
     const { stdout, stderr } = await kit.run('plans', 'list');
-    expect(stdout).toMatch(/^PLAN +MINUTE +DAY +MONTH +CUSTOMERS +GATEWAYS\n/);
+    expect(stdout).toMatch(/^PLAN +MINUTE +DAY +MONTH +CUSTOMERS +GATEWAYS\b/);
     expect(stdout).toMatch(/^hourly +- +- +900 +0 /m);
     expect(stderr).toBe('');
     await kit.redis.hset(redisKeys.plan('hourly'), 'month', 'many');
