@@ -10,7 +10,7 @@ import { loadScript } from '../../gateway/redis/load-script.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { adoptKeyPrefix, connectRedis } from '../support/kits/keys.ts';
 import type { BenchEnvironment } from './contenders.ts';
 import { upstream } from './contenders/nginx.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
@@ -48,6 +48,7 @@ export async function setUpBench(): Promise<Fixture> {
   stack.defer(() => upstreamServer.stop());
 
   const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
+  await adoptKeyPrefix(redis);
   const session = { redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now };
   await seed(redis);
   const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<IssuedApiKey[]> => {
