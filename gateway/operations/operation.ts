@@ -177,28 +177,35 @@ export interface ListOperation extends Common {
 export type Operation = ReadOperation | ChangeOperation | ListOperation;
 
 /** Input of an operation that takes none. */
-const ignored = z.custom<never>();
+export const noInput = z.custom<never>();
 
-function parsed<Input>(schema: z.ZodType<Input> = ignored, call: RawCall): Call<Input> {
+function parsed<Input>(schema: z.ZodType<Input> = noInput, call: RawCall): Call<Input> {
   return { ...call, input: schema.parse(call.input) };
+}
+
+/** Makes the `prepare` of an operation that a session runs at once. */
+function preparing<S, Input, Result extends object>({
+  input,
+  command,
+  run,
+}: Pick<Definition<Input, Result, object>, 'input' | 'command'> & {
+  run: (session: S, call: Call<Input>) => Result | Promise<Result>;
+}) {
+  return (raw: RawCall) => {
+    const call = parsed(input, raw);
+    return async (session: S): Promise<Outcome> => {
+      const result = await run(session, call);
+      return { result, text: command?.prints?.(result) };
+    };
+  };
 }
 
 /** An operation that changes nothing. */
 export function read<Input, Result extends object>(
   definition: Read<Input, NoInfer<Result>> & { result: z.ZodType<Result> },
 ): ReadOperation {
-  const { input, command, run, isSearch = false } = definition;
-  return {
-    ...definition,
-    input,
-    command,
-    isSearch,
-    kind: 'read',
-    prepare(raw) {
-      const call = parsed(input, raw);
-      return async (session) => outcome(await run(session, call), command?.prints);
-    },
-  };
+  const { input, command, isSearch = false } = definition;
+  return { ...definition, input, command, isSearch, kind: 'read', prepare: preparing(definition) };
 }
 
 /** An operation that changes something, and returns what its route shows. */
@@ -218,27 +225,9 @@ export function changeAndShow<Input, Result extends object, Shown extends object
 function changeOperation<Input, Result extends object, Shown extends object>(
   definition: Change<Input, Result, Shown>,
 ): ChangeOperation {
-  const { input, command, run, resultId, takesRev = false, shows } = definition;
-  return {
-    ...definition,
-    input,
-    command,
-    resultId,
-    takesRev,
-    shows,
-    kind: 'change',
-    prepare(raw) {
-      const call = parsed(input, raw);
-      return async (session) => outcome(await run(session, call), command?.prints);
-    },
-  };
-}
-
-function outcome<Result extends object>(
-  result: Result,
-  prints: ((result: Result) => string) | undefined,
-): Outcome {
-  return { result, text: prints?.(result) };
+  const { input, command, resultId, takesRev = false, shows } = definition;
+  const prepare = preparing(definition);
+  return { ...definition, input, command, resultId, takesRev, shows, kind: 'change', prepare };
 }
 
 /** An operation that lists all of a kind. */
@@ -253,10 +242,10 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
     prepare(raw) {
       const call = parsed(input, raw);
       return async (session) => {
-        if (page !== undefined) return outcome(await page(session, call), undefined);
+        if (page !== undefined) return { result: await page(session, call), text: undefined };
         const items: Item[] = [];
         for await (const part of pagesOf(await run(session, call))) items.push(...part);
-        return outcome({ items, next: null }, undefined);
+        return { result: { items, next: null }, text: undefined };
       };
     },
     printed(raw, print) {

@@ -3,7 +3,7 @@ import { readCustomerDetail } from '../operations/customers.ts';
 import type { KeyRow } from '../operations/key-view.ts';
 import { fieldLayout, printList } from './list-output.ts';
 import { nounCommand } from './operation-command.ts';
-import { customerArgument, jsonOption, type JsonOption } from './options.ts';
+import { jsonOption, targetArgument, type JsonOption } from './options.ts';
 import { print, printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
@@ -26,7 +26,7 @@ const keysLayout = fieldLayout<KeyRow>({
 function showCommand(): Command {
   return new Command('show')
     .description('one customer, with its keys')
-    .argument('<customer>', '', customerArgument)
+    .argument('<customer>', '', targetArgument('customer'))
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
       const detail = await withRedis((session) => readCustomerDetail(session, id));

@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { loadConfig } from '../config/config.ts';
 import { publicOrigin } from '../config/console-url.ts';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type {
   Columns,
   CommandForm,
@@ -14,7 +13,6 @@ import type {
 } from '../operations/operation.ts';
 import { assertNotApiKey } from '../operations/pasted-key.ts';
 import { operations } from '../operations/registry.ts';
-import { isIdOf, targets } from '../operations/targets.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addListOptions, cellOf, outputFormat, printList, type ListLayout } from './list-output.ts';
 import {
@@ -22,6 +20,7 @@ import {
   assertNoKey,
   durationArgument,
   jsonOption,
+  targetArgument,
   timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
@@ -138,15 +137,12 @@ function layoutOf<Item>(
   };
 }
 
-/** Text of an id, or of a field. A secret must not get into a message, where commander would repeat it. */
+/** Text of an id, or of a field. */
 function argumentParser(name: string, schema: unknown): (text: string) => unknown {
-  const kind = targets[name];
+  if (!(schema instanceof z.ZodType)) return targetArgument(name);
   return (text) => {
     assertNotApiKey(text);
-    if (schema instanceof z.ZodType) return checked(schema, text);
-    if (kind !== undefined && !isIdOf(kind, text))
-      throw new InvalidOperation(`that is not the id of a ${kind.noun}, such as ${kind.example}`);
-    return text;
+    return checked(schema, text);
   };
 }
 

@@ -6,7 +6,7 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
-import { isCustomerId, type CustomerId } from '../redis/redis-keys.ts';
+import { isIdOf, targets } from '../operations/targets.ts';
 
 export interface JsonOption {
   json?: true;
@@ -47,13 +47,18 @@ export function keyTextArgument(text: string): string {
   return wanted;
 }
 
-/** Id of a customer. @throws InvalidOperation for a key itself */
-export function customerArgument(text: string): CustomerId {
-  assertNotApiKey(text);
-  if (!isCustomerId(text)) {
-    throw new InvalidArgumentError('It is not the id of a customer, such as cus_282dd48c706990d481.');
-  }
-  return text;
+/**
+ * Id of what the name stands for among the targets.
+ * @throws InvalidOperation for any other text: it may be a secret, which commander would repeat in its message
+ */
+export function targetArgument(name: string): (text: string) => string {
+  const kind = targets[name];
+  return (text) => {
+    assertNotApiKey(text);
+    if (kind !== undefined && !isIdOf(kind, text))
+      throw new InvalidOperation(`that is not the id of a ${kind.noun}, such as ${kind.example}`);
+    return text;
+  };
 }
 
 /** ISO 8601. A date means its beginning in UTC. */

@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command, InvalidArgumentError } from 'commander';
-import { webhookIdPattern } from '../events/webhook-record.ts';
-import { assertNotApiKey } from '../operations/pasted-key.ts';
+import { Command } from 'commander';
 import { readWebhookDeliveries, testWebhook } from '../operations/webhooks.ts';
 import { nounCommand } from './operation-command.ts';
-import { asOption, jsonOption, type ChangeOptions } from './options.ts';
+import { asOption, jsonOption, targetArgument, type ChangeOptions } from './options.ts';
 import { printFields, printJson, printWarning } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 export const webhooksCommand = (): Command =>
   nounCommand('webhooks', 'addresses that events are sent to, of all customers or of one', testCommand());
-
-function webhookArgument(text: string): string {
-  assertNotApiKey(text);
-  if (!webhookIdPattern.test(text))
-    throw new InvalidArgumentError('It is not the id of a webhook, such as wh_282dd48c706990d4.');
-  return text;
-}
 
 /** An attempt takes 15 s at most. */
 const [testPollMs, testPolls] = [250, 80];
@@ -24,7 +15,7 @@ const [testPollMs, testPolls] = [250, 80];
 function testCommand(): Command {
   return new Command('test')
     .description('send a webhook an event of the type webhook.test, once, and print how it went')
-    .argument('<webhook>', '', webhookArgument)
+    .argument('<webhook>', '', targetArgument('webhook'))
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: ChangeOptions) => {

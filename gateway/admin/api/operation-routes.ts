@@ -91,7 +91,9 @@ function contextOf(req: Request, { publicOrigin, webhookNetworks }: Api): Operat
   return {
     publicOrigin,
     webhookNetworks,
-    apiTokenHash: apiTokenHashOf(caller),
+    get apiTokenHash() {
+      return apiTokenHashOf(caller);
+    },
     assertScopes: (needed) => assertScopes(caller, needed),
   };
 }

@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { acceptedEncoding, encode } from '../../http/encoded-text.ts';
 import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
+import { noInput } from '../../operations/operation.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Permitted } from '../access/require-permission.ts';
 import type { Live } from '../live-state.ts';
@@ -66,9 +67,6 @@ export interface Route<A = Api> extends Permitted {
   serve: (api: A, req: Request, res: Response) => Promise<void>;
 }
 
-/** Input of an operation that has none. */
-const ignored = z.custom<never>();
-
 /** Responds to a repeated creation as to the first one. */
 type RespondOnce<A> = (
   exchange: { req: Request; res: Response },
@@ -79,7 +77,7 @@ type RespondOnce<A> = (
 type Method = Permitted['method'];
 
 /** Checks the input of a request, and returns what is to be done. */
-type Prepare<A> = (call: Omit<Call<unknown>, 'input'> & { input: unknown }, api: A) => () => unknown;
+type Prepare<A> = (call: Call<unknown>, api: A) => () => unknown;
 
 /** Makes a route from its description and from what it does. */
 export function buildRoute<A>(
@@ -122,7 +120,7 @@ function routeOf<A>(method: Method, respondOnce: RespondOnce<A> | undefined) {
     path: string,
     { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result, A>,
   ): Route<A> {
-    const { input: schema = ignored } = operation;
+    const { input: schema = noInput } = operation;
     return buildRoute(method, path, operation, respondOnce, ({ input: given, ...call }, api) => {
       const input = schema.parse(given);
       return () => handle({ ...call, input }, api);
