@@ -1,21 +1,11 @@
 import { resolve } from 'node:path';
-import {
-  boolean,
-  host,
-  keepAliveTimeout,
-  logLevel,
-  milliseconds,
-  parseEnvironment,
-  port,
-  requestTimeout,
-  text,
-  wholeNumber,
-} from '#runtime/environment.ts';
-import { tracingSettings, tracingVariables } from '#runtime/tracing-settings.ts';
+import { host, parseEnvironment, port, text, wholeNumber } from '#runtime/environment.ts';
+import { serviceSettings } from '#runtime/service-settings.ts';
+import { tracingSettings } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
 import { callerKeyFiles } from './token-keys.ts';
 
-/** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
+/** Everything that can be set from outside. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /** The parameter of Prisma's own engines has no effect here: the tables would be in `public`, shared by all schemas. */
@@ -28,31 +18,30 @@ function isDatabaseUrl(text: string): boolean {
 }
 
 export const settings = z.object({
-  PETS_SERVICE_HOST: host.default('127.0.0.1'),
-  PETS_SERVICE_PORT: port.default(3001),
+  PETS_SERVICE_HOST: host.default('127.0.0.1').describe('address of the pets service'),
+  PETS_SERVICE_PORT: port.default(3001).describe('port of the pets service; 0 lets the system choose'),
   DATABASE_URL: z
     .string()
     .refine(isDatabaseUrl, 'is not a URL such as postgresql://user:password@127.0.0.1:5432/pets')
     .refine(namesNoSchema, {
       error: 'has the parameter schema, which is not supported: use a database for each environment',
     })
-    .optional(),
-  DATABASE_URL_FILE: text.optional(),
+    .optional()
+    .describe('such as `postgresql://user:password@host:5432/pets`; unset: embedded PostgreSQL'),
+  DATABASE_URL_FILE: text.optional().describe('file that holds `DATABASE_URL`; also for `npm run migrate`'),
   // Fewer take more CPU for a page, 20 gain nothing, and more make PostgreSQL's processes compete (npm run bench:pets).
-  DATABASE_POOL_SIZE: wholeNumber(1, 1000).default(10),
-  DATA_DIR: text.default('.data'),
-  LOG_LEVEL: logLevel.default('info'),
+  DATABASE_POOL_SIZE: wholeNumber(1, 1000)
+    .default(10)
+    .describe('connections to PostgreSQL: half for reads, half for creates'),
   INTERNAL_TOKEN_PUBLIC_KEY_FILES: text
     .transform((text) => text.split(',').map((file) => file.trim()))
     .refine((files) => !files.includes(''), 'holds an empty file name')
-    .default([]),
-  PETS_SERVICE_CALLER_KEYS: callerKeyFiles,
-  REQUEST_TIMEOUT_MS: requestTimeout,
-  KEEP_ALIVE_TIMEOUT_MS: keepAliveTimeout,
-  SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
-  SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
-  DEMO: boolean.default(false),
-  ...tracingVariables,
+    .default([])
+    .describe('PEM files, separated by commas: tokens of each are accepted; unset: the one in `DATA_DIR`'),
+  PETS_SERVICE_CALLER_KEYS: callerKeyFiles.describe(
+    'public keys of internal services: `billing:/keys/billing.pem`, separated by commas',
+  ),
+  ...serviceSettings,
 });
 
 /** @throws ConfigError with every invalid setting */

@@ -1,20 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import {
-  boolean,
   ConfigError,
   host,
-  keepAliveTimeout,
-  logLevel,
   milliseconds,
   parseEnvironment,
   port,
-  requestTimeout,
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
 import type { HttpServerLimits } from '#runtime/http-server.ts';
-import { tracingSettings, tracingVariables } from '#runtime/tracing-settings.ts';
+import { serviceSettings } from '#runtime/service-settings.ts';
+import { tracingSettings } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
 import {
   adminUrl,
@@ -29,7 +26,7 @@ import {
 } from './env-schemas.ts';
 import { defaultMaxBodyBytes, largestBodyBytes } from './service-config.ts';
 
-/** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
+/** Everything that can be set from outside. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /** Limits of the HTTP server for one client. */
@@ -49,37 +46,64 @@ const maxWorkers = 256;
 const count = wholeNumber(1, 99_999);
 
 export const settings = z.object({
-  GATEWAY_HOST: host.optional(),
-  GATEWAY_PORT: port.default(8080),
-  PUBLIC_URL: publicUrl.optional(),
-  SUPPORT_URL: supportUrl.optional(),
-  CORS_ORIGINS: pageOrigins,
-  GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
-  GATEWAY_ADMIN_PORT: port.default(9090),
-  ADMIN_HOSTS: hostNameList,
-  ADMIN_URL: adminUrl.optional(),
-  GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
-  SERVICES_FILE: text.optional(),
-  PETS_SERVICE_PORT: port.default(3001),
-  PETS_SERVICE_URL: originList.optional(),
-  REDIS_URL: redisUrl.optional(),
-  REDIS_URL_FILE: text.optional(),
-  DATA_DIR: text.default('.data'),
-  LOG_LEVEL: logLevel.default('info'),
-  TRUST_PROXY: proxyList,
-  INTERNAL_TOKEN_PRIVATE_KEY_FILE: text.optional(),
-  UPSTREAM_TIMEOUT_MS: milliseconds().default(10_000),
-  REQUEST_TIMEOUT_MS: requestTimeout,
-  KEEP_ALIVE_TIMEOUT_MS: keepAliveTimeout,
-  MAX_CONNECTIONS: count.default(10_000),
-  MAX_CONNECTIONS_PER_ADDRESS: count.default(2000),
-  UPSTREAM_CONNECTIONS: count.default(256),
-  MAX_BODY_BYTES: wholeNumber(1, largestBodyBytes, 'bytes').default(defaultMaxBodyBytes),
-  SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
-  SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
-  WEBHOOK_ALLOWED_NETWORKS: networkList,
-  DEMO: boolean.default(false),
-  ...tracingVariables,
+  GATEWAY_HOST: host.optional().describe('address of the API; unset: all interfaces'),
+  GATEWAY_PORT: port.default(8080).describe('port of the API; 0 lets the system choose'),
+  PUBLIC_URL: publicUrl
+    .optional()
+    .describe(
+      'where clients see the API, such as `https://api.example.com`; unset: the origin of each request',
+    ),
+  SUPPORT_URL: supportUrl
+    .optional()
+    .describe('where clients find help, such as `mailto:support@example.com`; shown on the pages'),
+  CORS_ORIGINS: pageOrigins.describe(
+    'sites whose pages may use the API, separated by commas, or `*` for all',
+  ),
+  GATEWAY_ADMIN_HOST: host.default('127.0.0.1').describe('address of the admin port'),
+  GATEWAY_ADMIN_PORT: port.default(9090).describe('port of `/livez`, `/readyz`, `/metrics` and the console'),
+  ADMIN_HOSTS: hostNameList.describe('names of the admin port, separated by commas, besides `localhost`'),
+  ADMIN_URL: adminUrl
+    .optional()
+    .describe('where people open the console behind a proxy; with https, it works nowhere else'),
+  GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers')
+    .default(1)
+    .describe('processes that serve requests; with `NODE_ENV=production`, by default one a core'),
+  SERVICES_FILE: text.optional().describe('YAML file with the services; unset: the pets service alone'),
+  PETS_SERVICE_PORT: port.default(3001).describe('port of the pets service; 0 needs `PETS_SERVICE_URL` too'),
+  PETS_SERVICE_URL: originList
+    .optional()
+    .describe('origins of the instances of the pets service, separated by commas; unset: this machine'),
+  REDIS_URL: redisUrl
+    .optional()
+    .describe('address of Redis, of Sentinels or of a Cluster; unset: the gateway starts a private Redis'),
+  REDIS_URL_FILE: text.optional().describe('file that holds `REDIS_URL`'),
+  TRUST_PROXY: proxyList.describe(
+    'addresses, networks, `loopback` or `uniquelocal`, separated by commas, whose `X-Forwarded-*` is trusted',
+  ),
+  INTERNAL_TOKEN_PRIVATE_KEY_FILE: text
+    .optional()
+    .describe('PEM file with the EC P-256 private key that signs tokens; unset: made in `DATA_DIR`'),
+  UPSTREAM_TIMEOUT_MS: milliseconds()
+    .default(10_000)
+    .describe('timeout for a response of a service; for a streamed one, for its head and between chunks'),
+  MAX_CONNECTIONS: count
+    .default(10_000)
+    .describe('connections of clients; idle ones give way to new ones, further ones get 503'),
+  MAX_CONNECTIONS_PER_ADDRESS: count
+    .default(2000)
+    .describe('connections of an address (IPv6 /56), unless it is in `TRUST_PROXY`; further ones get 429'),
+  UPSTREAM_CONNECTIONS: count
+    .default(256)
+    .describe('connections to each instance of a service; further requests wait'),
+  MAX_BODY_BYTES: wholeNumber(1, largestBodyBytes, 'bytes')
+    .default(defaultMaxBodyBytes)
+    .describe(
+      'size of the body of a request, unless the service has its own `maxBodyBytes`; a larger one is 413',
+    ),
+  WEBHOOK_ALLOWED_NETWORKS: networkList.describe(
+    'networks that are not public and that webhooks may lead to, also without TLS, separated by commas',
+  ),
+  ...serviceSettings,
 });
 
 /** @throws ConfigError with every invalid setting */

@@ -95,12 +95,6 @@ export function milliseconds(min = 1, max = maxMilliseconds) {
   return wholeNumber(min, max, 'milliseconds');
 }
 
-/** Time for a client to send a request, of both services. */
-export const requestTimeout = milliseconds().default(30_000);
-
-/** Longer than the idle timeout of common load balancers, 60 s, so that they do not use a connection being closed. */
-export const keepAliveTimeout = milliseconds().default(65_000);
-
 export const port = z
   .string()
   .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, {

@@ -21,13 +21,23 @@ const oneOf = <const Names extends readonly string[]>(...names: Names) =>
 
 /** Variables of OpenTelemetry that are read here, for the schema of a service. */
 export const tracingVariables = {
-  OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url.optional(),
-  OTEL_EXPORTER_OTLP_PROTOCOL: oneOf('http/protobuf', 'http/json').default('http/protobuf'),
-  OTEL_TRACES_SAMPLER: oneOf('parentbased_always_on', 'parentbased_traceidratio').optional(),
-  OTEL_TRACES_SAMPLER_ARG: ratio.default(1),
-  OTEL_BSP_SCHEDULE_DELAY: milliseconds().default(5000),
+  OTEL_TRACES_EXPORTER: oneOf('otlp', 'none')
+    .optional()
+    .describe(
+      '`otlp` or `none`; unset: `otlp` if an endpoint is set; `otlp` alone exports to `http://localhost:4318`',
+    ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url.optional().describe('URL of the collector; `/v1/traces` is added'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url.optional().describe('the same as a complete URL'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: oneOf('http/protobuf', 'http/json')
+    .default('http/protobuf')
+    .describe('or `http/json`; gRPC is not supported'),
+  OTEL_TRACES_SAMPLER: oneOf('parentbased_always_on', 'parentbased_traceidratio')
+    .optional()
+    .describe('`parentbased_always_on` (unset) or `parentbased_traceidratio`'),
+  OTEL_TRACES_SAMPLER_ARG: ratio
+    .default(1)
+    .describe('share of the traces that `parentbased_traceidratio` samples, 0 to 1'),
+  OTEL_BSP_SCHEDULE_DELAY: milliseconds().default(5000).describe('milliseconds between two exports'),
 };
 
 /** What of the variables is needed to export traces. */

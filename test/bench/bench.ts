@@ -184,30 +184,29 @@ async function main(): Promise<void> {
     running.push({ ...contender, process, port });
   }
 
-  const sections: string[] = [];
+  process.stdout.write(
+    `${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, range in parentheses.\n\n`,
+  );
   const results: Record<string, Row[]> = {};
   for (const scenario of selectedScenarios) {
     const rows = await measureThroughput(fixture, scenario, running);
     results[scenario.name] = rows;
-    sections.push(`### ${scenario.title}\n\n${throughputTable(rows, ours)}`);
-    process.stdout.write(`${sections.at(-1)}\n\n`);
+    process.stdout.write(`### ${scenario.title}\n\n${throughputTable(rows, ours)}\n\n`);
   }
   const ourRow = results['hot-key']?.find(({ name }) => name === ours);
   if (ourRow !== undefined) {
     const rate = Math.round(ourRow.requestsPerSecond / 2);
     const rows = await measureLatency(fixture, running, rate);
     results['half-load'] = rows;
-    sections.push(
-      `### Latency at ${rate} requests/s, half of this gateway's maximum\n\n${latencyTable(rows)}`,
+    process.stdout.write(
+      `### Latency at ${rate} requests/s, half of this gateway's maximum\n\n${latencyTable(rows)}\n\n`,
     );
-    process.stdout.write(`${sections.at(-1)}\n\n`);
   }
-  for (const line of excluded) sections.push(`Excluded: ${line}`);
+  for (const line of excluded) process.stdout.write(`Excluded: ${line}\n`);
 
   // A partial run must not overwrite the results of a full run.
   if (options.scenario.length > 0 || options.contender.length > 0 || options.baseline !== undefined) return;
-  const head = `## Beside other proxies\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, range in parentheses.`;
-  await writeResults('latest', [head, ...sections].join('\n\n'), results);
+  await writeResults('latest', results);
   await writeFile(`${resultsDirectory}throughput.svg`, barChart(results['hot-key'] ?? [], ours));
 }
 

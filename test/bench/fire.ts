@@ -169,4 +169,4 @@ const text = [
   table(rows),
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
-if (options.write) await writeResults('fire', text, rows);
+if (options.write) await writeResults('fire', rows);

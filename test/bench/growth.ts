@@ -149,4 +149,4 @@ const text = [
   `### Number of gateway processes on one core with one Redis, ${keysForGateways.toLocaleString('en')} keys\n\n${costTable('gateways', byGateways)}`,
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
-await writeResults('growth', text, { byKeys, byGateways });
+await writeResults('growth', { byKeys, byGateways });

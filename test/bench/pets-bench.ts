@@ -243,11 +243,12 @@ async function comparePoolSizes(fixture: PetsFixture, databaseUrl: string): Prom
 async function main(): Promise<void> {
   await using fixture = await setUpPetsBench();
   const urls = { few: await fixture.createDatabase(few), many: await fixture.createDatabase(many) };
-  const sections: string[] = [];
+  process.stdout.write(
+    `${environmentLine()}, ${rounds} rounds of ${seconds} s after a warm-up; medians, range in parentheses. The service or Prisma runs on one core; PostgreSQL (without fsync) and wrk share the other one. CPU is user and system time per request.\n\n`,
+  );
   const results: Record<string, unknown> = {};
   const add = (name: string, rows: unknown, section: string) => {
     results[name] = rows;
-    sections.push(section);
     process.stdout.write(`${section}\n\n`);
   };
   if (options.without !== undefined) {
@@ -282,8 +283,7 @@ async function main(): Promise<void> {
     add('pools', rows, `### Pool size\n\n50 connections.\n\n${poolSizeTable(rows)}`);
   }
   if (!parts.every((part) => options.part.includes(part))) return;
-  const head = `## Pets service\n\n${environmentLine()}, ${rounds} rounds of ${seconds} s after a warm-up; medians, range in parentheses. The service or Prisma runs on one core; PostgreSQL (without fsync) and wrk share the other one. CPU is user and system time per request.`;
-  await writeResults('pets', [head, ...sections].join('\n\n'), results);
+  await writeResults('pets', results);
 }
 
 const missing = missingPackages();

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 
@@ -50,31 +50,11 @@ function kernelSetting(file: string): string | undefined {
 
 export const resultsDirectory = fileURLToPath(new URL('results/', import.meta.url));
 
-/**
- * Replaces the section that has the same heading, and appends the section if there is none.
- *
- * @param section begins with a heading of the second level, which the document has at most once
- */
-export function replaceSection(document: string, section: string): string {
-  const [heading = ''] = section.split('\n', 1);
-  const sections = document.trimEnd().split(/\n+(?=## )/);
-  const index = sections.findIndex((other) => other.split('\n', 1)[0] === heading);
-  sections.splice(index === -1 ? sections.length : index, 1, section.trimEnd());
-  return `${sections.join('\n\n')}\n`;
-}
-
-/**
- * Writes a benchmark's section of results/README.md and its data.
- *
- * @param name of the file with the data, without extension
- */
-export async function writeResults(name: string, section: string, data: unknown): Promise<void> {
-  const document = `${resultsDirectory}README.md`;
+/** @param name of the file, without extension */
+export async function writeResults(name: string, data: unknown): Promise<void> {
   const json = JSON.stringify(data, (_key, value: unknown) =>
     typeof value === 'number' ? Math.round(value * 1000) / 1000 : value,
   );
-  const markdown = replaceSection(await readFile(document, 'utf8'), section);
-  await writeFile(document, await format(markdown, { parser: 'markdown' }));
   await writeFile(`${resultsDirectory}${name}.json`, await format(json, { parser: 'json', printWidth: 110 }));
 }
 

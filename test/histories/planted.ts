@@ -3,7 +3,6 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { format, resolveConfig } from 'prettier';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { planted, type Planted } from './planted-faults.ts';
 
@@ -67,7 +66,6 @@ function runHistories(): Promise<string> {
   });
 }
 
-const rows: string[] = [];
 for (const one of planted.filter(({ name }) => name.includes(values.only))) {
   const remove = await plant(one);
   const output = await runHistories();
@@ -76,27 +74,7 @@ for (const one of planted.filter(({ name }) => name.includes(values.only))) {
   if (results.length === 0) throw new Error(output);
   const found = results.filter((count) => count > 0).length;
   const broken = new Set(Array.from(output.matchAll(/^([A-Za-z].*): \d+$/gm), ([, promise]) => promise));
-  rows.push(
-    `| ${one.name}${one.isRare === true ? ' (rare)' : ''} | ${found} of ${results.length} | ${[...broken].join(', ')} |`,
-  );
-  console.log(rows.at(-1));
+  const rare = one.isRare === true ? ' (rare)' : '';
+  console.log(`${one.name}${rare}: found in ${found} of ${results.length}: ${[...broken].join(', ')}`);
   if (found > 0 === (one.edits.length === 0)) process.exitCode = 1;
-}
-
-if (values.only === '') {
-  const page = fileURLToPath(new URL('PLANTED.md', import.meta.url));
-  const written = await readFile(page, 'utf8');
-  // What was written about the table by hand stays.
-  const [, after = ''] = written.split(/^\|[^]*^\|.*\n/m);
-  const text = [
-    '# Planted faults',
-    '',
-    `Made by \`npm run histories:planted\`: seeds ${values.seeds}, ${values.seconds} s each.`,
-    '',
-    '| planted | found in | promises that it breaks |',
-    '| --- | --- | --- |',
-    ...rows,
-    after,
-  ];
-  await writeFile(page, await format(text.join('\n'), { ...(await resolveConfig(page)), filepath: page }));
 }

@@ -27,10 +27,6 @@ export function report(outcomes: readonly Outcome[], picked: number): string {
   });
   const caught = outcomes.length - survived.length;
   return [
-    '# Planted changes',
-    '',
-    'Made by `npm run test:mutations` ([README](../README.md#tests-of-the-tests)).',
-    '',
     `${outcomes.length} of ${picked} picked changes planted, ${caught} caught: ${percent(caught, outcomes.length)}.`,
     '',
     '| source | planted | caught | survived |',

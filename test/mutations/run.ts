@@ -3,7 +3,6 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { format, resolveConfig } from 'prettier';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { chosenChanges, type ChosenChange } from './chosen.ts';
 import { chooseMutation, identify, pickMutations, plant, type Mutation } from './plant.ts';
@@ -126,9 +125,7 @@ for (const { mutation, tests } of due) {
 }
 
 const outcomes = await save();
-const page = fileURLToPath(new URL('REPORT.md', import.meta.url));
-const formatting = { ...(await resolveConfig(page)), filepath: page };
-await writeFile(page, await format(report(outcomes, picked.length), formatting));
+console.log(report(outcomes, picked.length));
 const survivors = outcomes.filter(({ survived }) => survived);
 const unexplained = survivors.filter(({ mutation }) => explanationOf(mutation) === undefined);
 console.log(
