@@ -29,7 +29,7 @@ export const settings = z.object({
     .optional()
     .describe('such as `postgresql://user:password@host:5432/pets`; unset: embedded PostgreSQL'),
   DATABASE_URL_FILE: text.optional().describe('file that holds `DATABASE_URL`; also for `npm run migrate`'),
-  // Fewer take more CPU for a page, 20 gain nothing, and more make PostgreSQL's processes compete (npm run bench:pets).
+  // Fewer take more CPU for a page, 20 gain nothing, and more make PostgreSQL's processes compete.
   DATABASE_POOL_SIZE: wholeNumber(1, 1000)
     .default(10)
     .describe('connections to PostgreSQL: half for reads, half for creates'),

@@ -1,8 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cores } from './pinned-process.ts';
 
@@ -125,44 +124,4 @@ export async function fixedRate({
       Object.entries(statuses).map(([status, list]) => [status, list?.length ?? 0]),
     ),
   };
-}
-
-/** Load with a fixed schedule of sends. */
-export interface OpenLoad {
-  url: string;
-  /** File with one API key per line; each request has any of them. */
-  keys: string;
-  requestsPerSecond: number;
-  seconds: number;
-  /** Requests after which the client closes a connection; undefined for no limit. */
-  requestsPerConnection?: number;
-  /** File with the certificate of an https address. */
-  certificate?: string;
-}
-
-/** Latencies count from the time at which a request is due. */
-export interface OpenLoopResult extends LoadResult {
-  /** 99th percentile of how late the generator itself was, in milliseconds. It is part of the latencies. */
-  late: number;
-}
-
-/** Time under load before the first request that counts: the generator is slow until its own code is compiled. */
-export const leadInSeconds = 2;
-
-/**
- * Sends at a fixed rate whatever the responses do, from the other core. Errors are counted as statuses by their code.
- *
- * @param onBegin called when the first request that counts is due
- */
-export function openLoop(load: OpenLoad, onBegin = () => {}): Promise<OpenLoopResult> {
-  const program = fileURLToPath(new URL('open-loop.ts', import.meta.url));
-  // Rare collections of new objects: each would make requests late.
-  const node = [process.execPath, '--max-semi-space-size=64', program, JSON.stringify(load)];
-  const child = spawn('taskset', ['-c', String(cores.support), ...node], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  return new Promise((resolve, reject) => {
-    child.on('message', (message) => (message === 'begun' ? onBegin() : resolve(message as OpenLoopResult)));
-    child.once('exit', (code) => reject(new Error(`the load generator ended with ${code}`)));
-  });
 }

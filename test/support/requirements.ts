@@ -42,7 +42,6 @@ export const requirements: readonly Requirement[] = [
     'PostgreSQL in /usr/lib/postgresql (Debian: postgresql)',
   ),
   requirement('slowhttptest', isInstalled('slowhttptest', '-h'), 'slowhttptest (Debian: slowhttptest)'),
-  requirement('wrk', isInstalled('wrk', '-v'), 'wrk (Debian: wrk)'),
   requirement(
     'docker-compose',
     isInstalled('docker-compose', 'version'),
