@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { nodeFileTrace } from '@vercel/nft';
 import { z } from 'zod';
 
@@ -24,7 +24,8 @@ export async function traceImports(programs: readonly string[]): Promise<string[
   const { fileList, warnings } = await nodeFileTrace(programs.filter(isProgram), {
     // What browsers load has other rules, below.
     ignore: (path) =>
-      omitted.some((folder) => path.startsWith(folder)) || /(?:gateway|console|portal)\/browser\//.test(path),
+      omitted.some((folder) => path.startsWith(folder)) ||
+      /(?:gateway|console|portal|docs)\/browser\//.test(path),
     readFile: readSource,
   });
   // Packages try modules that are not there, such as pg-native; the project's own sources do not.
@@ -40,42 +41,24 @@ export async function traceImports(programs: readonly string[]): Promise<string[
 const isBrowserModule = (path: string) => path.endsWith('/browser/main.ts');
 const isProgram = (path: string) => path.endsWith('.ts') && !isBrowserModule(path);
 
-/**
- * Finds what a browser loads of the console: its own files, the modules of packages that they import, and styles.
- * @param entry the first module
- */
-export async function traceBrowserImports(entry: string): Promise<string[]> {
+/** Finds the sources of a page's files, and the program that bundles them, which is of this platform. */
+async function traceBrowserImports(entry: string): Promise<string[]> {
   // The image of the pets service is built without it.
-  const { browserImports, browserPackages } = await import('../admin/console/browser-packages.ts');
-
-  /** Resolves an import as the import map of the console does. */
-  function resolveInBrowser(name: string, importer: string): string {
-    if (/^\.{0,2}\//.test(name)) return resolve(dirname(importer), name);
-    const [prefix, target] =
-      Object.entries(browserImports).find(
-        ([key]) => name === key || (key.endsWith('/') && name.startsWith(key)),
-      ) ?? [];
-    if (prefix === undefined || target === undefined)
-      throw new Error(`${importer} imports ${name}, which is not in the import map`);
-    const [folder = '', ...path] = (target + name.slice(prefix.length)).split('/');
-    const found = Object.entries(browserPackages).find(([key]) => key === folder)?.[1];
-    if (found === undefined) throw new Error(`${target} is in no package`);
-    return join(found.files, ...path);
-  }
-
-  const { fileList } = await nodeFileTrace([entry], {
-    resolve: (name, importer) => Promise.resolve(resolveInBrowser(name, importer)),
-    readFile: readSource,
-  });
-  const own = [...(await filesBelow(dirname(entry))), ...(await filesBelow('gateway/browser'))];
-  const styles = await filesBelow(join(browserPackages.webawesome.files, 'styles'));
-  const others = [
-    ...own,
-    ...styles.filter((file) => file.endsWith('.css')),
-    join(browserPackages.uplot.files, 'uPlot.min.css'),
-    ...Object.values(browserPackages).map(({ folder }) => join(folder, 'package.json')),
+  const [{ build }, { bundleOptions }] = await Promise.all([
+    import('esbuild'),
+    import('../browser-files.ts'),
+  ]);
+  const options = bundleOptions(relative('gateway', dirname(entry)));
+  const { metafile } = await build({ ...options, metafile: true });
+  const sources = Object.keys(metafile.inputs).map((file) => relative('.', join('gateway', file)));
+  const packages = sources.flatMap((file) => /^node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(file)?.[0] ?? []);
+  return [
+    ...sources,
+    ...packages.map((folder) => `${folder}package.json`),
+    // The hash in the addresses is of all of them.
+    ...(await filesBelow('gateway/limits')),
+    ...(await filesBelow('node_modules/@esbuild')),
   ];
-  return [...fileList, ...others.map((file) => relative('.', file))];
 }
 
 async function filesBelow(folder: string): Promise<string[]> {

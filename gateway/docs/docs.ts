@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import type { ApiDescription } from '../api-description.ts';
+import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
 import { readApiDocument, type ApiDocument } from '../services/api-document.ts';
 import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
@@ -14,7 +12,7 @@ import { referencePage, type ReferenceSettings } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
 import { searchIndex } from './search-index.ts';
 
-/** A page of the documentation, or a file that pages load. */
+/** A page of the documentation, as HTML or as Markdown. */
 export interface DocsFile {
   text: string;
   contentType: string;
@@ -25,29 +23,21 @@ export interface DocsFile {
 export interface Docs {
   /** Finds what is at a path without query. */
   find(path: string): DocsFile | undefined;
+  /** Finds what pages load. */
+  findAsset: BrowserFiles['find'];
   /** Finds the route of a path, for Allow and for metrics. */
   match(path: string): ApiRoute | undefined;
   /** Error codes that they explain. */
   errorCodes: ReadonlySet<string>;
 }
 
-/** Scripts and styles of the gateway's own origin only. A page runs nothing that is written into it. */
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
 const pageHeaders: Readonly<Record<string, string>> = {
   'Cache-Control': 'public, max-age=300',
-  'Content-Security-Policy': pagePolicy,
+  'Content-Security-Policy': [
+    ...pagePolicy,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
@@ -56,21 +46,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 const textHeaders: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' };
 
 const descriptionPath = '/openapi.json';
-
-/** The address of a file contains a hash of all files, so it never changes. */
-const assetHeaders = {
-  'Cache-Control': 'public, max-age=31536000, immutable',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-};
-
-/** A file of another version of the gateway, as while instances are replaced: this version's own, for now. */
-const otherVersionHeaders = { ...assetHeaders, 'Cache-Control': 'no-cache' };
-
-const contentTypes = {
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.ts': 'text/javascript; charset=utf-8',
-};
+const browserFolder = 'docs/browser';
 
 /** What pages say of the API beside its description. */
 interface DocsSettings extends KeySettings {
@@ -84,31 +60,6 @@ interface DocsSettings extends KeySettings {
 const allow = ['GET', 'HEAD', 'OPTIONS'];
 const indexRoute: ApiRoute = { pattern: '/', allow };
 const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
-const assetPath = /\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|svg|ts))$/;
-
-interface Assets {
-  /** Address of a file. */
-  addressOf: (file: string) => string;
-  find(path: string): DocsFile | undefined;
-}
-
-/** Files that pages load. @param base path below which they are */
-function createAssets(base: string): Assets {
-  const assets = loadAssets();
-  const version = hashOf(Array.from(assets.values(), ({ source }) => source).join('\0'));
-  return {
-    addressOf: (file) => `${base}/assets/${version}/${file}`,
-    find(path) {
-      const [rest = '', wanted, name = ''] = assetPath.exec(path) ?? [];
-      const asset = path === base + rest ? assets.get(name) : undefined;
-      if (asset === undefined) return undefined;
-      // Not at the start, which all scripts together would delay by a tenth of a second, and once: anybody may ask for it.
-      asset.text ??= name.endsWith('.ts') ? stripTypeScriptTypes(asset.source) : asset.source;
-      const { contentType, text } = asset;
-      return { contentType, text, headers: wanted === version ? assetHeaders : otherVersionHeaders };
-    },
-  };
-}
 
 /**
  * Builds the public documentation: its pages from the description and from Markdown, and the files that they load.
@@ -119,11 +70,11 @@ export function loadDocs(
   publicUrl = sampleOrigin,
   settings: DocsSettings = petsApi(),
 ): Docs {
-  const assets = createAssets('/docs');
+  const assets = createBrowserFiles('/docs/assets', browserFolder);
   const { title: name, supportUrl } = document;
   const { clients, changelog } = settings;
   const sources = [
-    markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath }), ['guide.ts']),
+    markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
     referencePage(document, operations, {
       ...settings,
       path: '/docs/reference',
@@ -132,18 +83,15 @@ export function loadDocs(
         <code>OPTIONS</code>.`,
       about: 'Keys, limits and errors in short',
       scopeHolder: 'A key with a list of scopes',
-      scripts: ['reference.ts'],
     }),
-    ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients, ['guide.ts'])]),
-    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog, [])]),
+    ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
+    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
   ];
   const site = {
     name,
     supportUrl,
-    asset: assets.addressOf,
+    addressOf: assets.addressOf,
     pages: sources,
-    descriptionPath,
-    scripts: ['search.ts'],
   };
   const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
   const pages = new Map([
@@ -162,7 +110,8 @@ export function loadDocs(
 
   return {
     errorCodes: new Set(codesOf(document)),
-    find: (path) => pages.get(path)?.file ?? assets.find(path),
+    find: (path) => pages.get(path)?.file,
+    findAsset: assets.find,
     match(path) {
       if (path === indexRoute.pattern) return indexRoute;
       return assets.find(path) === undefined ? pages.get(path)?.route : assetRoute;
@@ -181,23 +130,22 @@ export function loadReference(
     base,
     ...settings
   }: { base: string } & Pick<ReferenceSettings, 'descriptionPath' | 'keyVariable' | 'scopeHolder'>,
-): Pick<Docs, 'find'> {
+): Pick<Docs, 'find' | 'findAsset'> {
   const document = readApiDocument(json, '');
-  const assets = createAssets(base);
+  const assets = createBrowserFiles(`${base}/assets`, browserFolder);
   const page = referencePage(document, operations, {
     ...settings,
     path: base,
     about: 'Tokens, limits and sessions in short',
     keyPrefix: undefined,
-    scripts: ['samples-page.ts'],
   });
   const { title: name, supportUrl } = document;
-  const site = { ...settings, name, supportUrl, asset: assets.addressOf, pages: [page], scripts: [] };
+  const site = { name, supportUrl, addressOf: assets.addressOf, pages: [page] };
   const pages = new Map([
     served(base, 'text/html', renderPage(page, site), pageHeaders),
     served(`${base}.md`, 'text/markdown', page.markdown),
   ]);
-  return { find: (path) => pages.get(path)?.file ?? assets.find(path) };
+  return { find: (path) => pages.get(path)?.file, findAsset: assets.find };
 }
 
 /** What is at a path. */
@@ -211,29 +159,10 @@ function served(
   return [path, { route: { pattern: path, allow }, file }];
 }
 
-interface Asset {
-  contentType: string;
-  source: string;
-  /** What is served, of a module without its types; undefined until somebody asks for it. */
-  text?: string;
-}
-
-/** Files of browser/ by their names. */
-function loadAssets(): Map<string, Asset> {
-  const names = readdirSync(new URL('browser/', import.meta.url)).toSorted();
-  return new Map(
-    Object.entries(contentTypes).flatMap(([extension, contentType]) =>
-      names
-        .filter((name) => name.endsWith(extension))
-        .map((name): [string, Asset] => [name, { contentType, source: read(`browser/${name}`) }]),
-    ),
-  );
-}
-
 /** @param markdown begins with the title of the page */
-function markdownPage(path: string, title: string, markdown: string, scripts: string[]): Page {
+function markdownPage(path: string, title: string, markdown: string): Page {
   const { body, headings } = renderMarkdown(markdown);
-  return { path, title, contents: headings.filter(({ level }) => level === 2), body, markdown, scripts };
+  return { path, title, contents: headings.filter(({ level }) => level === 2), body, markdown };
 }
 
 /** Where language models find the documentation, in the form of llmstxt.org. */
@@ -248,12 +177,4 @@ function llmsText({ title, description }: ApiDocument, pages: readonly Page[]): 
 ${links.join('\n')}
 - [OpenAPI description](/openapi.json)
 `;
-}
-
-function read(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8');
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }

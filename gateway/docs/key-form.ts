@@ -24,8 +24,8 @@ export function keyForm(submitLabel: string, keyPrefix: string): Html {
           placeholder="${keyPrefix}…"
           aria-describedby="key-note"
         />
-        <button type="submit">${submitLabel}</button>
-        <button type="button" class="quiet" data-forget-key hidden>Forget key</button>
+        <button type="submit" class="primary">${submitLabel}</button>
+        <button type="button" data-forget-key hidden>Forget key</button>
       </div>
       <p id="key-note" class="note">
         Stays in this browser tab, and is sent to this server only. Closing the tab forgets it.

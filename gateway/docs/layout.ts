@@ -1,3 +1,4 @@
+import type { BrowserFiles } from '../browser-files.ts';
 import { html, type Html } from './html.ts';
 
 /** A page of the documentation. */
@@ -10,8 +11,6 @@ export interface Page {
   body: Html;
   /** The same as Markdown, for programs. */
   markdown: string;
-  /** Names of browser modules. */
-  scripts: readonly string[];
 }
 
 interface Site {
@@ -19,29 +18,20 @@ interface Site {
   name: string;
   /** Where clients find help. */
   supportUrl: string | undefined;
-  /** Address of a file under assets/. */
-  asset: (file: string) => string;
+  addressOf: BrowserFiles['addressOf'];
   /** All pages, in the order of the navigation; the first is that of the name. */
   pages: readonly Pick<Page, 'path' | 'title'>[];
-  /** Path of the OpenAPI description. */
-  descriptionPath: string;
-  /** Names of browser modules of all pages. */
-  scripts: readonly string[];
 }
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(
-  page: Page,
-  { name, supportUrl, asset, pages, descriptionPath, scripts: shared }: Site,
-): string {
+export function renderPage(page: Page, { name, supportUrl, addressOf, pages }: Site): string {
   const links = pages.map(
     ({ path, title }) =>
       html`<li>
-        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${title}</a>
+        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined} data-text="${title}"
+          >${title}</a
+        >
       </li>`,
-  );
-  const scripts = [...page.scripts, ...shared].map(
-    (file) => html`<script type="module" src="${asset(file)}"></script> `,
   );
   return html`<!doctype html>
     <html lang="en">
@@ -50,19 +40,18 @@ export function renderPage(
         <title>${page.title} – ${name}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
+        <link rel="icon" href="${addressOf('icon.svg')}" type="image/svg+xml" />
         <link rel="alternate" href="${page.path}.md" type="text/markdown" />
-        <link rel="stylesheet" href="${asset('docs.css')}" />
-        ${scripts}
+        <link rel="stylesheet" href="${addressOf('main.css')}" />
+        <script type="module" src="${addressOf('main.js')}"></script>
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
-        <header>
+        <header class="page-header">
           <p class="name"><a href="${pages[0]?.path}">${name}</a></p>
           <nav aria-label="Documentation">
             <ul>
               ${links}
-              <li><a href="${descriptionPath}">OpenAPI</a></li>
             </ul>
           </nav>
           <form role="search" data-search hidden>

@@ -148,7 +148,7 @@ function tryIt(operation: Operation): Html {
           : html`<label for="${operationId}-body">Body (JSON)</label
               ><textarea id="${operationId}-body" data-body rows="6" spellcheck="false">${body}</textarea>`
       }
-      <div class="row"><button type="submit">Send ${method} ${path}</button></div>
+      <div class="row"><button type="submit" class="primary">Send ${method} ${path}</button></div>
       <p class="note">
         A real request with your key: it counts against your
         limits${method === 'GET' ? '' : ', and changes data'}.

@@ -17,7 +17,6 @@ export interface ReferenceSettings extends OperationSettings {
   methods?: Html;
   /** What the text of the description is about. */
   about: string;
-  scripts: readonly string[];
 }
 
 /** Page about every operation and schema of the description. */
@@ -26,7 +25,7 @@ export function referencePage(
   described: ApiDescription['operations'],
   settings: ReferenceSettings,
 ): Page {
-  const { path, descriptionPath, methods, about, keyPrefix, scripts } = settings;
+  const { path, descriptionPath, methods, about, keyPrefix } = settings;
   const { title, version, description, operations, schemas } = document;
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const sections = operations.map((operation) =>
@@ -53,7 +52,7 @@ export function referencePage(
     { id: 'schemas', text: 'Schemas' },
   ];
   const markdown = referenceMarkdown(document, accessOf, settings);
-  return { path, title: 'Reference', contents, body, markdown, scripts };
+  return { path, title: 'Reference', contents, body, markdown };
 }
 
 /** The properties of an object; for any other schema, its type. */

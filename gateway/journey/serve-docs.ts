@@ -29,13 +29,13 @@ export function serveDocs(docs: Docs, { basePath }: Pick<ApiDescription, 'basePa
   };
 
   function sendFile(req: Request, res: Response): Promise<void> | undefined {
-    const file = docs.find(req.path);
+    const file = docs.find(req.path) ?? docs.findAsset(req.path);
     if (file === undefined) return undefined;
     begin(req, res);
     const { headers } = res.locals;
     const { text, contentType } = file;
     headers.setAll(file.headers);
-    const encode = (encoding: Encoding) => encodeText(text, encoding);
+    const encode = async (encoding: Encoding) => encodeText(await text, encoding);
     return sendEncodedText(req, res, headers, { contentType, encode });
   }
 

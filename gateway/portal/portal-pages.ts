@@ -1,6 +1,7 @@
 import { Router } from 'express';
-import { createBrowserModules } from '../admin/console/browser-modules.ts';
-import { renderShell } from '../admin/console/shell.ts';
+import { pageHeaders, renderShell } from '../admin/console/shell.ts';
+import { createBrowserFiles } from '../browser-files.ts';
+import { serveFiles } from '../http/serve-files.ts';
 
 export interface PortalLook {
   title: string;
@@ -9,35 +10,22 @@ export interface PortalLook {
   supportUrl: string | undefined;
 }
 
-/** Serves the page of the portal, with the modules and styles that it loads. */
+/** Serves the page of the portal, with the files that it loads. */
 export function portalPages(look: PortalLook): Router {
   const { title, supportUrl = '' } = look;
-  const modules = createBrowserModules({
-    path: '/portal/assets',
-    folders: ['browser', 'portal/browser'],
-    texts: { 'portal/theme.css': themeOf(look) },
-  });
-  const page = renderShell(modules, {
+  const files = createBrowserFiles('/portal/assets', 'portal/browser', themeOf(look));
+  const page = renderShell(files, {
     title,
     facts: { 'application-name': title, 'support-url': supportUrl },
-    styles: [
-      'webawesome/styles/webawesome.css',
-      'uplot/uPlot.min.css',
-      'browser/styles/base.css',
-      'browser/styles/customers.css',
-      'browser/styles/forms.css',
-      'browser/styles/time-chart.css',
-      'portal/browser/portal.css',
-      'portal/theme.css',
-    ],
-    main: 'portal/browser/main.ts',
     element: 'portal-app',
     withoutScript: 'This page needs JavaScript.',
   });
   const router = Router();
-  router.use(modules.router);
+  router.use('/portal/assets', serveFiles(files.find), (_req, res) => {
+    res.sendStatus(404);
+  });
   router.get('/portal', (_req, res) => {
-    res.set(modules.headers).set('Cache-Control', 'no-cache').type('html').send(page);
+    res.set(pageHeaders).set('Cache-Control', 'no-cache').type('html').send(page);
   });
   return router;
 }

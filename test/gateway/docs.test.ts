@@ -61,7 +61,7 @@ describe('the public documentation', () => {
     const head = await get('/docs', {}, 'HEAD');
     expect(head).toMatchObject({ status: 200, text: '' });
     expect(head.header('Content-Length')).toBe((await get('/docs')).header('Content-Length'));
-    for (const path of ['/', '/docs', '/docs/assets/x/docs.css']) {
+    for (const path of ['/', '/docs', '/docs/assets/x/main.css']) {
       const options = await get(path, {}, 'OPTIONS');
       expect(options.status).toBe(204);
       expect(options.header('Allow')).toBe('GET, HEAD, OPTIONS');

@@ -61,7 +61,7 @@ const forbiddenImports = [
   { file: 'gateway/admin/console/browser/key.ts', imported: '../../../operations/key-view.ts' },
   { file: 'gateway/browser/format.ts', imported: '../operations/key-view.ts' },
   { file: 'gateway/browser/elements/table.ts', imported: '../../admin/console/browser/key.ts' },
-  { file: 'gateway/docs/browser/reference.ts', imported: '../../quota/usage.ts' },
+  { file: 'gateway/docs/browser/main.ts', imported: '../../quota/usage.ts' },
   { file: 'gateway/errors.ts', imported: '../pets-service/errors.ts' },
   { file: 'pets-service/app.ts', imported: '../gateway/errors.ts' },
   { file: 'prisma/migrate.ts', imported: '../pets-service/config.ts' },

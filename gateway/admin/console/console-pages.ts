@@ -1,7 +1,7 @@
-import { readdirSync } from 'node:fs';
 import { Router } from 'express';
-import { createBrowserModules } from './browser-modules.ts';
-import { renderShell } from './shell.ts';
+import { createBrowserFiles } from '../../browser-files.ts';
+import { serveFiles } from '../../http/serve-files.ts';
+import { pageHeaders, renderShell } from './shell.ts';
 
 /** What the pages of a gateway say of its API. */
 export interface PageSettings {
@@ -12,36 +12,27 @@ export interface PageSettings {
   sampleUrl: () => string;
 }
 
-/** Serves the console: one HTML page for all its paths, and the modules and styles that it loads. */
+/** Serves the console: one HTML page for all its paths, and the files that it loads. */
 export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings): Router {
-  const modules = createBrowserModules({
-    path: '/console/assets',
-    folders: ['browser', 'admin/console/browser'],
-  });
-  // Alphabetically, so base.css comes first.
-  const styles = ['browser/styles', 'admin/console/browser/styles'].flatMap((folder) =>
-    readdirSync(new URL(`../../${folder}/`, import.meta.url))
-      .toSorted()
-      .map((name) => `${folder}/${name}`),
-  );
+  const files = createBrowserFiles('/console/assets', 'admin/console/browser');
   let shell: string | undefined;
 
   const router = Router();
-  router.use(modules.router);
+  router.use('/console/assets', serveFiles(files.find), (_req, res) => {
+    res.sendStatus(404);
+  });
   router.get('/', (_req, res) => {
     res.redirect('/console');
   });
   router.get('/console{/*path}', (_req, res) => {
     // Not at the start: the port of the API is not known then.
-    shell ??= renderShell(modules, {
+    shell ??= renderShell(files, {
       title: `Console – ${productName}`,
       facts: { 'application-name': productName, 'key-prefix': keyPrefix, 'sample-url': sampleUrl() },
-      styles: ['webawesome/styles/webawesome.css', 'uplot/uPlot.min.css', ...styles],
-      main: 'admin/console/browser/main.ts',
       element: 'console-app',
       withoutScript: 'The console needs JavaScript. The command does the same: npm run ops -- --help',
     });
-    res.set(modules.headers).type('html').send(shell);
+    res.set(pageHeaders).type('html').send(shell);
   });
   return router;
 }

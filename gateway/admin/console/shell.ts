@@ -1,21 +1,23 @@
-import type { BrowserModules } from './browser-modules.ts';
+import { pagePolicy, type BrowserFiles } from '../../browser-files.ts';
 
-/** A page whose content is made by modules. */
+/** A page whose content is made by its script. */
 interface Shell {
   title: string;
   /** What the page knows before any request, by the names of `meta` elements. */
   facts: Readonly<Record<string, string>>;
-  /** Paths of styles below that of all files, in their order. */
-  styles: readonly string[];
-  /** Path of the module that makes the page. */
-  main: string;
   /** Name of the element that is the page. */
   element: string;
   withoutScript: string;
 }
 
-export function renderShell({ base, importMap }: BrowserModules, shell: Shell): string {
-  const { title, facts, styles, main, element, withoutScript } = shell;
+export const pageHeaders = {
+  'Content-Security-Policy': pagePolicy.join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+};
+
+export function renderShell({ addressOf }: BrowserFiles, shell: Shell): string {
+  const { title, facts, element, withoutScript } = shell;
   const meta = { ...facts, viewport: 'width=device-width, initial-scale=1', 'color-scheme': 'light dark' };
   return `<!doctype html>
 <html lang="en">
@@ -25,11 +27,9 @@ export function renderShell({ base, importMap }: BrowserModules, shell: Shell): 
     ${Object.entries(meta)
       .map(([name, content]) => `<meta name="${name}" content="${escapeText(content)}" />`)
       .join('\n    ')}
-    <link rel="icon" href="${base}/browser/icon.svg" type="image/svg+xml" />
-    ${styles.map((name) => `<link rel="stylesheet" href="${base}/${name}" />`).join('\n    ')}
-    <script src="${base}/browser/theme.ts"></script>
-    <script type="importmap">${importMap}</script>
-    <script type="module" src="${base}/${main}"></script>
+    <link rel="icon" href="${addressOf('icon.svg')}" type="image/svg+xml" />
+    <link rel="stylesheet" href="${addressOf('main.css')}" />
+    <script type="module" src="${addressOf('main.js')}"></script>
   </head>
   <body>
     <noscript><p class="no-script">${withoutScript}</p></noscript>

@@ -110,8 +110,8 @@ class AskDialog extends ActingElement {
       }
       ${this.asksReason ? reasonField() : nothing} ${inlineFailure(this.failure)}
       <div class="dialog-actions">
-        <button type="button" class="wa-plain" ?disabled=${this.busy} @click=${this.close}>Cancel</button>
-        <button class=${this.danger ? 'wa-danger' : 'wa-brand'} ?disabled=${this.busy || !isReady}>
+        <button type="button" class="plain" ?disabled=${this.busy} @click=${this.close}>Cancel</button>
+        <button class=${this.danger ? 'danger' : 'primary'} ?disabled=${this.busy || !isReady}>
           ${this.busy ? 'Working…' : this.action}
         </button>
       </div>

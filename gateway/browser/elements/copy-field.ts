@@ -52,7 +52,7 @@ export class CopyField extends LightElement {
             if (target instanceof HTMLInputElement) target.select();
           }}
         />
-        <button type="button" class="wa-brand" @click=${this.copy}>Copy</button>
+        <button type="button" class="primary" @click=${this.copy}>Copy</button>
       </div>
       <p class="quiet" role="status">
         ${this.copied === 'copied' ? 'Copied.' : ''}

@@ -32,9 +32,7 @@ export class NoticeRegion extends LightElement {
               <p>${text}</p>
               ${warnings.map((warning) => html`<p class="failure-text">${warning}</p>`)}
             </div>
-            <button type="button" class="wa-plain" aria-label="Close" @click=${() => this.remove_(id)}>
-              ✕
-            </button>
+            <button type="button" class="plain" aria-label="Close" @click=${() => this.remove_(id)}>✕</button>
           </div>`,
       )}
     </div>`;

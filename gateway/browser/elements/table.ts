@@ -42,7 +42,7 @@ export function listTable<Item>(
   const headings = shown.map(
     ([heading, , kind]) =>
       html`<th scope="col" role="columnheader" class=${kind ?? nothing}>
-        ${kind === 'action' ? html`<span class="wa-visually-hidden">${heading}</span>` : heading}
+        ${kind === 'action' ? html`<span>${heading}</span>` : heading}
       </th>`,
   );
   const cellOf = (item: Item, [heading, cell, kind]: Column<Item>, index: number) => {

@@ -90,7 +90,7 @@ class TimeChart extends LightElement {
         <h3 id=${this.#id}>${this.heading}</h3>
         <button
           type="button"
-          class="wa-plain"
+          class="plain"
           aria-expanded=${this.asTable}
           @click=${() => (this.asTable = !this.asTable)}
         >

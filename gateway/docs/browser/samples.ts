@@ -17,11 +17,7 @@ export function prepareSamples() {
 }
 
 function copyButton(code: Element) {
-  const button = element(
-    'button',
-    { type: 'button', class: 'copy quiet', 'aria-label': 'Copy this code' },
-    'Copy',
-  );
+  const button = element('button', { type: 'button', class: 'copy', 'aria-label': 'Copy this code' }, 'Copy');
   const say = (label: string) => {
     button.textContent = label;
     announcement.textContent = label;

@@ -11,10 +11,8 @@ interface SearchedSection {
 const maxResults = 8;
 const excerptLength = 120;
 
-connectSearch();
-
 /** Searches all pages while somebody types. What they say is fetched with the first letter. */
-function connectSearch() {
+export function connectSearch() {
   const form = document.querySelector('form[data-search]');
   const input = form?.querySelector('input');
   const results = form?.querySelector('[data-results]');

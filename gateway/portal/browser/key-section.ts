@@ -117,7 +117,7 @@ class KeySection extends LightElement {
       <div class="actions">
         ${
           this.isActive
-            ? html`<button type="button" class="wa-brand" @click=${this.askToCreate}>Create a key…</button>`
+            ? html`<button type="button" class="primary" @click=${this.askToCreate}>Create a key…</button>`
             : nothing
         }
         ${

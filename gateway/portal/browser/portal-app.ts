@@ -81,7 +81,7 @@ class PortalApp extends PolledElement<Content> {
     const isOutside = session.over !== '' && content === undefined && readFailure === undefined;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
-      <header>
+      <header class="page-header">
         <span class="name">${title}</span>
         ${session.over === '' && content ? html`<button type="button" @click=${this.signOut}>Leave</button>` : nothing}
       </header>

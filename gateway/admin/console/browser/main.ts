@@ -1,1 +1,14 @@
+import './pages/audit.ts';
+import './pages/bans.ts';
+import './pages/customer.ts';
+import './pages/customers.ts';
+import './pages/key.ts';
+import './pages/keys.ts';
+import './pages/now.ts';
+import './pages/plan.ts';
+import './pages/plans.ts';
+import './pages/sessions.ts';
+import './pages/settings.ts';
+import './pages/usage.ts';
+import './pages/webhooks.ts';
 import './elements/console-app.ts';

@@ -64,7 +64,7 @@ class AuditFilter extends LightElement {
         ${field('Id of a customer or key, or plan', 'target', { value: value('target') })}
         ${time('From', 'since')} ${time('To', 'until')}
         <div class="actions">
-          <button class="wa-brand">Filter</button>
+          <button class="primary">Filter</button>
           ${
             auditParameters.some((name) => query.has(name))
               ? html`<a href="/console/audit">Show everything</a>`

@@ -51,9 +51,12 @@ class ConsoleApp extends LightElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    router.subscribe(() => void this.showPage());
+    router.subscribe(() => this.showPage());
     session.subscribe(() => {
-      if (session.current !== undefined && this.state !== 'signed in') void this.signedIn();
+      if (session.current !== undefined && this.state !== 'signed in') {
+        this.state = 'signed in';
+        this.showPage();
+      }
       this.requestUpdate();
     });
     // A link that is pasted into the address bar of this page does not load it again.
@@ -86,13 +89,8 @@ class ConsoleApp extends LightElement {
     }
   }
 
-  async signedIn() {
-    this.state = 'signed in';
-    await this.showPage();
-  }
-
   /** Shows the page of the current path. A page that is shown already follows the query itself. */
-  async showPage() {
+  showPage() {
     const { path } = router.location;
     if (this.state !== 'signed in' || path === this.#shownPath) return;
     const isFirst = this.#shownPath === '';
@@ -102,14 +100,6 @@ class ConsoleApp extends LightElement {
       this.page = notFound();
       return this.announce('Not found', isFirst);
     }
-    try {
-      await import(`../pages/${route.name}.ts`);
-    } catch (error) {
-      this.page = loadFailure(error, () => location.reload());
-      return;
-    }
-    // Another page may have been asked for meanwhile.
-    if (router.location.path !== path) return;
     const element = document.createElement(`page-${route.name}`);
     const id = route.path.exec(path)?.groups?.['id'];
     if (id !== undefined) element.setAttribute('item', decodeURIComponent(id));
@@ -140,14 +130,16 @@ class ConsoleApp extends LightElement {
     const { path } = router.location;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
-      <header>
+      <header class="page-header">
         <a class="name" href="/console">${productName}</a>
         <nav aria-label="Console">
           <ul>
             ${navigation.map(
               ([href, label]) =>
                 html`<li>
-                  <a href=${href} aria-current=${isCurrent(href, path) ? 'page' : nothing}>${label}</a>
+                  <a href=${href} data-text=${label} aria-current=${isCurrent(href, path) ? 'page' : nothing}
+                    >${label}</a
+                  >
                 </li>`,
             )}
           </ul>

@@ -34,7 +34,7 @@ class FirstUse extends LightElement {
 
   keyStep() {
     const button = session.isOperator
-      ? html`<button type="button" class="wa-brand" @click=${() => askToIssue(this.host ?? this, this.done)}>
+      ? html`<button type="button" class="primary" @click=${() => askToIssue(this.host ?? this, this.done)}>
           Issue a key
         </button>`
       : html`<p>An operator can issue a key.</p>`;

@@ -26,7 +26,7 @@ export function keyStatus(key: KeyDetail, help: Help) {
         ? html`<p class="actions">
             ${actions.map(
               ([label, act], index) =>
-                html`<button type="button" class=${index === 0 ? 'wa-brand' : nothing} @click=${act}>
+                html`<button type="button" class=${index === 0 ? 'primary' : nothing} @click=${act}>
                   ${label}
                 </button>`,
             )}

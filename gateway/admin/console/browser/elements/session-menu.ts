@@ -22,7 +22,7 @@ class SessionMenu extends ActingElement {
   override render() {
     const { current } = session;
     if (current === undefined) return nothing;
-    return html`<button type="button" class="wa-plain" popovertarget="session-menu">
+    return html`<button type="button" class="plain" popovertarget="session-menu">
         ${current.name}${current.role === 'viewer' ? ' (viewer)' : nothing} <span aria-hidden="true">▾</span>
       </button>
       <div class="menu-body" id="session-menu" popover>

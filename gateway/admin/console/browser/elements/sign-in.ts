@@ -60,9 +60,9 @@ class SignInForm extends ActingElement {
           ${
             this.cancel === undefined
               ? nothing
-              : html`<button type="button" class="wa-plain" @click=${this.cancel}>Not now</button>`
+              : html`<button type="button" class="plain" @click=${this.cancel}>Not now</button>`
           }
-          <button type="submit" class="wa-brand" ?disabled=${this.busy}>
+          <button type="submit" class="primary" ?disabled=${this.busy}>
             ${this.busy ? 'Signing in…' : 'Sign in'}
           </button>
         </div>

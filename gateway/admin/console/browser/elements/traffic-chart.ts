@@ -1,4 +1,5 @@
 import '../../../../browser/elements/time-chart.ts';
+import './first-use.ts';
 import { html } from 'lit';
 import type { ChartSeries } from '../../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
@@ -37,7 +38,6 @@ class TrafficChart extends PolledElement<Content> {
     const { items: points } = await api.get<Page<TrafficPoint>>('/api/traffic');
     this.isUsed ||= this.isBusy || points.some(({ byStatus }) => Object.keys(byStatus).length > 0);
     if (this.isUsed) return { points, keys: undefined };
-    await import('./first-use.ts');
     return { points, keys: (await api.get<KeyList>('/api/keys?limit=1')).total };
   }
 

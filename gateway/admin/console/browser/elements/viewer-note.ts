@@ -11,5 +11,5 @@ export const viewerNote = () =>
 export const pageHead = (title: string, action: string, make: () => unknown) =>
   html`<div class="page-head">
     <h1>${title}</h1>
-    ${session.isOperator ? html`<button type="button" class="wa-brand" @click=${make}>${action}</button>` : viewerNote()}
+    ${session.isOperator ? html`<button type="button" class="primary" @click=${make}>${action}</button>` : viewerNote()}
   </div>`;

@@ -106,7 +106,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
   renderActions(customer: CustomerDetail) {
     const { state, windows, items } = customer;
     return html`<div class="actions">
-      <button type="button" class="wa-brand" @click=${() => askToAddKey(this, customer, () => this.reload())}>
+      <button type="button" class="primary" @click=${() => askToAddKey(this, customer, () => this.reload())}>
         Add a key…
       </button>
       <button type="button" @click=${() => askForLimits(this, customer)}>Change limits…</button>
@@ -123,13 +123,13 @@ class PageCustomer extends DetailPage<CustomerDetail> {
             >
               Resume
             </button>`
-          : html`<button type="button" class="wa-danger" @click=${() => this.askToSuspend(customer)}>
+          : html`<button type="button" class="danger" @click=${() => this.askToSuspend(customer)}>
               Suspend…
             </button>`
       }
       ${
         items.every((key) => key.state === 'revoked' || key.state === 'expired')
-          ? html`<button type="button" class="wa-danger" @click=${() => this.askToRemove(customer)}>
+          ? html`<button type="button" class="danger" @click=${() => this.askToRemove(customer)}>
               Remove…
             </button>`
           : nothing

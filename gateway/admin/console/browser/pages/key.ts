@@ -68,7 +68,7 @@ class PageKey extends DetailPage<KeyDetail> {
             ${isBanned ? button('Lift the ban', () => this.lift(key)) : nothing}
             ${button(isBanned ? 'Ban for another time…' : 'Ban…', () => askToBan(this, key))}`
       }
-      <button type="button" class="wa-danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
+      <button type="button" class="danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
     </div>`;
   }
 }

@@ -74,7 +74,7 @@ class PagePlan extends SettlingElement<ShownPlan> {
         ? html`${
             session.isOperator
               ? html`<div class="actions">
-                  <button type="button" class="wa-brand" @click=${() => askForPlanLimits(this, plan)}>
+                  <button type="button" class="primary" @click=${() => askForPlanLimits(this, plan)}>
                     Change limits…
                   </button>
                   ${defaultLimits(name) !== undefined ? nothing : this.removal(plan)}
@@ -105,7 +105,7 @@ class PagePlan extends SettlingElement<ShownPlan> {
     const customers = plan.customers ?? 0;
     return html`<button
         type="button"
-        class="wa-danger wa-outlined"
+        class="danger"
         ?disabled=${customers > 0}
         @click=${() => this.askToRemove(plan)}
       >

@@ -83,7 +83,7 @@ class PageWebhooks extends PolledElement<Webhooks> {
     ${
       session.isOperator
         ? html`<div class="actions">
-            <button type="button" class="wa-brand" @click=${() => this.edit()}>Add a webhook…</button>
+            <button type="button" class="primary" @click=${() => this.edit()}>Add a webhook…</button>
           </div>`
         : nothing
     }

@@ -1,82 +1,55 @@
 import { once } from 'node:events';
-import { globSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { consolePages } from '../../../../../gateway/admin/console/console-pages.ts';
 import { portalPages } from '../../../../../gateway/portal/portal-pages.ts';
-
-const gateway = fileURLToPath(new URL('../../../../../gateway/', import.meta.url));
-const folder = join(gateway, 'admin/console/browser/');
 
 const routers = {
   console: consolePages({ productName: 'Gateway', keyPrefix: 'pets_', sampleUrl: () => '' }),
   portal: portalPages({ title: 'Acme', color: '#ffffff', supportUrl: undefined }),
 };
 
-/** Serves a page. @returns its HTML, and the address of its files */
+/** Serves a page. @returns its HTML, the addresses in it, and a function that reads one */
 async function serve(name: keyof typeof routers) {
   const server = express().use(routers[name]).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const page = await (await fetch(`${origin}/${name}`)).text();
-  const [, base = ''] = /src="([^"]+)browser\/theme\.ts"/.exec(page) ?? [];
-  return { page, base: `${origin}${base}` };
+  const addresses = Array.from(page.matchAll(/(?:href|src)="([^"]+)"/g), ([, address = '']) => address);
+  return { page, addresses, get: (path: string) => fetch(origin + path) };
 }
 
-/** @returns a function that reads a file of the console as a browser does, by its path in the folder of sources */
-async function serveConsole(): Promise<(name: string) => Promise<Response>> {
-  const { base } = await serve('console');
-  return (name) => fetch(`${base}admin/console/browser/${name}`);
-}
+test.each(['console', 'portal'] as const)(
+  'the %s loads a script, a style and an icon, kept for good and made of all that they import',
+  async (name) => {
+    const { addresses, get } = await serve(name);
+    const files = await Promise.all(addresses.map(get));
+    expect(files.map(({ headers }) => headers.get('Content-Type'))).toEqual([
+      'image/svg+xml',
+      'text/css; charset=utf-8',
+      'text/javascript; charset=utf-8',
+    ]);
+    for (const { status, headers } of files) {
+      expect(status).toBe(200);
+      expect(headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+    }
+    const [, style = '', script = ''] = await Promise.all(files.map((file) => file.text()));
+    expect(script).toContain(`customElements.define("${name}-app"`);
+    expect(script).not.toMatch(/^import |import\(/m);
+    expect(style).not.toMatch(/@import|url\((?!"?data:font)/);
+  },
+);
 
-test.each([
-  ['console', 'admin/console/browser'],
-  ['portal', 'portal/browser'],
-] as const)('every module that a script of the %s imports is served', async (name, folder) => {
-  const { page, base } = await serve(name);
-  const { imports } = JSON.parse(/importmap">([^<]+)</.exec(page)?.[1] ?? '') as { imports: object };
-  const modules = new Set(globSync(`${folder}/**/*.ts`, { cwd: gateway }).map((file) => `${base}${file}`));
-  // A set also goes through what is added.
-  for (const module of modules) {
-    const response = await fetch(module);
-    expect(response.status, module).toBe(200);
-    const script = await response.text();
-    const imported = Array.from(
-      script.matchAll(/^import (?:[^;']*from )?'([^']+)'/gm),
-      ([, path = '']) => path,
-    );
-    for (const path of imported) if (path.startsWith('.')) modules.add(new URL(path, module).href);
-    const packages = imported.filter((path) => !path.startsWith('.'));
-    expect(Object.keys(imports), module).toEqual(
-      expect.arrayContaining(packages.map((path) => path.replace(/(?<=\/).+\.js$/, ''))),
-    );
-  }
-  expect([...modules].join()).toContain('/limits/');
+test('a page of another version gets the files of this one, and keeps them no longer than it', async () => {
+  const { addresses, get } = await serve('console');
+  const other = await get(addresses[2]?.replace(/assets\/[^/]+/, 'assets/another-version') ?? '');
+  expect([other.status, other.headers.get('Cache-Control')]).toEqual([200, 'no-cache']);
 });
 
-test('every script is served as JavaScript with blanks in place of its types, so that positions are those of the source', async () => {
-  const get = await serveConsole();
-  const names = globSync('**/*.ts', { cwd: folder });
-  expect(names.length).toBeGreaterThan(50);
-  for (const name of names) {
-    const response = await get(name);
-    expect(response.headers.get('Content-Type'), name).toBe('text/javascript; charset=utf-8');
-    expect(response.headers.get('Cache-Control'), name).toBe('public, max-age=31536000, immutable');
-    const [served, source] = [await response.text(), readFileSync(join(folder, name), 'utf8')];
-    expect(served.length, name).toBe(source.length);
-    const moved = served.split('').findIndex((char, index) => !/\s/.test(char) && char !== source[index]);
-    expect(moved, name).toBe(-1);
-  }
-});
-
-test('only scripts, styles and the icon are served', async () => {
-  const get = await serveConsole();
-  expect((await get('../../../browser/icon.svg')).headers.get('Content-Type')).toContain('image/svg+xml');
-  expect((await get('../../../browser/styles/base.css')).headers.get('Content-Type')).toContain('text/css');
-  for (const name of ['tsconfig.json', 'no-such.ts', '..%2fconsole-pages.ts'])
-    expect((await get(name)).status, name).toBe(404);
+test('no other file is served', async () => {
+  const { addresses, get } = await serve('console');
+  for (const name of ['tsconfig.json', 'main.ts', '..%2fconsole-pages.ts', 'main.css/', '.css', ''])
+    expect((await get(addresses[1]?.replace('main.css', name) ?? '')).status, name).toBe(404);
 });

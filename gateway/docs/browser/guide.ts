@@ -1,3 +1,0 @@
-import { prepareSamples } from './samples.ts';
-
-prepareSamples();
