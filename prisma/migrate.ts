@@ -136,7 +136,7 @@ function describe(error: unknown): string {
     .split('\n')
     .map((line) => line.trim())
     .join(' ');
-  return name === undefined ? words : `${name} failed: ${words}; see prisma/README.md`;
+  return name === undefined ? words : `${name} failed: ${words}; see pets-service/README.md`;
 }
 
 if (import.meta.main) {

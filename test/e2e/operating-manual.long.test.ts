@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { backupCommands } from '../support/checks/runbook-commands.ts';
+import { backupCommands, commandsOf } from '../support/checks/runbook-commands.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -19,13 +19,11 @@ import { startPostgresServer } from '../support/stores/postgres-server.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = `'${process.execPath}' --disable-warning=ExperimentalWarning`;
 
-/** The commands of a section of MANUAL.md: those of the backup, and those of the restore. RUNBOOK.md restores Redis. */
-async function documentedCommands(section: string): Promise<[backup: string, restore: string]> {
-  const manual = await readFile(join(root, 'gateway/ops/MANUAL.md'), 'utf8');
-  const text = manual.split(`\n### ${section}\n`)[1]?.split(/\n##/)[0] ?? '';
-  const blocks = Array.from(text.matchAll(/```sh\n(.+?)```/gs), ([, code = '']) => code);
+/** The commands of OPERATE.md, or of REDIS.md: those of the backup, and those of the restore. */
+function documentedCommands(section: string): [backup: string, restore: string] {
+  const { copy, restoreCopy } = backupCommands();
   const [backup = '', restore = ''] =
-    section === 'Redis' ? [...blocks, backupCommands().restoreCopy] : blocks;
+    section === 'Redis' ? [copy, restoreCopy] : commandsOf('OPERATE.md', section);
   expect([backup, restore]).not.toContain('');
   return [backup, restore];
 }
@@ -41,7 +39,7 @@ async function run(commands: string, cwd: string, env: Record<string, string> = 
 
 describe('the operating manual', { timeout: 120_000 }, () => {
   test('backs PostgreSQL up and restores it', { tags: ['postgresql'] }, async () => {
-    const [backup, restore] = await documentedCommands('PostgreSQL');
+    const [backup, restore] = documentedCommands('PostgreSQL');
     await using server = await startPostgresServer();
     await using directory = await temporaryDirectory();
     const adminUrl = await server.createDatabase('administration');
@@ -84,7 +82,7 @@ describe('the operating manual', { timeout: 120_000 }, () => {
   });
 
   test('backs Redis up and restores it', { tags: ['redis-server'] }, async () => {
-    const [backup, restore] = await documentedCommands('Redis');
+    const [backup, restore] = documentedCommands('Redis');
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
     const data = join(directory.path, 'data');
@@ -127,7 +125,7 @@ describe('the operating manual', { timeout: 120_000 }, () => {
   });
 
   test('backs embedded stores up and restores them', { tags: ['redis-server'] }, async () => {
-    const [backup, restore] = await documentedCommands('Embedded stores');
+    const [backup, restore] = documentedCommands('Embedded stores');
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: join(directory.path, '.data') };
     let key = '';

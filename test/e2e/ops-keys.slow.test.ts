@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -351,20 +351,6 @@ describe('the life cycle of keys', () => {
     });
     const [last] = await kit.json<{ after: { name: string } }[]>('audit', '--count', '1');
     expect(last?.after.name).toBe('Unread');
-  });
-
-  test('the README of the ops command lists every command', async () => {
-    const readme = await readFile(join(import.meta.dirname, '../../gateway/ops/README.md'), 'utf8');
-    const { stdout: help } = await kit.run('--help');
-    const nouns = Array.from(help.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, noun = '']) => noun);
-    expect(nouns).toContain('keys');
-    for (const noun of nouns.filter((name) => name !== 'help')) {
-      const { stdout } = await kit.run(noun, '--help');
-      const [, commands = ''] = stdout.split('\nCommands:\n');
-      const verbs = Array.from(commands.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, verb = '']) => verb);
-      for (const verb of verbs.filter((name) => name !== 'help')) expect(readme).toContain(`${noun} ${verb}`);
-      expect(readme).toContain(`\`${noun}`);
-    }
   });
 });
 

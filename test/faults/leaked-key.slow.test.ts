@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runbookSection } from '../support/checks/runbook-commands.ts';
+import { sectionOf } from '../support/checks/runbook-commands.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { redisStateOf } from '../support/kits/service.ts';
 
 /** The documented command for each reply of a Redis that refuses writes. */
 const documented = new Map(
   Array.from(
-    runbookSection('Cut off a leaked key while Redis refuses writes').matchAll(
+    sectionOf('RUNBOOK.md', 'Cut off a leaked key while Redis refuses writes').matchAll(
       /^ +\| `(\w+)`(.*?) *\| `redis-cli (.+?)`/gm,
     ),
     ([, reply = '', reason = '', command = '']) => [`${reply}${reason}`, command.split(' ')],

@@ -584,18 +584,18 @@ describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
   );
 });
 
-const runbook = readFileSync(new URL('ALERTS.md', alertsFile), 'utf8');
+const runbook = readFileSync(new URL('../RUNBOOK.md', alertsFile), 'utf8');
 
 test.each(alerts)('$alert says how urgent it is, what is wrong, and where to read on', (rule) => {
   const { alert, labels, annotations } = rule;
   expect(labels).toEqual({ severity: expect.stringMatching(/^(critical|warning)$/) as unknown });
   expect(annotations?.['summary']).toMatch(/^[A-Z].+[^.]$/);
   expect(annotations?.['description']).toMatch(/\.$/);
-  expect(annotations?.['runbook_url']).toBe(`gateway/observability/ALERTS.md#${alert.toLowerCase()}`);
+  expect(annotations?.['runbook_url']).toBe(`gateway/RUNBOOK.md#${alert.toLowerCase()}`);
   expect(runbook).toContain(`\n## ${alert}\n`);
 });
 
-test('ALERTS.md has a heading for each alert, in the order of the file, and for no other', () => {
+test('RUNBOOK.md has a heading for each alert, in the order of the file, and for no other', () => {
   const headings = Array.from(runbook.matchAll(/^## (Gateway\w+)$/gm), ([, heading]) => heading);
   expect(headings).toEqual([...new Set(alerts.map(({ alert }) => alert))]);
 });

@@ -55,7 +55,7 @@ export const promises: readonly Promised[] = [
   },
   {
     name: 'limit in force',
-    clause: 'specification 8.3; ops/README.md: in force within a second',
+    clause: 'specification 8.3; OPERATE.md: in force within a second',
     find: shownLimitIsInForce,
   },
   {
@@ -65,10 +65,10 @@ export const promises: readonly Promised[] = [
   },
   { name: 'remaining never rises', clause: 'specification 8.3', find: remainingNeverRises },
   { name: 'Retry-After suffices', clause: 'specification 7 and 8.4.2', find: retryAfterSuffices },
-  { name: 'the limit without Redis', clause: 'OPERATIONS.md, When something fails', find: limitWithoutRedis },
-  { name: 'revoked is refused', clause: 'API.md, Error codes; ops/README.md', find: revokedIsRefused },
+  { name: 'the limit without Redis', clause: 'OPERATE.md, When something fails', find: limitWithoutRedis },
+  { name: 'revoked is refused', clause: 'API.md, Error codes; OPERATE.md', find: revokedIsRefused },
   { name: 'expired is refused', clause: 'API.md, Error codes', find: expiredIsRefused },
-  { name: 'suspended is refused', clause: 'API.md, Error codes; ops/README.md', find: suspendedIsRefused },
+  { name: 'suspended is refused', clause: 'API.md, Error codes; OPERATE.md', find: suspendedIsRefused },
   { name: 'valid is accepted', clause: 'specification 5.2', find: validIsAccepted },
   {
     name: 'banned is refused',
@@ -76,7 +76,7 @@ export const promises: readonly Promised[] = [
     find: bannedIsRefused,
   },
   { name: 'bans are earned', clause: 'API.md, Limits; specification 8.4.3', find: bansAreEarned },
-  { name: 'lifted is free', clause: 'ops/README.md: ends a ban within a second', find: liftedIsFree },
+  { name: 'lifted is free', clause: 'OPERATE.md: bans are in force within a second', find: liftedIsFree },
   {
     name: 'a ban ends with Retry-After',
     clause: 'API.md, Limits; specification 8.4.2',
@@ -86,12 +86,12 @@ export const promises: readonly Promised[] = [
   { name: 'documented responses', clause: 'API.md, Error codes; specification 7', find: onlyDocumented },
   { name: 'headers agree', clause: 'specification 8.3; API.md, Limits', find: headersAgree },
   { name: 'forwarded once', clause: 'API.md, Retries without duplicates', find: forwardedOnce },
-  { name: 'known keys are served', clause: 'OPERATIONS.md, When something fails', find: knownKeysAreServed },
-  { name: 'errors have a cause', clause: 'OPERATIONS.md, When something fails', find: errorsHaveACause },
-  { name: 'outages end', clause: 'OPERATIONS.md: normal within 2 s', find: outagesEnd },
+  { name: 'known keys are served', clause: 'OPERATE.md, When something fails', find: knownKeysAreServed },
+  { name: 'errors have a cause', clause: 'OPERATE.md, When something fails', find: errorsHaveACause },
+  { name: 'outages end', clause: 'RUNBOOK.md: normal within 2 s', find: outagesEnd },
   {
     name: 'use is recorded',
-    clause: 'API.md, Limits; OPERATIONS.md, When something fails',
+    clause: 'API.md, Limits; OPERATE.md, When something fails',
     find: useIsRecorded,
   },
 ];

@@ -36,7 +36,7 @@ export interface View {
 /** A command that is given up after 100 ms, and a log line with the time in milliseconds. */
 const beforeOutageMs = 250;
 const afterOutageMs = 50;
-/** OPERATIONS.md and ops/README.md say a second; a busy machine may take longer. */
+/** OPERATE.md says a second; a busy machine may take longer. */
 const planMs = 1500;
 const calmMs = 1000;
 

@@ -34,7 +34,7 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
     release.generate();
     return release.start({ DATABASE_URL: url, DATA_DIR: release.directory, DEMO: 'false' });
   }
-  /** As prisma/README.md says. */
+  /** As pets-service/README.md says. */
   const resolve = (change: string) =>
     client.query(
       `UPDATE _prisma_migrations SET ${change} WHERE migration_name = $1 AND finished_at IS NULL`,
@@ -54,7 +54,7 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
     expect(await migrate()).toEqual({
       code: 1,
       stdout: '',
-      stderr: `migrate: ${name} failed: ${error}; see prisma/README.md\n`,
+      stderr: `migrate: ${name} failed: ${error}; see pets-service/README.md\n`,
     });
     const { rows } = await client.query(`SELECT to_regclass('notes') AS notes`);
     expect(rows).toEqual([{ notes: null }]);

@@ -128,7 +128,7 @@ describe('.github', () => {
 });
 
 test('commands and units that start a program outside of a container name the Node that it needs', () => {
-  const text = [read('gateway/OPERATIONS.md'), read('package.json')]
+  const text = [read('gateway/OPERATE.md'), read('package.json')]
     .concat(globSync('*/systemd/*.service', { cwd: root }).map(read))
     .join('\n');
   const starts = text

@@ -4,7 +4,7 @@ import { gatewayName, type FleetGateway, type FleetStatus } from '../fleet-statu
 import type { redisStateSchema } from '../redis-status.ts';
 import { settingPage } from '../setting-page.ts';
 import type { UpstreamState } from '../upstream-states.ts';
-import { alerts, runbook, severities, type Problem } from './problem.ts';
+import { runbook, severities, type Problem } from './problem.ts';
 
 /** What problems are found in, as of one moment. */
 export interface Facts {
@@ -48,13 +48,15 @@ const manyRestarts = 2;
 const recentMs = 15 * 60_000;
 const maxValueLength = 60;
 
+const emptyRedis = { document: 'gateway/REDIS.md', heading: 'Redis came back empty' };
+
 /** What is so while gateways get no reply from Redis, and what to do. */
 export const withoutRedis = {
   effect:
     'Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.',
   advice:
     'Start Redis or mend the network to it. Do not restart gateways until then: they hold the keys that they know, and what they have counted.',
-  link: alerts('GatewayWithoutRedis'),
+  link: runbook('GatewayWithoutRedis'),
 };
 
 /** @returns a function that finds all problems of one kind */
@@ -89,7 +91,7 @@ const rules = [
       liveProcesses(fleet.gateways).some(({ redisEmptied }) => redisEmptied) &&
       'The mark that it was set up, gw:set-up, is missing. Requests with keys that Redis lacks get 503.',
     advice: 'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says.',
-    link: runbook('Redis came back empty'),
+    link: emptyRedis,
   }),
   rule('critical', 'redis-evicts', 'Redis has evicted keys', {
     find: (facts) =>
@@ -100,7 +102,7 @@ const rules = [
           `has evicted ${evictedKeys} keys since it started. API keys and counters may be among them.`,
       ),
     advice: 'Set maxmemory-policy to noeviction and raise maxmemory, then import the API keys that are lost.',
-    link: runbook('Redis came back empty'),
+    link: emptyRedis,
   }),
   rule('warning', 'redis-nearly-full', 'Redis is nearly full', {
     find: (facts) =>
@@ -112,7 +114,7 @@ const rules = [
         );
       }),
     advice: 'Raise maxmemory, and look for keys in it that are not of the gateway.',
-    link: alerts('GatewayRedisNearlyFull'),
+    link: runbook('GatewayRedisNearlyFull'),
   }),
   rule('warning', 'redis-memory-only', 'Redis keeps no append-only file', {
     find: (facts) =>
@@ -134,18 +136,18 @@ const rules = [
       redisP99Ms > redisSlowMs &&
       `One of a hundred Redis commands that requests wait for takes ${Math.round(redisP99Ms)} ms or more (p99 of the last minute). After 100 ms, a gateway goes on without Redis.`,
     advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
-    link: alerts('GatewayLatencyBudgetBurn'),
+    link: runbook('GatewayLatencyBudgetBurn'),
   }),
   rule('notice', 'local-mode', 'Gateways were without Redis', {
     find: findStalls,
     advice: 'If it goes on, or happens again, look at the network to Redis and at slow commands.',
-    link: alerts('GatewayWithoutRedis'),
+    link: runbook('GatewayWithoutRedis'),
   }),
   rule('critical', 'no-gateway', 'No gateway is running', {
     find: ({ redis, fleet: { gateways } }) =>
       redis.available && !gateways.some(isSeen) && 'No gateway announces itself on this Redis.',
     advice: 'Start one, or check that REDIS_URL is the Redis of the gateways.',
-    link: alerts('GatewayMissing'),
+    link: runbook('GatewayMissing'),
   }),
   rule('warning', 'gateway-not-seen', 'A gateway is not seen', {
     find: ({ redis, fleet }) =>
@@ -155,7 +157,7 @@ const rules = [
         .flatMap((gateway) => findMissing(gateway, fleet.atMs)),
     advice:
       'Ask for /readyz on its admin port. Its supervisor and its log say why it ended, hangs, or cannot start workers.',
-    link: alerts('GatewayDown'),
+    link: runbook('GatewayDown'),
   }),
   rule('notice', 'workers-restarting', 'Workers exit or hang', {
     find: ({ fleet: { gateways } }) =>
@@ -167,7 +169,7 @@ const rules = [
           detail: `${gatewayName(gateway)} has replaced ${plural(gateway.restartedAt.length, 'worker', 'workers')} in 15 minutes, the last one at ${gateway.restartedAt.at(-1)}. Requests in flight in them were lost.`,
         })),
     advice: 'Look for "worker exited unexpectedly" and "worker does not respond" in its log.',
-    link: alerts('GatewayWorkersRestarting'),
+    link: runbook('GatewayWorkersRestarting'),
   }),
   rule('notice', 'versions', 'Two versions are running', {
     find({ fleet: { gateways } }) {
@@ -175,18 +177,18 @@ const rules = [
       return found.size > 1 && `Versions ${[...found].join(', ')}. During an upgrade this is expected.`;
     },
     advice: 'If no upgrade is under way, restart the gateways of the older version.',
-    link: { document: 'gateway/OPERATIONS.md', heading: 'Start, stop, health' },
+    link: { document: 'gateway/OPERATE.md', heading: 'Start, stop, health' },
   }),
   rule('warning', 'upstream', 'An instance of a service is down', {
     find: ({ upstreams }) =>
       Array.from(Map.groupBy(upstreams, ({ service }) => service).values(), findDown).flat(),
     advice: 'If it is not being restarted or upgraded, check its process, its address and its log.',
-    link: alerts('GatewayUpstreamDown'),
+    link: runbook('GatewayUpstreamDown'),
   }),
   rule('warning', 'invalid-setting', 'A setting in Redis is invalid', {
     find: ({ fleet }) => fleet.invalidSettings.map(describeInvalid),
     advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
-    link: alerts('GatewayInvalidSettings'),
+    link: runbook('GatewayInvalidSettings'),
   }),
   rule('warning', 'webhook-disabled', 'A webhook is disabled', {
     find: ({ fleet: { disabledWebhooks } }) =>
@@ -196,7 +198,7 @@ const rules = [
       })),
     advice:
       'Tell its owner. When ops webhooks test is delivered, switch it on again: ops webhooks set with --on. It does not get what happened in between.',
-    link: alerts('GatewayWebhookDisabled'),
+    link: runbook('GatewayWebhookDisabled'),
   }),
   rule('critical', 'failures', 'Many requests fail', {
     find({ recent: { byStatus } }) {
@@ -210,7 +212,7 @@ const rules = [
     },
     advice:
       'The errors of the last minute are shown by code, and the metric gateway_errors_total has all. If it began with a change, undo it.',
-    link: alerts('GatewayErrorBudgetBurn'),
+    link: runbook('GatewayErrorBudgetBurn'),
   }),
   rule('warning', 'latency', 'Requests are slow', {
     find: ({ recent: { requests, latencyMs } }) =>
@@ -220,7 +222,7 @@ const rules = [
       `One of a hundred requests takes ${Math.round(latencyMs.p99)} ms or more (p99 of the last minute). The objective is ${requestsSlowMs} ms.`,
     advice:
       'gateway_upstream_duration_seconds says which service is slow. If none is, look at Redis, and at the CPU of the gateways.',
-    link: alerts('GatewayLatencyBudgetBurn'),
+    link: runbook('GatewayLatencyBudgetBurn'),
   }),
   rule('notice', 'refusals', 'Many requests are refused', {
     find({ recent: { requests, refused, withoutKey } }) {
@@ -245,7 +247,7 @@ const rules = [
       `${Math.round(withoutKey / 60)} requests a second had no valid key in the last minute.`,
     advice:
       'The access log has their addresses. Unless it is a customer whose key has expired, block them in the proxy or network in front.',
-    link: alerts('GatewayFloodWithoutKeys'),
+    link: runbook('GatewayFloodWithoutKeys'),
   }),
 ];
 
@@ -313,7 +315,7 @@ function findDown(instances: Facts['upstreams']): Finding[] {
       return { of, severity, title: `Upstream ${of} is ${stateText[state]}`, detail };
     }
     const detail = `${text} Requests that need it get 503.`;
-    const link = alerts('GatewayNoUpstreamReady');
+    const link = runbook('GatewayNoUpstreamReady');
     return { of, severity: 'critical', title: `No instance of ${service} is ready`, detail, link };
   });
 }

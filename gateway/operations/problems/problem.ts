@@ -9,7 +9,7 @@ export const problemSchema = z
     id: z.string().describe('The same while it is the same problem'),
     severity: z
       .enum(severities)
-      .describe('`critical` is for now, `warning` for today, `notice` for information. As in ALERTS.md.'),
+      .describe('`critical` is for now, `warning` for today, `notice` for information. As in RUNBOOK.md.'),
     title: z.string(),
     detail: z.string(),
     advice: z.string().describe('What to do, in a sentence or two'),
@@ -25,9 +25,4 @@ export const problemSchema = z
 export type Problem = z.infer<typeof problemSchema>;
 export type ProblemLink = Problem['link'];
 
-export const alerts = (heading: string): ProblemLink => ({
-  document: 'gateway/observability/ALERTS.md',
-  heading,
-});
-
-export const runbook = (heading: string): ProblemLink => ({ document: 'gateway/ops/RUNBOOK.md', heading });
+export const runbook = (heading: string): ProblemLink => ({ document: 'gateway/RUNBOOK.md', heading });

@@ -104,7 +104,7 @@ export const knownKeysAreServed: Find = (view) => {
   });
 };
 
-/** A service that was ejected is tried again within 8 s (OPERATIONS.md). */
+/** A service that was ejected is tried again within 8 s (OPERATE.md). */
 const recoveryMs = 10_000;
 
 /** Errors of the upstream come from its faults, and a lost response from a process that was killed. */
@@ -125,7 +125,7 @@ export const errorsHaveACause: Find = ({ history }: View) => {
   });
 };
 
-/** Redis is used again soon after it is back; OPERATIONS.md says 2 s. */
+/** Redis is used again soon after it is back; RUNBOOK.md says 2 s. */
 const backMs = 10_000;
 
 export const outagesEnd: Find = ({ history }) =>

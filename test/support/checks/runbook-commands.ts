@@ -5,19 +5,22 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Text of a section of the operators' runbook. */
-export function runbookSection(heading: string): string {
-  const runbook = readFileSync(`${root}/gateway/ops/RUNBOOK.md`, 'utf8');
-  return runbook.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+/** Text of a section of a document of the gateway. */
+export function sectionOf(document: string, heading: string): string {
+  const text = readFileSync(`${root}/gateway/${document}`, 'utf8');
+  return text.split(new RegExp(`^##+ ${heading}\n`, 'm'))[1]?.split(/^##/m)[0] ?? '';
 }
 
-/** The documented commands that make a backup, and that restore it or a copy of Redis' data. */
-export function backupCommands(): { backup: string; restore: string; restoreCopy: string } {
-  const commands = (heading: string) =>
-    Array.from(runbookSection(heading).matchAll(/```sh\n(.+?)```/gs), ([, code = '']) => code);
-  const [backup = ''] = commands('Move to a new Redis');
-  const [restore = '', restoreCopy = ''] = commands('Redis came back empty');
-  return { backup, restore, restoreCopy };
+/** The blocks of shell commands in a section. */
+export function commandsOf(document: string, heading: string): string[] {
+  return Array.from(sectionOf(document, heading).matchAll(/```sh\n(.+?)```/gs), ([, code = '']) => code);
+}
+
+/** The documented commands that make a copy of Redis' data and exports, and that restore the one and the other. */
+export function backupCommands() {
+  const [copy = '', backup = ''] = commandsOf('REDIS.md', 'Back up');
+  const [restore = '', restoreCopy = ''] = commandsOf('REDIS.md', 'Redis came back empty');
+  return { copy, backup, restore, restoreCopy };
 }
 
 /** Runs documented commands in a directory. */

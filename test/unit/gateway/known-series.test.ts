@@ -5,7 +5,7 @@ import { showKnownSeries, showPlanLimits } from '../../../gateway/known-series.t
 import { createMetrics } from '../../../gateway/observability/metrics.ts';
 import { builtInPlans } from '../../../gateway/plans/plan-settings.ts';
 
-const readme = readFileSync(new URL('../../../gateway/observability/README.md', import.meta.url), 'utf8');
+const readme = readFileSync(new URL('../../../gateway/OPERATE.md', import.meta.url), 'utf8');
 
 test('a gateway starts with as many series as its document says, and a plan adds as many', async () => {
   const metrics = createMetrics({ droppedLogLines: () => 0 });

@@ -36,7 +36,7 @@ test.each(wholeSettings)('$name is enforced, shown, changed and described', (set
   expect(settingPage(key)).toEqual({ page: '/console/settings', text: 'Settings' });
   expect(targetPage(action, target)).toBe('/console/settings');
 
-  for (const document of ['ops/REDIS.md', 'observability/ALERTS.md']) {
+  for (const document of ['REDIS.md', 'RUNBOOK.md']) {
     const cells = readFileSync(new URL(document, gateway), 'utf8')
       .match(/^ *\|[^|]*/gm)
       ?.join('');
