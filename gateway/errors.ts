@@ -3,7 +3,7 @@ import { nameWrongType, UnexpectedValue } from './redis/redis-errors.ts';
 
 /**
  * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in
- * API.md and openapi.yaml.
+ * openapi.yaml.
  */
 const catalogue = {
   missing_api_key: [401, 'An API key is required: send it as "Authorization: Bearer <API_KEY>".'],

@@ -43,7 +43,7 @@ interface Attempt {
 
 export type RequestSpans = ReturnType<typeof createRequestSpans>;
 
-/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. README.md lists them. */
+/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. */
 export function createRequestSpans(tracing: Tracing) {
   return {
     startRequest({ peerIsTrusted, requestId, clientAddress, service, ...request }: TracedRequest): Span {

@@ -27,7 +27,7 @@ export function petsApi({
     guide: readDocument('../docs/guide.md'),
     // A document of the repository, whose links lead to other documents of it.
     clients: readDocument('../CLIENTS.md')
-      .replaceAll('](API.md', '](/docs')
+      .replaceAll('](docs/guide.md', '](/docs')
       .replaceAll('](CHANGELOG.md', '](/docs/changelog'),
     changelog: readDocument('../CHANGELOG.md'),
     keyPrefix,

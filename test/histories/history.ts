@@ -134,6 +134,6 @@ export const mayCount = (request: RecordedRequest): boolean =>
 /** Whether it may be a strike towards a ban. */
 export const mayBeStrike = ({ status, code }: RecordedRequest): boolean =>
   code === 'rate_limit_exceeded' || (status === 0 && code !== notConnected);
-/** Whether it has used quota: a request with a valid key counts unless the gateway fails to serve it (API.md, Limits). */
+/** Whether it has used quota: a request with a valid key counts unless the gateway fails to serve it (CLIENTS.md, Limits). */
 export const counts = (request: RecordedRequest): boolean =>
   request.status !== 0 && mayCount(request) && !isGivenBack(request);

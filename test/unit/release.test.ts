@@ -15,12 +15,12 @@ const releaseNotes = (version: string) =>
 describe('the version', () => {
   const { version } = json('package.json') as { version: string };
 
-  test('of package.json is that of the lock file, the runtime of both services and the newest section of the changelog', () => {
+  test('of package.json is that of the lock file, the runtime of both services and the newest release note', () => {
     const lock = json('package-lock.json') as {
       version: string;
       packages: Record<string, { version?: string }>;
     };
-    const [, newest] = /^## (\S+)$/m.exec(read('gateway/ops/CHANGELOG.md')) ?? [];
+    const [, newest] = /^### (\d\S+)$/m.exec(read('gateway/OPERATE.md')) ?? [];
     expect([lock.version, lock.packages['']?.version, readVersion(), newest]).toEqual(Array(4).fill(version));
   });
 
@@ -28,7 +28,7 @@ describe('the version', () => {
     expect(releaseNotes(version)).toMatchObject({ status: 0, stdout: expect.stringMatching(/\w/) as string });
     const { status, stdout, stderr } = releaseNotes('9.9.9');
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toContain('gateway/ops/CHANGELOG.md has no section 9.9.9');
+    expect(stderr).toContain('gateway/OPERATE.md has no release note 9.9.9');
   });
 
   test('is in both images, which take it from package.json', () => {

@@ -43,7 +43,7 @@ export interface Description {
 const yearMs = 365 * 86_400_000;
 
 /**
- * Finds what breaks clients of the released description: gateway/API.md, "Compatibility".
+ * Finds what breaks clients of the released description: gateway/CLIENTS.md, "Compatibility".
  * @param now for the sunset of deprecated operations, which may be removed afterwards
  * @returns a line each
  */

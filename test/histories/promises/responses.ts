@@ -3,7 +3,7 @@ import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import type { View } from '../view.ts';
 import type { Find } from './promise.ts';
 
-/** What clients of these histories may get, of API.md's table. */
+/** What clients of these histories may get, that REFERENCE.md lists. */
 const documented: Readonly<Record<number, readonly string[]>> = {
   401: ['revoked_api_key', 'expired_api_key', 'unknown_api_key', 'account_suspended'],
   404: ['not_found', 'pet_not_found'],

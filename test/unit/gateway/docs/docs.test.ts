@@ -92,7 +92,7 @@ test('/llms.txt leads to every page as Markdown', () => {
 });
 
 test('the status in the heading of a code is that of the description', () => {
-  const table = readFileSync(new URL('../../../../gateway/API.md', import.meta.url), 'utf8');
+  const table = readFileSync(new URL('../../../../gateway/REFERENCE.md', import.meta.url), 'utf8');
   const documented = Array.from(
     table.matchAll(/^\| `(\w+)` +\| (\d{3})/gm),
     ([, code, status]) => `${code} ${status}`,
