@@ -3,11 +3,13 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
 import { formatApiKeyRecord } from '../../gateway/api-keys/api-key-record.ts';
 import { formatCustomerRecord } from '../../gateway/api-keys/customer-record.ts';
 import { isWindowName, windowNames, windows } from '../../gateway/limits/windows.ts';
+import { program } from '../../gateway/ops/program.ts';
 import { describeReference } from '../support/checks/reference.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -73,6 +75,50 @@ test('gateway/REFERENCE.md is what the sources say: npm run describe writes it',
   const options = { ...(await resolveConfig(root)), parser: 'markdown' };
   expect(read('gateway/REFERENCE.md')).toBe(await format(describeReference(), options));
 });
+
+/** Code of a document: spans, and lines of blocks without their prompt. */
+function codeOf(path: string): string[] {
+  const text = read(path);
+  const blocks = Array.from(text.matchAll(/^ *```\w*\n(.*?)^ *```/gms), ([, code = '']) => code);
+  const spans = Array.from(
+    text.replaceAll(/^ *```.*?^ *```/gms, '').matchAll(/`([^`]+)`/g),
+    ([, code = '']) => code,
+  );
+  return [...spans, ...blocks.flatMap((block) => block.split('\n'))];
+}
+
+test.each(documents)('the commands in %s exist, with their options, and so do the scripts of npm', (path) => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const code = codeOf(path);
+  const called = code.flatMap((line) =>
+    Array.from(line.matchAll(/\bnpm run (?:--silent |-s )?([a-z][\w:]*)/g), ([, name = '']) => name),
+  );
+  const commands = code.flatMap((line) =>
+    Array.from(
+      line.matchAll(/(?:^|[ (])(?:ops|ops\/main\.ts|npm run --silent ops --) ([a-z][^|;()>]*)/g),
+      ([, words = '']) => words,
+    ),
+  );
+  const unknown = [...called.filter((name) => !(name in scripts)), ...commands.flatMap(unknownParts)];
+  expect(unknown).toEqual([]);
+});
+
+/** @returns the line if it names no command, and each option that the command lacks */
+function unknownParts(line: string): string[] {
+  const words = line.trim().split(/\s+/);
+  let command: Command = program;
+  while (command.commands.length > 0) {
+    const child = command.commands.find((below) => below.name() === words[0]);
+    // A noun alone is not run, only named.
+    if (child === undefined) return words.length > 0 ? [line] : [];
+    command = child;
+    words.shift();
+  }
+  const known = new Set(['--help', ...command.options.map(({ long }) => long)]);
+  return Array.from(words.join(' ').matchAll(/(?<!\S)--[a-z-]+/g), ([option]) => option)
+    .filter((option) => !known.has(option))
+    .map((option) => `${line}: ${option}`);
+}
 
 test('test/README.md names test files that there are', () => {
   const named = Array.from(

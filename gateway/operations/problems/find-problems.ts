@@ -90,7 +90,7 @@ const rules = [
       redis.available &&
       liveProcesses(fleet.gateways).some(({ redisEmptied }) => redisEmptied) &&
       'The mark that it was set up, gw:set-up, is missing. Requests with keys that Redis lacks get 503.',
-    advice: 'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says.',
+    advice: 'Do not restart gateways. Restore plans and keys from the last backup.',
     link: emptyRedis,
   }),
   rule('critical', 'redis-evicts', 'Redis has evicted keys', {

@@ -135,6 +135,10 @@ export function describeReference(): string {
       metrics(createPetsMetrics(() => []).registry, 'pets_'),
     ],
     [
+      '## Routes',
+      "Those of the operators' API: [admin/openapi.yaml](admin/openapi.yaml), a page at `/api/docs` of the admin port. Those of the API itself: `/openapi.json` of a gateway, a page at `/docs/reference`.",
+    ],
+    [
       '## Error codes',
       'The body of every error is `{"code", "message", "status"}`. The guide under `/docs` says what a client can do about each.',
       errors(),
