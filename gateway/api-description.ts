@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { entityTag, type EncodedText } from './http/encoded-text.ts';
 import type { OperationAccess } from './limits/access.ts';
-import type { ApiDocument } from './services/api-document.ts';
+import { codesOf, type ApiDocument } from './services/api-document.ts';
 import {
   describeServices,
   toJson,
@@ -21,13 +20,15 @@ export interface ApiDescription {
    * The same with the addresses of the servers under a base URL, such as https://api.example.com. Takes microseconds, since
    * clients choose the URL if PUBLIC_URL is not set.
    */
-  jsonAt(baseUrl: string): EncodedText;
+  jsonAt(baseUrl: string): string;
   /** Base path of the gateway's own operations, such as /v1. */
   basePath: string;
   /** That one, and those of the services. */
   basePaths: readonly string[];
   /** The server as a whole, with the methods of all paths. */
   everything: ApiRoute;
+  /** Error codes that its document describes. */
+  errorCodes: ReadonlySet<string>;
   /** Names of the services, each at its ordinal. */
   services: readonly string[];
   /** Operations that clients are meant to call: neither HEAD nor OPTIONS. The gateway's own ask nothing of a key. */
@@ -61,10 +62,7 @@ export function loadApiDescription(
   const servers = listOf(merged['servers']).map((server) =>
     Object.assign({}, server, { url: placeholder + serverPath }),
   );
-  const parts = toJson({ ...document, servers })
-    .split(placeholder)
-    .map((part) => Buffer.from(part));
-  const version = entityTag(json);
+  const parts = toJson({ ...document, servers }).split(placeholder);
   const match = createMatch(routes);
   const operations = routes.flatMap((route) =>
     route.allow.flatMap((method) =>
@@ -76,13 +74,8 @@ export function loadApiDescription(
   return {
     json,
     document: { ...shown, supportUrl },
-    jsonAt(baseUrl) {
-      const url = Buffer.from(JSON.stringify(baseUrl).slice(1, -1));
-      return {
-        body: Buffer.concat(parts.flatMap((part, index) => (index === 0 ? part : [url, part]))),
-        etag: entityTag(version + baseUrl),
-      };
-    },
+    jsonAt: (baseUrl) => parts.join(JSON.stringify(baseUrl).slice(1, -1)),
+    errorCodes: new Set(codesOf(shown)),
     basePath,
     basePaths,
     services: services.map(({ name }) => name),

@@ -2,45 +2,40 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { findAmbiguity } from '#runtime/malformed-request.ts';
 import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
-import express, { type Express, type Request } from 'express';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { loadApiDescription, type ApiDescription } from './api-description.ts';
 import { createApiKeyCache, type Caller } from './api-keys/api-key-cache.ts';
 import { withCurrentRecord } from './api-keys/current-record.ts';
 import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
-import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
-import { findClientAddress } from './http/client-address.ts';
-import { createPublicAddress, findScheme } from './http/public-address.ts';
-import { createIsProxy } from './http/trusted-proxies.ts';
+import { createIsProxy, findClientAddress } from './http/client-address.ts';
+import { createPublicAddress, findScheme, type PublicAddress } from './http/public-address.ts';
 import { asksForWebSocket, createWebSockets } from './http/websocket.ts';
-import { allowOrigins, createOriginHeaders } from './journey/allow-origins.ts';
 import { answerUsage } from './journey/answer-usage.ts';
-import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
-import { assignRequestId } from './journey/assign-request-id.ts';
-import { authenticate } from './journey/authenticate.ts';
-import { createGiveBack, enforceQuota } from './journey/enforce-quota.ts';
-import { matchRoute } from './journey/match-route.ts';
+import {
+  allowOrigins,
+  answerWithoutKey,
+  createOriginHeaders,
+  type Neighbour,
+  type OriginHeaders,
+} from './journey/answer-without-key.ts';
+import { authenticate, createRefuseAnonymous } from './journey/authenticate.ts';
+import { begin } from './journey/begin.ts';
+import { enforceQuota } from './journey/enforce-quota.ts';
 import { proxyToService } from './journey/proxy-to-service.ts';
-import { createLargeBodySlots, receiveBody } from './journey/receive-body.ts';
+import { receive } from './journey/receive.ts';
 import { recordAccess, recordRawResponse } from './journey/record-access.ts';
-import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
-import { rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
+import { createGiveBack, createRecordDecision } from './journey/record-decision.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
-import { serveDocs } from './journey/serve-docs.ts';
-import { servePortal } from './journey/serve-portal.ts';
-import { setSecurityHeaders } from './journey/set-security-headers.ts';
-import { traceRequest } from './journey/trace-request.ts';
-import { outsidePath, underPath } from './journey/under-path.ts';
 import { showKnownSeries } from './known-series.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
 import { anonymousPlan } from './plans/plan-settings.ts';
-import { createPortal, createPortalConnection } from './portal/portal.ts';
-import { createAddressLimit } from './quota/address-limit.ts';
+import { createAddressLimit, type AddressLimit } from './quota/address-limit.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {
   addressLimitHeaders,
@@ -49,7 +44,7 @@ import {
 } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
-import { defaultPortalColor } from './services/services-file-schema.ts';
+import { isUnder } from './services/routes.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
 export interface GatewayDependencies extends RedisState {
@@ -58,9 +53,6 @@ export interface GatewayDependencies extends RedisState {
   api: ApiConfig;
   /** Where the requests to each of the services go, in the same order. */
   upstreams: readonly ServiceUpstream[];
-  redisUrl: string;
-  /** Whether the gateway runs this Redis itself. */
-  redisIsPrivate: boolean;
   /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
   trustProxy: string[];
   /** Where clients see the gateway; undefined: the scheme and Host of each request. */
@@ -73,6 +65,17 @@ export interface GatewayDependencies extends RedisState {
   metrics: Metrics;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
+  now: () => number;
+  /** What is served beside the API. */
+  neighbours: (parts: NeighbourParts) => readonly Neighbour[];
+}
+
+/** What neighbours share with the API. */
+export interface NeighbourParts {
+  api: ApiDescription;
+  publicAddress: PublicAddress;
+  addressLimit: AddressLimit;
+  log: Logger;
   now: () => number;
 }
 
@@ -96,7 +99,7 @@ export interface Gateway {
   /** Logs and counts the response to it. */
   recordRawResponse(error: GatewayError, address: string, requestId: string): void;
   /** Headers with which a page of an origin may read a response. */
-  originHeaders(origin: string | undefined): Readonly<Record<string, string>>;
+  originHeaders: OriginHeaders;
   close(): void;
 }
 
@@ -107,7 +110,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   assertPublicUrl(publicUrl, api.basePaths);
   showKnownSeries(metrics, api);
   const parts = createParts(dependencies, api);
-  const { addressLimit, isProxy, portalConnection } = parts;
+  const { addressLimit, isProxy, originHeaders } = parts;
   const app = createApp(isProxy);
   addJourney(app, parts);
   const checks = setInterval(() => void parts.webSockets.closeUnless(isServed(parts)), webSocketCheckMs);
@@ -129,10 +132,10 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     closeWebSockets: parts.webSockets.closeAll,
     close() {
       clearInterval(checks);
-      portalConnection.close();
+      for (const neighbour of parts.neighbours) neighbour.close?.();
     },
     recordRawResponse: (...response) => recordRawResponse({ log, metrics }, ...response),
-    originHeaders: createOriginHeaders(dependencies.corsOrigins),
+    originHeaders,
     async chargeAddress(address, { code, headers }) {
       const { window } = await addressLimit.charge(address);
       if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
@@ -158,47 +161,44 @@ function isServed({ apiKeys, lookUpUsage }: Parts): (caller: Caller) => Promise<
 
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
-  const { upstreams, api, docs, portal, keyHeader, webSockets } = parts;
-  const { plans, addressLimit, refuseAnonymous, log, now } = parts;
-  const { apiKeys, quota, busyCustomers, keyUse, usageReports, usageTotals } = parts;
-  const { lookUpUsage, publicAddress, isProxy } = parts;
-  const { corsOrigins, spans, logRequest, metrics, failures } = parts;
+  const { api, addressLimit, metrics, log, now } = parts;
   const { basePath, basePaths } = api;
-  const decides = { apiKeys, quota, refuseAnonymous };
-  const counts = { busyCustomers, keyUse, usageReports, usageTotals };
+  const refuseAnonymous = createRefuseAnonymous({
+    addressLimit,
+    metrics,
+    limit: { plan: anonymousPlan, window: anonymousWindow },
+    now,
+  });
+  const recordDecision = createRecordDecision(parts);
 
   // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
   app
     .route(/^/)
     .all(
-      assignRequestId(),
-      setSecurityHeaders(),
-      matchRoute(api, docs, portal),
-      traceRequest({ spans, isProxy }),
-      recordAccess({ logRequest, metrics, failures, docs }),
-      ...allowOrigins({ corsOrigins, api, publicAddress }),
-      outsidePath(basePaths, serveDescription(api, publicAddress), serveDocs(docs, api), servePortal(portal)),
-      answerOptions({ api, addressLimit, now }),
-      underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit, keyHeader })),
-      answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePaths, enforceQuota({ ...decides, ...counts, metrics, plans })),
-      rejectMalformed(basePaths),
-      rejectUnknownRoute(),
-      receiveBody(parts),
-      proxyToService({ upstreams, isProxy, publicAddress, keyHeader, webSockets, spans }),
+      begin(parts),
+      recordAccess(parts),
+      ...allowOrigins(parts),
+      answerWithoutKey(parts),
+      underPath(basePaths, authenticate({ ...parts, refuseAnonymous })),
+      answerUsage({ ...parts, path: `${basePath}/usage`, refuseAnonymous }),
+      underPath(basePaths, enforceQuota({ ...parts, refuseAnonymous, recordDecision })),
+      receive({ ...parts, basePaths }),
+      proxyToService(parts),
     );
-  const giveBack = createGiveBack({ quota, usageTotals });
-  app.use(renderError({ publicAddress, basePaths, addressLimit, giveBack, log, now }));
+  app.use(renderError({ ...parts, basePaths, giveBack: createGiveBack(parts) }));
   app.use(renderFallback({ log }));
 }
 
+/** Restricts a step to paths, and the paths under them. Unlike Express' mounting it keeps the target. */
+function underPath(basePaths: readonly string[], step: RequestHandler): RequestHandler {
+  return function underPath(req, res, next) {
+    return isUnder(basePaths, req.path) ? step(req, res, next) : next();
+  };
+}
+
 function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
-  const { redis, gate, plans, spans, publicUrl, log, metrics, now } = dependencies;
-  const apiKeys = createApiKeyCache(dependencies);
-  const { decide, giveBack } = createQuota({
-    ...dependencies,
-    onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
-  });
+  const { redis, gate, plans, spans, publicUrl, corsOrigins, log, now } = dependencies;
+  const { decide, giveBack } = createQuota(dependencies);
   const quota: Quota = {
     decide: spans === undefined ? decide : (...args) => spans.traceDecision(() => decide(...args)),
     giveBack,
@@ -206,52 +206,27 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const isProxy = createIsProxy(dependencies.trustProxy);
   const publicAddress = createPublicAddress({ publicUrl, isProxy });
-  const portalConnection = createPortalConnection(dependencies);
   return {
     ...dependencies,
     api,
     keyHeader: dependencies.api.keyHeader,
-    docs: loadDocs(api, publicUrl, dependencies.api),
-    portal: createPortal({
-      connection: portalConnection,
-      publicAddress,
-      addressLimit,
-      scopes: api.access.scopes,
-      look: lookOf(api, dependencies.api, dependencies),
-      log,
-    }),
-    apiKeys,
+    apiKeys: createApiKeyCache(dependencies),
     quota,
     addressLimit,
-    refuseAnonymous: createRefuseAnonymous({
-      addressLimit,
-      metrics,
-      limit: { plan: anonymousPlan, window: anonymousWindow },
-      now,
-    }),
     lookUpUsage: createUsageLookup(dependencies),
-    takeLargeBodySlot: createLargeBodySlots(),
     webSockets: createWebSockets<Caller>(),
-    portalConnection,
     isProxy,
+    originHeaders: createOriginHeaders(corsOrigins),
     publicAddress,
+    neighbours: dependencies.neighbours({ api, publicAddress, addressLimit, log, now }),
   };
 }
 
 type Parts = ReturnType<typeof createParts>;
 
-function lookOf(
-  { document }: ApiDescription,
-  { portal = {} }: ApiConfig,
-  { supportUrl }: GatewayDependencies,
-) {
-  const { title = document.title, color = defaultPortalColor } = portal;
-  return { title, color, supportUrl };
-}
-
 function createApp(isProxy: (address: string) => boolean): Express {
   const app = express();
-  app.disable('x-powered-by').disable('etag');
+  app.disable('x-powered-by').set('etag', 'strong');
   app.enable('case sensitive routing').enable('strict routing');
   // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
   Object.defineProperties(app.request, {

@@ -3,9 +3,9 @@ import { createDrain } from '#runtime/drain.ts';
 import { listen } from '#runtime/listen.ts';
 import type { Tracing } from '#runtime/tracing.ts';
 import type { Logger } from 'pino';
-import { createGateway } from './app.ts';
+import { createGateway, type GatewayDependencies } from './app.ts';
 import { publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
-import { createConnectionReport } from './http/connection-report.ts';
+import { createConnectionReport } from './http/connection-limits.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { defaultPlans } from './limits/limits.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -33,6 +33,8 @@ interface InstanceDependencies {
   metrics: Metrics;
   /** Undefined if no traces are exported. It is closed with the instance. */
   tracing: Tracing | undefined;
+  /** Creates what is served beside the API. */
+  createNeighbours: (config: InstanceConfig) => GatewayDependencies['neighbours'];
 }
 
 /** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
@@ -62,8 +64,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     services,
     api,
     upstreams,
-    redisUrl: url,
-    redisIsPrivate: isPrivate,
     trustProxy,
     publicUrl,
     supportUrl,
@@ -72,6 +72,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     logRequest,
     metrics,
     spans: tracing === undefined ? undefined : createRequestSpans(tracing),
+    neighbours: dependencies.createNeighbours(config),
   });
   const server = createHttpServer({
     ...gatewayApp,

@@ -1,7 +1,5 @@
-import { accessErrorCodes } from './admin/api/api-error.ts';
 import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
-import { deliveryOutcomes } from './events/webhook-status.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
 import { shadowField, type PlanLimits } from './limits/shadow-limits.ts';
 import { windowNames } from './limits/windows.ts';
@@ -17,8 +15,6 @@ const noPlan = 'none';
  */
 export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of errorCodes) metrics.errors.inc({ code }, 0);
-  for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
-  for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
   metrics.requests.expect({ operations: api.operations, plan: noPlan });
   for (const service of api.services) metrics.upstreamSeconds.zero({ service });

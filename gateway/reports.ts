@@ -26,14 +26,18 @@ export function createReports(dependencies: ReportsDependencies) {
   const keyUse = createKeyUseReports(dependencies);
   const events = createEventPublisher(dependencies);
   const failures = createFailureReports(dependencies);
+  const busyCustomers = createBusyCustomers(dependencies);
+  const { decided, banned } = createUseObserver(events);
   return {
     events,
-    useObserver: createUseObserver(events),
     usageReports,
     usageTotals,
-    busyCustomers: createBusyCustomers(dependencies),
+    busyCustomers,
     keyUse,
     failures,
+    /** All that count decisions. */
+    decisionListeners: [decided, usageReports.count, busyCustomers.count, keyUse.count, usageTotals.count],
+    onBan: banned,
     /** The last report. Never rejects. */
     async reportAll(): Promise<void> {
       await usageReports.report().catch(() => {});

@@ -8,6 +8,7 @@ import { logOwnStore } from '#runtime/own-store.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
 import { createAdminApp } from './admin/admin-app.ts';
 import { createAdminServer } from './admin/admin-server.ts';
+import { accessErrorCodes } from './admin/api/api-error.ts';
 import { createConsole } from './admin/console.ts';
 import { settings } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
@@ -24,6 +25,7 @@ import { provideDemoKey } from './demo/demo-key.ts';
 import { startEvents } from './events/start-events.ts';
 import { createInstance } from './instance.ts';
 import { loadSettings, type GatewayConfig } from './load-settings.ts';
+import { createNeighbours } from './neighbours.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
@@ -66,6 +68,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     primary ??
     createInstance({
       ...shared,
+      createNeighbours,
       worker: null,
       logRequest: createRequestLog(log, writer),
       tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
@@ -74,6 +77,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
 
   const { health, metrics: renderMetrics } = service;
   const listening = { port: config.port };
+  for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
   const adminConsole = createConsole({
     ...instanceConfig,
     api: { ...config.api, sampleUrl: () => sampleUrl(config, listening.port) },

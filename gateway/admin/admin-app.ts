@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
-import { securityHeaders } from '../http/security-headers.ts';
+import { securityHeaders } from '../http/send-response.ts';
 import type { Health } from '../service.ts';
 import { isHttpsOnly } from './access/request-origin.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';

@@ -1,11 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { limitConnections } from '../http/connection-limits.ts';
-import { createIdleConnections } from '../http/idle-connections.ts';
+import { createIsProxy } from '../http/client-address.ts';
+import { closeSlowReaders } from '../http/client-timeouts.ts';
+import { createIdleConnections, limitConnections } from '../http/connection-limits.ts';
 import { createPipelines } from '../http/pipelines.ts';
-import { parserError, sendRawResponse } from '../http/raw-response.ts';
-import { closeSlowReaders } from '../http/slow-readers.ts';
-import { createIsProxy } from '../http/trusted-proxies.ts';
+import { parserError, sendRawResponse } from '../http/send-response.ts';
 
 /** Part of the open files that connection-budget.ts reserves, so that the port of the API never lacks them. */
 const maxConnections = 100;

@@ -1,9 +1,11 @@
+import type { RequestHandler } from 'express';
 import type { ApiDescription } from '../api-description.ts';
 import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
+import { serveFiles } from '../http/serve-files.ts';
 import { readApiDocument, type ApiDocument } from '../services/api-document.ts';
 import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
-import { codesOf, guideMarkdown } from './guide.ts';
+import { guideMarkdown } from './guide.ts';
 import { escapeHtml, html } from './html.ts';
 import type { KeySettings } from './key-form.ts';
 import { renderPage, type Page } from './layout.ts';
@@ -27,8 +29,6 @@ export interface Docs {
   findAsset: BrowserFiles['find'];
   /** Finds the route of a path, for Allow and for metrics. */
   match(path: string): ApiRoute | undefined;
-  /** Error codes that they explain. */
-  errorCodes: ReadonlySet<string>;
 }
 
 const pageHeaders: Readonly<Record<string, string>> = {
@@ -109,12 +109,36 @@ export function loadDocs(
   ]);
 
   return {
-    errorCodes: new Set(codesOf(document)),
     find: (path) => pages.get(path)?.file,
     findAsset: assets.find,
     match(path) {
       if (path === indexRoute.pattern) return indexRoute;
       return assets.find(path) === undefined ? pages.get(path)?.route : assetRoute;
+    },
+  };
+}
+
+/** Serves the documentation, and at / a redirect for browsers and an index for programs. */
+export function serveDocs(
+  { find, findAsset, match }: Docs,
+  { basePath }: Pick<ApiDescription, 'basePath'>,
+): { match: Docs['match']; serve: RequestHandler } {
+  const index = { documentation: '/docs', description: descriptionPath, api: basePath };
+  const files = serveFiles((path) => find(path) ?? findAsset(path));
+  return {
+    match: (path) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),
+    serve: (req, res, next) => {
+      const { path } = req;
+      if (!path.endsWith('/')) return files(req, res, next);
+      if (path !== '/') {
+        res.status(308).location(path.slice(0, -1)).end();
+      } else {
+        res.set({ 'Cache-Control': 'public, max-age=300', Vary: 'Accept' });
+        // JSON is first: a program that accepts anything gets it.
+        if (req.accepts(['json', 'html']) === 'html') res.status(302).location('/docs').end();
+        else res.json(index);
+      }
+      return undefined;
     },
   };
 }

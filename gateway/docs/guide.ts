@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ApiDocument } from '../services/api-document.ts';
+import { codesOf, type ApiDocument } from '../services/api-document.ts';
 import type { KeySettings } from './key-form.ts';
 import { renderMarkdown } from './markdown.ts';
 import { createSamples } from './samples.ts';
@@ -48,12 +48,6 @@ function fillIn(
   };
   const template = readFileSync(new URL('generic-guide.md', import.meta.url), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_placeholder, name: string) => values[name] ?? '');
-}
-
-/** Error codes of the gateway and of the services. */
-export function codesOf({ schemas }: ApiDocument): string[] {
-  const { schema } = schemas.find(({ name }) => name === 'ErrorCode') ?? {};
-  return schema?.anyOf?.flatMap((part) => part.enum ?? []) ?? [];
 }
 
 function sectionOfCode(code: string): string {

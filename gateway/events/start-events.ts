@@ -9,7 +9,7 @@ import { publishEvent, queueOptions, type EventJob } from './event-queue.ts';
 import { gatewayEvent } from './event-types.ts';
 import { createWebhookSender } from './send-webhook.ts';
 import { readWebhooks } from './webhook-record.ts';
-import { readDisabled } from './webhook-status.ts';
+import { deliveryOutcomes, readDisabled } from './webhook-status.ts';
 
 interface EventsDependencies {
   redisUrl: string;
@@ -30,6 +30,7 @@ const closeMs = 2000;
 /** Delivers events together with all other gateways, by connections to Redis of its own: requests do not wait behind it. */
 export function startEvents({ redisUrl, webhookNetworks, metrics, log, now }: EventsDependencies) {
   const redis = createRedis(redisUrl, log, { isBlocking: true });
+  for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
   const sender = createWebhookSender({ allowedNetworks: webhookNetworks, now });
   const deliver = createDeliverer({ redis, sender, metrics, log, now });
   const isLogDue = createLogThrottle();

@@ -1,8 +1,7 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
-import type { WindowStates } from '../limits/window-states.ts';
 import { windows as allWindows, calendarStartMs, type WindowName } from '../limits/windows.ts';
-import type { Ban } from '../quota/quota-decision.ts';
+import type { Ban, DecisionListener } from '../quota/quota-decision.ts';
 import type { EventPublisher } from './event-publisher.ts';
 import { gatewayEvent } from './event-types.ts';
 
@@ -23,12 +22,9 @@ export type UseObserver = ReturnType<typeof createUseObserver>;
 /** Finds events in the decisions on requests, without a further Redis command. */
 export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) {
   return {
-    /** @param units what the request costs */
-    allowed(
-      { customerId, plan }: Caller,
-      { windows, nowMs }: { windows: WindowStates; nowMs: number },
-      units: number,
-    ): void {
+    decided: (({ customerId, plan }, decision, units) => {
+      if (decision.outcome !== 'allowed' || decision.isLocal) return;
+      const { windows, nowMs } = decision;
       for (const window of thresholdWindows) {
         const state = windows[window];
         if (state === undefined) continue;
@@ -58,7 +54,7 @@ export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) 
           publish(event, resetMs);
         }
       }
-    },
+    }) satisfies DecisionListener,
     /** For each ban that this process meets. */
     banned({ id, customerId, name }: Caller, { nowMs, remainingMs, setEndMs }: Ban): void {
       // An operator's ban is published with the operator's change.

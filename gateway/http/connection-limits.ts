@@ -1,9 +1,11 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressGroup } from './address-group.ts';
-import type { IdleConnections } from './idle-connections.ts';
-import { createInUseCounter } from './in-use-counters.ts';
-import { peerAddress } from './peer-address.ts';
+import { createLogThrottle } from '#runtime/log-throttle.ts';
+import type { Logger } from 'pino';
+import type { HttpLimits } from '../config/config.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { addressGroup, peerAddress } from './client-address.ts';
+import { createSlots } from './slots.ts';
 
 /** The limit that a connection exceeds: that of all connections, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
@@ -40,27 +42,18 @@ export function limitConnections(
 ): (socket: Socket) => ConnectionLimit | undefined {
   const { maxConnections, maxConnectionsPerAddress, maxOpenRefused, idle, isProxy } = options;
   const { onOpen, onClosedIdle, onRefused } = options;
-  const perAddress = createInUseCounter();
+  const takeSlotOf = createSlots(Infinity, maxConnectionsPerAddress);
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
   let openRefused = 0;
 
-  function exceededLimit(group: string, address: string): ConnectionLimit | undefined {
-    if (!isProxy(address) && perAddress.count(group) >= maxConnectionsPerAddress) return 'address';
-    if (open < maxConnections) return undefined;
-    if (!idle.closeLongest()) return 'total';
-    onClosedIdle();
-    return undefined;
-  }
-
-  function admit(socket: Socket, group: string): void {
+  function admit(socket: Socket, freeSlot: () => void): void {
     onOpen((open += 1));
-    perAddress.add(group);
     idle.add(socket);
     socket.once('close', () => {
       idle.remove(socket);
       onOpen((open -= 1));
-      perAddress.remove(group);
+      freeSlot();
     });
   }
 
@@ -82,9 +75,74 @@ export function limitConnections(
   server.on('connection', (socket: Socket) => {
     const address = peerAddress({ socket });
     const group = addressGroup(address);
-    const limit = exceededLimit(group, address);
-    if (limit === undefined) admit(socket, group);
-    else refuse(socket, limit, group);
+    const freeSlot = isProxy(address) ? () => {} : takeSlotOf(group);
+    if (freeSlot === undefined) return refuse(socket, 'address', group);
+    if (open >= maxConnections) {
+      if (!idle.closeLongest()) {
+        freeSlot();
+        return refuse(socket, 'total', group);
+      }
+      onClosedIdle();
+    }
+    admit(socket, freeSlot);
   });
   return (socket) => refused.get(socket);
+}
+
+/** The client of a connection that was used within this time is likely to send its next request. */
+const minIdleMs = 1000;
+
+export type IdleConnections = ReturnType<typeof createIdleConnections>;
+
+/** Connections that wait for a request. */
+export function createIdleConnections() {
+  /** Since when each is idle. A Map keeps the order of insertion, so the first is idle longest. */
+  const idleSinceMs = new Map<Socket, number>();
+  return {
+    /** The connection has no request yet, or no more. */
+    add: (socket: Socket) => void idleSinceMs.set(socket, performance.now()),
+    /** A request arrived, or the connection was closed. */
+    remove: (socket: Socket) => void idleSinceMs.delete(socket),
+    /** Closes the connection that is idle longest. @returns false if all were used within the last second */
+    closeLongest(): boolean {
+      const [longest] = idleSinceMs;
+      if (longest === undefined) return false;
+      const [socket, sinceMs] = longest;
+      if (performance.now() - sinceMs < minIdleMs) return false;
+      idleSinceMs.delete(socket);
+      socket.destroy();
+      return true;
+    },
+  };
+}
+
+interface ConnectionReportDependencies {
+  log: Logger;
+  metrics: Pick<Metrics, 'refusedConnections' | 'closedIdleConnections'>;
+  limits: HttpLimits;
+}
+
+/** Counts each connection that is refused or closed because of a limit, and logs the first one of a minute. */
+export function createConnectionReport({ log, metrics, limits }: ConnectionReportDependencies) {
+  const { maxConnections, maxConnectionsPerAddress } = limits;
+  const isDue = createLogThrottle();
+  return {
+    onClosedIdleConnection(): void {
+      metrics.closedIdleConnections.inc();
+      if (!isDue('idle')) return;
+      log.warn({ maxConnections }, 'idle connections are closed for new ones: MAX_CONNECTIONS are open');
+    },
+    onRefusedConnection(limit: ConnectionLimit, address: string): void {
+      metrics.refusedConnections.inc({ limit });
+      if (!isDue(limit)) return;
+      if (limit === 'total') {
+        log.warn({ maxConnections }, 'connections are refused: MAX_CONNECTIONS are open');
+      } else {
+        log.warn(
+          { address, maxConnectionsPerAddress },
+          'connections of an address are refused: MAX_CONNECTIONS_PER_ADDRESS are open',
+        );
+      }
+    },
+  };
 }

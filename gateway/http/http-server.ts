@@ -5,17 +5,12 @@ import { createNodeServer } from '#runtime/http-server.ts';
 import type { MessageClasses } from '#runtime/message-classes.ts';
 import type { HttpLimits } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
-import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
-import { closeHalfClosed } from './half-closed.ts';
-import { helpLink } from './help-link.ts';
-import { createIdleConnections } from './idle-connections.ts';
-import { peerAddress } from './peer-address.ts';
+import { peerAddress } from './client-address.ts';
+import { closeHalfClosed, closeSlowReaders, watchBody } from './client-timeouts.ts';
+import { createIdleConnections, limitConnections, type ConnectionLimit } from './connection-limits.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
-import { parserError, sendRawResponse, tooManyConnections } from './raw-response.ts';
-import { hasBody } from './request-body.ts';
-import { raiseRequestError } from './request-error.ts';
-import { closeSlowReaders } from './slow-readers.ts';
-import { watchBody } from './slow-senders.ts';
+import { hasBody, raiseRequestError } from './request.ts';
+import { helpLink, parserError, sendRawResponse, tooManyConnections } from './send-response.ts';
 
 interface HttpServerOptions {
   app: RequestListener;

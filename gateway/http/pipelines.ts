@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { IdleConnections } from './idle-connections.ts';
+import type { IdleConnections } from './connection-limits.ts';
 
 /** A request on a connection, and its response. */
 export interface Exchange {

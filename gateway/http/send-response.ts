@@ -1,4 +1,8 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { parserErrorCode, sendRawError } from '#runtime/http-server.ts';
+import { GatewayError } from '../errors.ts';
+import type { ConnectionLimit } from './connection-limits.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /** Longer bodies are not copied to be joined with the headers. */
@@ -49,3 +53,56 @@ export function endOnceRead(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(finish, lingerMs);
   req.once('end', finish).once('close', finish);
 }
+
+/**
+ * Sends the response to what became no request, and closes the connection.
+ * @param method of the request, if it became one
+ */
+export function sendRawResponse(
+  socket: Socket,
+  error: GatewayError,
+  headers: Readonly<Record<string, string>> = {},
+  method?: string,
+): void {
+  sendRawError(socket, error, { ...securityHeaders, ...headers }, method);
+}
+
+export function tooManyConnections(limit: ConnectionLimit): GatewayError {
+  const headers = { 'Retry-After': '1' };
+  switch (limit) {
+    case 'total':
+      return new GatewayError('service_unavailable', {
+        message: 'The gateway has too many connections. Retry shortly.',
+        headers,
+      });
+    case 'address':
+      return new GatewayError('rate_limit_exceeded', {
+        message: 'Too many connections from this address. Close some that are idle.',
+        headers,
+      });
+  }
+}
+
+/** Translates an error of Node's parser or timers. */
+export function parserError(error: NodeJS.ErrnoException): GatewayError {
+  const code = parserErrorCode(error);
+  return new GatewayError(code, code === 'bad_request' ? { cause: error } : {});
+}
+
+/**
+ * Value of the Link header that leads to what the documentation says about an error code (RFC 8288).
+ * @param baseUrl where clients see the gateway; empty for a path
+ */
+export function helpLink(code: string, baseUrl = ''): string {
+  return `<${baseUrl}/docs#${code}>; rel="help"`;
+}
+
+/**
+ * Headers of every response, also of those to what is no request (OWASP REST Security Cheat Sheet). A response is for one
+ * caller, so nobody may store it; and it is JSON, whatever a browser makes of it. The upstream's own copies are dropped.
+ */
+export const securityHeaders = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+} as const;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform, type Duplex, type TransformCallback } from 'node:stream';
-import { createInUseCounter } from './in-use-counters.ts';
-import { hasBody } from './request-body.ts';
+import { hasBody } from './request.ts';
+import { createSlots } from './slots.ts';
 
 /*
  * Frames are not read, but for where one ends, so that the gateway can end a connection between two of them.
@@ -108,20 +108,15 @@ interface Key {
 
 export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
   const close = new Map<(code: number) => void, Owner>();
-  const perCustomer = createInUseCounter();
-  let taken = 0;
+  const takeSlot = createSlots(maxOpen, maxOpenOfCustomer);
   let isEnding = false;
 
   return {
     takePlace({ customerId }, res) {
-      if (taken >= maxOpen || perCustomer.count(customerId) >= maxOpenOfCustomer) return false;
-      taken += 1;
-      perCustomer.add(customerId);
+      const freeSlot = takeSlot(customerId);
+      if (freeSlot === undefined) return false;
       // That of a WebSocket closes with its connection.
-      res.once('close', () => {
-        taken -= 1;
-        perCustomer.remove(customerId);
-      });
+      res.once('close', freeSlot);
       return true;
     },
     open(client, service, owner) {

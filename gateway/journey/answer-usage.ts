@@ -1,14 +1,14 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
+import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
-import { assertSmallBody } from '../http/request-body.ts';
+import { assertSmallBody, assertWellFormed } from '../http/request.ts';
 import { sendJson } from '../http/send-response.ts';
-import { assertWellFormed } from '../http/well-formed-request.ts';
+import { mapWindows } from '../limits/windows.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
-import { usageBody } from '../quota/usage-body.ts';
-import type { LookUpUsage } from '../quota/usage-lookup.ts';
-import type { RefuseAnonymous } from './refuse-anonymous.ts';
+import type { LookedUpUsage, LookUpUsage } from '../quota/usage-lookup.ts';
+import type { UsedWindow } from '../quota/usage.ts';
+import type { RefuseAnonymous } from './authenticate.ts';
 import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
 
 interface AnswerUsageDependencies {
@@ -61,4 +61,42 @@ function parseDays(text: unknown): number | undefined {
   if (text === undefined) return 0;
   if (typeof text !== 'string' || !/^[1-9]\d?$/.test(text)) return undefined;
   return Number(text) <= maxDays ? Number(text) : undefined;
+}
+
+/** The body of /v1/usage. */
+export function usageBody(caller: Caller, usage: LookedUpUsage) {
+  const { windows, banMs, banReason, strikes, strikesToBan, nowMs } = usage;
+  const { id, name, expiresAt, scopes, replacedBy = null } = caller;
+  return {
+    plan: caller.plan,
+    key: {
+      id,
+      name,
+      expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
+      replacedBy,
+      // Left out if undefined.
+      scopes,
+    },
+    ...mapWindows(windows, (window) => windowJson(window, nowMs)),
+    bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
+    banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
+    strikes,
+    strikesToBan,
+    days: usage.days,
+  };
+}
+
+const ownBanReason = 'It kept sending requests after 429.';
+
+function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
+  return { limit, used, remaining, resetsAt: wholeSecond(nowMs + resetMs) };
+}
+
+/** ISO 8601 in UTC, rounded up as X-RateLimit-Reset is. */
+function wholeSecond(ms: number): string {
+  return isoTime(Math.ceil(ms / 1000) * 1000);
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
 }

@@ -4,35 +4,21 @@ import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { missingScopes, type OperationAccess } from '../limits/access.ts';
-import type { Limits } from '../limits/limits.ts';
-import { windowOverShadow } from '../limits/shadow-limits.ts';
 import type { WindowStates } from '../limits/window-states.ts';
 import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { BusyCustomers } from '../quota/busy-customers.ts';
-import type { KeyUseReports } from '../quota/key-use.ts';
-import type { CurrentDecision } from '../quota/quota-decision.ts';
+import type { CurrentDecision, Limited } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
-import type { UsageReports } from '../quota/usage-reports.ts';
-import type { UsageTotals } from '../quota/usage-totals.ts';
 import { operationOf } from '../services/routes.ts';
-import { observeDecision } from './observe-decision.ts';
-import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { callerOf, isUnrestrictedInPage, isUpgrade, setDecision } from './request-context.ts';
-
-type Limited = Extract<CurrentDecision, { outcome: 'limited' }>;
+import type { RefuseAnonymous } from './authenticate.ts';
+import type { RecordDecision } from './record-decision.ts';
+import { callerOf, isUnrestrictedInPage, isUpgrade } from './request-context.ts';
 
 interface EnforceQuotaDependencies {
   apiKeys: ApiKeyCache;
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
-  busyCustomers: Pick<BusyCustomers, 'count'>;
-  keyUse: Pick<KeyUseReports, 'count'>;
-  usageReports: Pick<UsageReports, 'addRefused'>;
-  usageTotals: Pick<UsageTotals, 'count'>;
-  metrics: Metrics;
-  plans: { shadowLimitsOf(plan: string): Limits | undefined };
+  recordDecision: RecordDecision;
 }
 
 /** One error for all requests that a ban refuses, of which there may be very many: by the reason of an operator's ban. */
@@ -53,8 +39,7 @@ const noAccess: OperationAccess = { scopes: [], cost: 1 };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, metrics, plans } = dependencies;
-  const { busyCustomers, keyUse, usageReports, usageTotals } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, recordDecision } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
@@ -76,20 +61,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       res.locals.caller = caller;
       cost = costFor(caller, res);
     }
-    observeDecision(metrics, caller.plan, decision);
-    const shadow = plans.shadowLimitsOf(caller.plan);
-    if (shadow !== undefined && decision.outcome === 'allowed' && !decision.isLocal) {
-      const window = windowOverShadow(decision.windows, shadow, caller);
-      if (window !== undefined) metrics.shadowRefusals.inc({ plan: caller.plan, window });
-      res.locals.shadow = window;
-    }
-    const isRefused = decision.outcome !== 'allowed';
-    busyCustomers.count(caller.customerId, isRefused);
-    keyUse.count(caller, isRefused);
-    usageTotals.count(caller, isRefused, cost);
-    if (decision.outcome !== 'allowed') usageReports.addRefused(caller.customerId, decision.nowMs);
-    else res.locals.charged = { cost, decision };
-    setDecision(res, decision.outcome);
+    recordDecision(res, caller, decision, cost);
     const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
     if (decision.outcome === 'limited' && tooSmall !== undefined) {
       // Without Retry-After: no retry can succeed.
@@ -106,27 +78,6 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       case 'banned':
         return next(decision.reason === undefined ? keyBanned : bannedByOperator.memo(decision.reason));
     }
-  };
-}
-
-/**
- * Gives back what a request has cost to which the gateway fails to get a response, and corrects the rate limit headers. Never rejects.
- */
-export type GiveBack = (res: Response) => Promise<void>;
-
-export function createGiveBack(dependencies: {
-  quota: Pick<Quota, 'giveBack'>;
-  usageTotals: Pick<UsageTotals, 'takeBack'>;
-}): GiveBack {
-  const { quota, usageTotals } = dependencies;
-  return async function giveBack({ locals }) {
-    if (locals.charged === undefined) return;
-    const { cost, decision } = locals.charged;
-    const caller = callerOf(locals);
-    const current = await quota.giveBack(caller, cost, decision);
-    if (current === undefined) return;
-    usageTotals.takeBack(caller, cost);
-    locals.headers.setAll(rateLimitHeaders(current));
   };
 }
 

@@ -2,12 +2,11 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import { absoluteAddresses } from '../http/absolute-addresses.ts';
-import { createInUseCounter } from '../http/in-use-counters.ts';
-import { peerAddress } from '../http/peer-address.ts';
-import type { PublicAddress } from '../http/public-address.ts';
-import { isSafe } from '../http/request-body.ts';
+import { peerAddress } from '../http/client-address.ts';
+import { absoluteAddresses, type PublicAddress } from '../http/public-address.ts';
+import { isSafe } from '../http/request.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import { createSlots } from '../http/slots.ts';
 import type { WebSockets } from '../http/websocket.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import { operationOf, type RoutedService } from '../services/routes.ts';
@@ -78,17 +77,16 @@ function createServiceTransport(
   { name, upstreams, dispatcher, timeoutMs, maxStreamsOfCustomer, setCookie, authorize }: ServiceUpstream,
   { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
-  const streams = createInUseCounter();
+  const takeStreamSlot = createSlots(Infinity, maxStreamsOfCustomer);
   return createTransport<Request, Response>({
     upstreams,
     dispatcher,
     timeoutMs,
     requestHeaders,
     takeStream({ locals }) {
-      const { customerId } = callerOf(locals);
-      if (streams.count(customerId) >= maxStreamsOfCustomer) throw new TooManyStreams();
-      streams.add(customerId);
-      return () => streams.remove(customerId);
+      const freeSlot = takeStreamSlot(callerOf(locals).customerId);
+      if (freeSlot === undefined) throw new TooManyStreams();
+      return freeSlot;
     },
     upgrade(req, { locals }) {
       if (!isUpgrade(req, locals)) return undefined;

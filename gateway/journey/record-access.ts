@@ -1,8 +1,8 @@
 import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
-import type { Docs } from '../docs/docs.ts';
+import type { ApiDescription } from '../api-description.ts';
 import type { GatewayError } from '../errors.ts';
-import { addressGroup } from '../http/address-group.ts';
+import { addressGroup } from '../http/client-address.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { LogRequest } from '../observability/request-log.ts';
 import type { FailureReports } from '../quota/failures.ts';
@@ -12,7 +12,7 @@ interface RecordAccessDependencies {
   logRequest: LogRequest;
   metrics: Metrics;
   failures: Pick<FailureReports, 'add'>;
-  docs: Pick<Docs, 'errorCodes'>;
+  api: Pick<ApiDescription, 'errorCodes'>;
 }
 
 /**
@@ -20,7 +20,7 @@ interface RecordAccessDependencies {
  * or a body.
  */
 export function recordAccess(dependencies: RecordAccessDependencies): RequestHandler {
-  const { logRequest, metrics, failures, docs } = dependencies;
+  const { logRequest, metrics, failures, api } = dependencies;
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
     const { method, socket } = req;
@@ -55,7 +55,7 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
         if (key !== undefined && status >= 400 && status !== clientClosedRequest) {
           const { id: keyId, customerId } = key;
           // Of a service, only a code that it describes: others might be of any number.
-          const code = errorCode ?? (docs.errorCodes.has(serviceErrorCode) ? serviceErrorCode : null);
+          const code = errorCode ?? (api.errorCodes.has(serviceErrorCode) ? serviceErrorCode : null);
           failures.add(customerId, { requestId, code, status, method: countedMethod, route, keyId });
         }
         logRequest({

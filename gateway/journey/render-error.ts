@@ -1,15 +1,14 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import { helpLink } from '../http/help-link.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../http/request-body.ts';
+import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../http/request.ts';
 import { ResponseHeaders } from '../http/response-headers.ts';
-import { beginJson, endOnceRead, sendJson } from '../http/send-response.ts';
+import { beginJson, endOnceRead, helpLink, sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { isUnder } from '../services/routes.ts';
-import type { GiveBack } from './enforce-quota.ts';
+import type { GiveBack } from './record-decision.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {

@@ -19,7 +19,7 @@ declare module 'express-serve-static-core' {
     requestId: string;
     /** Headers of the response, whichever step sends it. */
     headers: ResponseHeaders;
-    /** Server span of the request, if traces are exported. Set by traceRequest. */
+    /** Server span of the request, if traces are exported. Set by begin. */
     span?: Span;
     /** Set by clientAddress. */
     clientAddress?: string;
@@ -48,7 +48,7 @@ declare module 'express-serve-static-core' {
      * collection, and a request took a fifth more CPU time.
      */
     charged?: { cost: number; decision: Allowed };
-    /** The request's body, if it has one that is forwarded; a stream if it is still arriving. Set by receiveBody. */
+    /** The request's body, if it has one that is forwarded; a stream if it is still arriving. Set by receive. */
     body?: Buffer | Readable;
     /** Sends the request to the service of its route. Set by proxyToService. */
     transport?: Transport<Request, Response> | undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Router, type NextFunction, type Request, type Response } from 'express';
+import { Router, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { createConsoleRedis, type ConsoleRedis } from '../admin/console-redis.ts';
 import type { PublicAddress } from '../http/public-address.ts';
@@ -12,24 +12,15 @@ import { portalPages, type PortalLook } from './portal-pages.ts';
 import { portalRoutes } from './portal-routes.ts';
 import { portalSessionRoutes } from './portal-session-routes.ts';
 
-/** The customers' own page, and the API that it calls. */
-export interface Portal {
-  /** Finds the route of a path, for Allow and for metrics. */
-  match(path: string): ApiRoute | undefined;
-  /** Serves a request of a route. */
-  handle(req: Request, res: Response, next: NextFunction): void;
-}
-
-export interface PortalConnection {
-  /** Connects to Redis when somebody enters: a gateway whose portal nobody uses has no connection for it. */
-  redis(): Promise<ConsoleRedis>;
-  close(): void;
-}
-
-interface PortalConnectionDependencies {
+interface PortalDependencies {
   redisUrl: string;
   /** Whether the gateway runs this Redis itself. */
   redisIsPrivate: boolean;
+  publicAddress: PublicAddress;
+  addressLimit: Pick<AddressLimit, 'charge' | 'peek'>;
+  /** Scopes that a key can have. */
+  scopes: readonly string[];
+  look: PortalLook;
   log: Logger;
   now: () => number;
 }
@@ -44,60 +35,37 @@ function waitUntilReady({ redis }: ConsoleRedis): Promise<unknown> {
   ]);
 }
 
-export function createPortalConnection(dependencies: PortalConnectionDependencies): PortalConnection {
-  const { redisUrl: url, redisIsPrivate: isPrivate, log, now } = dependencies;
+/** The customers' own page, where they look after their keys, and the API that it calls. It needs a session in place of a key. */
+export function createPortal(dependencies: PortalDependencies) {
+  const { redisUrl: url, redisIsPrivate: isPrivate, publicAddress, addressLimit } = dependencies;
+  const { scopes, look, log, now } = dependencies;
   let connected: ConsoleRedis | undefined;
   let ready: Promise<unknown> | undefined;
-  return {
-    async redis() {
-      connected ??= createConsoleRedis({ url, isPrivate, log, now });
-      ready ??= waitUntilReady(connected);
-      await ready;
-      return connected;
-    },
-    close: () => connected?.close(),
-  };
-}
-
-interface PortalDependencies {
-  connection: Pick<PortalConnection, 'redis'>;
-  publicAddress: PublicAddress;
-  addressLimit: Pick<AddressLimit, 'charge' | 'peek'>;
-  /** Scopes that a key can have. */
-  scopes: readonly string[];
-  look: PortalLook;
-  log: Logger;
-}
-
-export function createPortal(dependencies: PortalDependencies): Portal {
-  const { connection, publicAddress, addressLimit, scopes, look, log } = dependencies;
-  const { redis } = connection;
   let document: object | undefined;
   let router: Router | undefined;
+
+  /** Connects when somebody enters: a gateway whose portal nobody uses has no connection for it. */
+  async function redis(): Promise<ConsoleRedis> {
+    connected ??= createConsoleRedis({ url, isPrivate, log, now });
+    ready ??= waitUntilReady(connected);
+    await ready;
+    return connected;
+  }
 
   /** Not at the start: most gateways start without anybody who waits for the portal. */
   function createRouter(): Router {
     const access = createPortalAccess({ redis, publicAddress, addressLimit });
+    const describe = () => (document ??= describePortal(look.title));
     return Router({ caseSensitive: true, strict: true })
-      .use(
-        createPortalApi({
-          redis,
-          access,
-          scopes,
-          document: () => (document ??= describePortal(look.title)),
-          log,
-        }),
-      )
+      .use(createPortalApi({ redis, access, scopes, document: describe, log }))
       .use(portalPages(look));
   }
 
-  return {
-    match,
-    handle(req, res, next) {
-      router ??= createRouter();
-      router(req, res, next);
-    },
+  const serve: RequestHandler = (req, res, next) => {
+    router ??= createRouter();
+    router(req, res, next);
   };
+  return { match, serve, close: () => connected?.close() };
 }
 
 const apiRoutes = describeRoutes();

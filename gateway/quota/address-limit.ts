@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { addressGroup } from '../http/address-group.ts';
+import { addressGroup } from '../http/client-address.ts';
 import type { WindowState } from '../limits/window-states.ts';
 import { defineScripts } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';

@@ -1,9 +1,9 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { DecisionListener } from './quota-decision.ts';
 
 export interface BusyCustomers {
-  /** Counts one request of a customer. */
-  count(customerId: CustomerId, refused: boolean): void;
+  count: DecisionListener;
   /** Adds the counts of the busiest customers to those of other instances. Never rejects. */
   report(): Promise<void>;
   /** Drops the counts of an outage, which are of no use to other instances after it. */
@@ -47,7 +47,7 @@ export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): 
   }
 
   return {
-    count(customerId, refused) {
+    count({ customerId }, { outcome }) {
       let entry = counts.get(customerId);
       if (entry === undefined) {
         if (counts.size >= maxCounted) return;
@@ -55,7 +55,7 @@ export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): 
         counts.set(customerId, entry);
       }
       entry.requests += 1;
-      if (refused) entry.refused += 1;
+      if (outcome !== 'allowed') entry.refused += 1;
     },
     async report() {
       if (counts.size === 0) return;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import type { DecisionListener } from './quota-decision.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 
 /** Use of a key, some seconds old. */
@@ -16,8 +17,7 @@ export const keyUseSchema = z
 export type KeyUse = z.infer<typeof keyUseSchema>;
 
 export interface KeyUseReports {
-  /** Counts one request with a valid key. */
-  count(key: KeyPlace, refused: boolean): void;
+  count: DecisionListener;
   /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
   report(all?: boolean): Promise<void>;
 }
@@ -53,15 +53,15 @@ export function createKeyUseReports({ redis, now }: KeyUseDependencies): KeyUseR
   });
 
   return {
-    count({ customerId, keyHash }, refused) {
+    count({ customerId, keyHash }, { outcome }) {
       const place = { customerId, keyHash };
       const key = keys.get(keyHash, () => ({ place, lastMs: 0, dayNumber: 0, served: 0, refused: 0 }));
       if (key === undefined) return;
       key.lastMs = Math.floor(now());
       const dayNumber = dayNumberOf(key.lastMs);
       if (dayNumber !== key.dayNumber) Object.assign(key, { dayNumber, served: 0, refused: 0 });
-      if (refused) key.refused += 1;
-      else key.served += 1;
+      if (outcome === 'allowed') key.served += 1;
+      else key.refused += 1;
     },
     report: keys.report,
   };

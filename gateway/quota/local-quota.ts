@@ -1,7 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Limits } from '../limits/limits.ts';
 import { alignedLeftMs, windowLengthMs, windowNames, type WindowName } from '../limits/windows.ts';
-import { decisionOf, type QuotaDecision } from './quota-decision.ts';
+import { decisionOf, type Allowed, type Limited } from './quota-decision.ts';
 
 export interface LocalQuota {
   /**
@@ -9,7 +9,7 @@ export interface LocalQuota {
    * comes and goes does not grant the limit again each time.
    * @param units what the request costs
    */
-  consume(customerId: string, limits: Limits, units?: number): Promise<QuotaDecision>;
+  consume(customerId: string, limits: Limits, units?: number): Promise<Allowed | Limited>;
 }
 
 /** The library forgets counts by a timer, which has no more than 2^31 ms. */

@@ -1,21 +1,19 @@
+import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { refusingWindow, type WindowStates } from '../limits/window-states.ts';
 import { firstWindow, mapWindows, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
 
 /** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */
 export type QuotaDecision =
-  | Allowed
-  | {
-      outcome: 'limited';
-      violated: WindowName;
-      windows: WindowStates;
-      nowMs: number;
-      /** Further refused requests that lead to a ban, if they are being counted. */
-      strikesLeft?: number | undefined;
-    }
-  | Ban
+  | CurrentDecision
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
+
+/** A decision that was made with the caller's record as it is in Redis. */
+export type CurrentDecision = Allowed | Limited | Ban;
+
+/** Called for each request of a caller once it is decided on. @param cost units that it costs if it is allowed */
+export type DecisionListener = (caller: Caller, decision: CurrentDecision, cost: number) => void;
 
 export interface Allowed {
   outcome: 'allowed';
@@ -25,8 +23,15 @@ export interface Allowed {
   isLocal?: true;
 }
 
-/** A decision that was made with the caller's record as it is in Redis. */
-export type CurrentDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;
+export interface Limited {
+  outcome: 'limited';
+  violated: WindowName;
+  windows: WindowStates;
+  nowMs: number;
+  /** Further refused requests that lead to a ban, if they are being counted. */
+  strikesLeft?: number | undefined;
+  isLocal?: true;
+}
 
 export interface Ban {
   outcome: 'banned';
@@ -53,7 +58,7 @@ interface Counted {
   units?: number;
   uses: ByWindow<WindowUse>;
   nowMs: number;
-  /** As in QuotaDecision. */
+  /** As in Limited. */
   strikesLeft?: number | undefined;
 }
 
@@ -71,7 +76,7 @@ export function decisionOf(
   allowed: boolean,
   limits: Limits,
   { units, uses, nowMs, strikesLeft }: Counted,
-): QuotaDecision {
+): Allowed | Limited {
   const states = windowStates(limits, uses);
   if (allowed) return { outcome: 'allowed', windows: states, nowMs };
   return {

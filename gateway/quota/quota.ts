@@ -14,7 +14,6 @@ import { createQuotaBatch } from './quota-batch.ts';
 import type { Allowed, Ban, QuotaDecision } from './quota-decision.ts';
 import { consumeQuota, giveBackQuota } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
-import type { UsageReports } from './usage-reports.ts';
 
 export interface Quota {
   /**
@@ -36,24 +35,16 @@ interface QuotaDependencies {
   banPolicy: LiveBanPolicy;
   usagePolicy: LiveUsagePolicy;
   local: LocalQuota;
-  usageReports: UsageReports;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
   log: Logger;
-  /** Called for each decision that was made without Redis. */
-  onLocalDecision: (plan: string) => void;
-  /** Finds events in what Redis has decided. */
-  useObserver: {
-    allowed(caller: Caller, decision: Allowed, units: number): void;
-    /** Called by each process that meets a ban, since the one that led to it may have had no reply. */
-    banned(caller: Caller, ban: Ban): void;
-  };
+  /** Called by each process that meets a ban, since the one that led to it may have had no reply. */
+  onBan: (caller: Caller, ban: Ban) => void;
 }
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, local, usageReports } = dependencies;
-  const { useObserver, spans, log } = dependencies;
+  const { redis, gate, plans, local, spans, log, onBan } = dependencies;
   const batch = createQuotaBatch({
     redis,
     gate,
@@ -66,18 +57,13 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
   async function decideLocally(caller: Caller, cost: number): Promise<QuotaDecision> {
-    dependencies.onLocalDecision(caller.plan);
     const decision = await local.consume(caller.customerId, limitsOf(caller), cost);
-    if (decision.outcome !== 'allowed') return decision;
-    usageReports.addServed(caller.customerId, cost);
     return { ...decision, isLocal: true };
   }
 
   async function decideInRedis(caller: Caller, cost: number): Promise<QuotaDecision> {
     try {
-      const decision = await consumeQuota(batch, { caller, limits: limitsOf(caller), cost });
-      if (decision.outcome === 'allowed') useObserver.allowed(caller, decision, cost);
-      return decision;
+      return await consumeQuota(batch, { caller, limits: limitsOf(caller), cost });
     } catch (error) {
       if (error instanceof RedisUnavailable) return decideLocally(caller, cost);
       throw error;
@@ -94,7 +80,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   function onBanObserved(caller: Caller, ban: Ban): void {
     const { id } = caller;
     const { remainingMs, nowMs } = ban;
-    useObserver.banned(caller, ban);
+    onBan(caller, ban);
     log.warn({ keyId: id, seconds: Math.ceil(remainingMs / 1000) }, 'API key is banned');
     // If this fails, the ban is in force all the same, and is only missing in `ops bans list`.
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});

@@ -4,14 +4,17 @@ import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCommandError } from '../redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { CurrentDecision } from './quota-decision.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 
 /** What this process counts of each customer's use and adds to its record in Redis later. */
 export interface UsageReports {
-  /** Counts one request that was served while Redis was unavailable. @param units what it costs */
-  addServed(customerId: CustomerId, units?: number): void;
-  /** Counts one refused request. @param nowMs time of the decision */
-  addRefused(customerId: CustomerId, nowMs: number): void;
+  /** Counts what Redis has not: refused requests, and those that were served while it was unavailable. */
+  count(
+    customer: { customerId: CustomerId },
+    decision: Pick<CurrentDecision, 'outcome'> & { isLocal?: true; nowMs: number },
+    units: number,
+  ): void;
   /** Number of served requests that are not known to be in Redis. */
   pending(): number;
   /**
@@ -64,6 +67,12 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     return report;
   }
 
+  function addRefused(customerId: CustomerId, dayNumber: number): void {
+    if (growing.size + sealed.size >= maxRefusedCustomers && !growing.has(`${customerId}:${dayNumber}`))
+      return;
+    reportOf(customerId, dayNumber).refused += 1;
+  }
+
   function seal(): void {
     for (const [key, report] of growing) {
       if (sealed.has(key)) continue;
@@ -105,16 +114,13 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
   const all = () => [...growing.values(), ...sealed.values()];
 
   return {
-    addServed(customerId, units = 1) {
-      const report = reportOf(customerId, dayNumberOf(now()));
-      report.served += 1;
-      report.beyond += units - 1;
-    },
-    addRefused(customerId, nowMs) {
-      const dayNumber = dayNumberOf(nowMs);
-      if (growing.size + sealed.size >= maxRefusedCustomers && !growing.has(`${customerId}:${dayNumber}`))
-        return;
-      reportOf(customerId, dayNumber).refused += 1;
+    count({ customerId }, decision, units) {
+      if (decision.outcome !== 'allowed') addRefused(customerId, dayNumberOf(decision.nowMs));
+      else if (decision.isLocal) {
+        const report = reportOf(customerId, dayNumberOf(now()));
+        report.served += 1;
+        report.beyond += units - 1;
+      }
     },
     pending: () => all().reduce((sum, { served }) => sum + served, 0),
     async report() {

@@ -1,6 +1,7 @@
 import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { CurrentDecision } from './quota-decision.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 
@@ -10,7 +11,7 @@ import { createWaitingCounts } from './waiting-counts.ts';
  */
 export interface UsageTotals {
   /** Counts one request. @param units what it costs */
-  count(user: PlanUser, refused: boolean, units: number): void;
+  count(user: PlanUser, decision: Pick<CurrentDecision, 'outcome'>, units: number): void;
   /** Takes back a served request whose units were given back. */
   takeBack(user: PlanUser, units: number): void;
   /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
@@ -76,8 +77,11 @@ export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDepend
   }
 
   return {
-    count: (user, isRefused, units) =>
-      add(user, isRefused ? { served: 0, units: 0, refused: 1 } : { served: 1, units, refused: 0 }),
+    count: (user, { outcome }, units) =>
+      add(
+        user,
+        outcome === 'allowed' ? { served: 1, units, refused: 0 } : { served: 0, units: 0, refused: 1 },
+      ),
     takeBack: (user, units) => add(user, { served: -1, units: -units, refused: 0 }),
     async report(all) {
       const counted = days;

@@ -210,3 +210,9 @@ function resolve(root: Fields, value: unknown): unknown {
   if (target === undefined) throw new Error(`the API description has nothing at ${referenceOf(value)}`);
   return target;
 }
+
+/** Error codes of the gateway and of the services. */
+export function codesOf({ schemas }: ApiDocument): string[] {
+  const { schema } = schemas.find(({ name }) => name === 'ErrorCode') ?? {};
+  return schema?.anyOf?.flatMap((part) => part.enum ?? []) ?? [];
+}

@@ -7,6 +7,7 @@ import { createLog, type Log } from '#runtime/log.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
 import { setKeyPrefix } from '../config/key-prefix.ts';
 import { createInstance } from '../instance.ts';
+import { createNeighbours } from '../neighbours.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { createRequestLog } from '../observability/request-log.ts';
 import type { EndCause, Service } from '../service.ts';
@@ -46,6 +47,7 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
   logConsoleLines(log);
   const service = createInstance({
     config,
+    createNeighbours,
     privateKey: createPrivateKey(privateKeyPem),
     gateway,
     worker: worker?.id ?? null,

@@ -353,17 +353,6 @@ describe('the API of keys', () => {
     ]);
   });
 
-  test('a long response is compressed, a short one is not', async () => {
-    const encodingOf = async (path: string, accepted: string) => {
-      const { headers, body } = await operator.send('GET', path, undefined, { 'Accept-Encoding': accepted });
-      return { encoding: headers.get('Content-Encoding'), isWhole: typeof body === 'object' };
-    };
-    for (const encoding of ['br', 'gzip'])
-      expect(await encodingOf('/api/traffic', encoding)).toEqual({ encoding, isWhole: true });
-    expect((await encodingOf('/api/traffic', 'identity')).encoding).toBeNull();
-    expect((await encodingOf('/api/session', 'br')).encoding).toBeNull();
-  });
-
   test('the plans that a key can be on', async () => {
     const { body } = await api('GET', '/key-plans', undefined, viewer);
     expect(body.items).toContainEqual({ name: 'pro', minute: 300, day: 10_000, needsOwnLimits: false });

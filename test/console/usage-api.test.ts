@@ -12,6 +12,9 @@ interface Month {
   largest: { id: string; name: string; plan: string | null; served: number }[];
 }
 
+const served = { outcome: 'allowed' } as const;
+const refused = { outcome: 'limited' } as const;
+
 const now = new Date();
 /** YYYY-MM of some months ago. */
 const monthAgo = (count: number) =>
@@ -47,11 +50,11 @@ describe('the API of the use by month', () => {
         ...(number === 1 ? { x04: 50 } : {}),
       });
       nowMs = Date.parse(`${monthAgo(2)}-03T12:00:00Z`);
-      repeat(number, () => totals.count({ customerId: id, plan: 'free' }, false, 1));
+      repeat(number, () => totals.count({ customerId: id, plan: 'free' }, served, 1));
       nowMs = Date.parse(`${monthAgo(2)}-04T12:00:00Z`);
       const pro = { customerId: id, plan: 'pro' };
-      repeat(100 * number - (number === 1 ? 50 : 0), () => totals.count(pro, false, number === 1 ? 2 : 1));
-      repeat(number, () => totals.count(pro, true, 1));
+      repeat(100 * number - (number === 1 ? 50 : 0), () => totals.count(pro, served, number === 1 ? 2 : 1));
+      repeat(number, () => totals.count(pro, refused, 1));
       await totals.report();
       await kit.redis.hset(redisKeys.usageMonth(id, monthAgo(1).replace('-', '')), {
         id,
@@ -60,11 +63,11 @@ describe('the API of the use by month', () => {
         r02: 2,
       });
       nowMs = Date.parse(`${monthAgo(1)}-01T12:00:00Z`);
-      totals.count(pro, false, 1);
+      totals.count(pro, served, 1);
       // A request that failed later.
-      totals.count(pro, false, 7);
+      totals.count(pro, served, 7);
       totals.takeBack(pro, 7);
-      repeat(2, () => totals.count(pro, true, 1));
+      repeat(2, () => totals.count(pro, refused, 1));
       await totals.report();
     }
     const banned = await kit.issue({ name: '=Banned' });

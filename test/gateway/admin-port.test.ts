@@ -77,26 +77,19 @@ describe('the admin port', () => {
     expect(response).toMatch(/^Content-Security-Policy: .*frame-ancestors 'none'\r$/m);
   });
 
-  test('files of the console are compressed once, and nothing else is served', async () => {
+  test('files of the console never change under their address, and nothing else is served', async () => {
     const { text } = await send(`${kit.gateway.adminUrl}/console`);
-    const chart = /\/console\/assets\/[\w-]+\/main\.js/.exec(text)?.[0] ?? '';
-    const get = (path: string, encoding: string) =>
-      send(kit.gateway.adminUrl + path, { headers: { 'accept-encoding': encoding } });
-    const plain = await get(chart, 'identity');
-    for (const encoding of ['br', 'gzip']) {
-      const compressed = await get(chart, encoding);
-      expect(compressed.headers).toMatchObject({
-        'content-encoding': encoding,
+    const script = /\/console\/assets\/[\w-]+\/main\.js/.exec(text)?.[0] ?? '';
+    expect(await send(kit.gateway.adminUrl + script)).toMatchObject({
+      status: 200,
+      headers: {
         'content-type': 'text/javascript; charset=utf-8',
         'cache-control': 'public, max-age=31536000, immutable',
-        vary: 'Accept-Encoding',
-      });
-      // The length of a body that is compressed while it is sent is not known.
-      expect(Number(compressed.header('content-length'))).toBeLessThan(plain.text.length / 2);
-    }
+      },
+    });
     for (const file of ['../package.json', '%2e%2e/package.json', 'nothing.js', 'main.js/', '.js', '']) {
-      const path = chart.replace('main.js', file);
-      expect((await get(path, 'identity')).status, path).toBe(404);
+      const path = script.replace('main.js', file);
+      expect((await send(kit.gateway.adminUrl + path)).status, path).toBe(404);
     }
   });
 });

@@ -1,5 +1,3 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -38,23 +36,9 @@ describe('the public documentation', () => {
     },
   );
 
-  test('a page is compressed, and not sent again to a client that has it', async () => {
-    const plain = await get('/docs');
-    const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
-    for (const [encoding, decode] of Object.entries(decoders)) {
-      const { headers, body } = await request(`${kit.gateway.url}/docs`, {
-        headers: { 'accept-encoding': encoding },
-      });
-      expect(headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' });
-      const bytes = Buffer.from(await body.arrayBuffer());
-      expect(bytes.length).toBeLessThan(12_000);
-      expect(decode(bytes).toString()).toBe(plain.text);
-      const again = await get('/docs', {
-        'accept-encoding': encoding,
-        'if-none-match': String(headers['etag']),
-      });
-      expect(again).toMatchObject({ status: 304, text: '' });
-    }
+  test('a page is not sent again to a client that has it', async () => {
+    const tag = (await get('/docs')).header('ETag') ?? '';
+    expect(await get('/docs', { 'if-none-match': tag })).toMatchObject({ status: 304, text: '' });
   });
 
   test('HEAD, OPTIONS and other methods are as everywhere', async () => {

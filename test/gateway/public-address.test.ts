@@ -69,13 +69,12 @@ describe('without PUBLIC_URL', () => {
     }
   });
 
-  test('clients that invent hosts get their own, and nothing is compressed for them', async () => {
+  test('clients that invent hosts get their own', async () => {
     const tags = new Set<string | undefined>();
     for (let index = 0; index < 20; index += 1) {
-      const headers = { host: `host-${index}.example`, 'accept-encoding': 'br, gzip' };
+      const headers = { host: `host-${index}.example` };
       const described = await send(`${kit.gateway.url}/openapi.json`, { headers });
       expect(serverOf(described)).toBe(`http://${headers.host}/v1`);
-      expect(described.header('Content-Encoding')).toBeUndefined();
       const etag = described.header('ETag') ?? '';
       tags.add(etag);
       const again = { headers: { ...headers, 'if-none-match': etag } };

@@ -105,7 +105,7 @@ export const planted: readonly Planted[] = [
   },
   {
     name: 'what is served without Redis is not reported',
-    edits: [edit('gateway/quota/quota.ts', 'usageReports.addServed(caller.customerId, cost);', '')],
+    edits: [edit('gateway/quota/usage-reports.ts', 'report.served += 1;', '')],
   },
   {
     name: 'a suspension is not believed',

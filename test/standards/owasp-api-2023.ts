@@ -111,7 +111,7 @@ export const owaspApi2023: Standard = {
     [
       'API4, processor',
       'work beside a request is bounded',
-      ['gateway/public-address: clients that invent hosts get their own, and nothing is compressed for them'],
+      ['gateway/public-address: clients that invent hosts get their own'],
     ],
     [
       'API5',

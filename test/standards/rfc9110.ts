@@ -72,7 +72,7 @@ export const rfc9110: Standard = {
     [
       '8.4',
       'the coding of content is named, and one that the client accepts',
-      ['gateway/description: Accept-Encoding: %s gets %s'],
+      ['gateway/description: Accept-Encoding: %s gets the text as it is'],
     ],
     [
       '8.6',
@@ -82,7 +82,7 @@ export const rfc9110: Standard = {
     [
       '8.8.3.3',
       'a coding has its own entity tag, or a weak one',
-      ['gateway/description: a client that has the %s version gets 304'],
+      { doesNotApply: 'the gateway compresses nothing' },
     ],
     [
       '9.1',
@@ -151,7 +151,14 @@ export const rfc9110: Standard = {
       'an intermediary keeps credentials, unless they are for it',
       [`${headers}: has neither the client's API key nor its request id`],
     ],
-    ['12.5.3', 'Accept-Encoding is obeyed, q=0 too', ['gateway/description: Accept-Encoding: %s gets %s']],
+    [
+      '12.5.3',
+      'Accept-Encoding is obeyed, q=0 too',
+      {
+        doesNotApply:
+          'the gateway compresses nothing: the identity coding is what a client gets that accepts none',
+      },
+    ],
     [
       '12.5.5',
       'Vary names what a response depends on',
@@ -245,7 +252,7 @@ export const rfc9111: Standard = {
     [
       '4.1',
       'Vary tells stored responses apart',
-      ['gateway/docs: a page is compressed, and not sent again to a client that has it'],
+      ['gateway/cors: responses and refusals can be read, and Vary has what the service says, too'],
     ],
     [
       '4.3.2',

@@ -1,8 +1,6 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { addressGroup } from '../../http/address-group.ts';
-import { findClientAddress } from '../../http/client-address.ts';
-import { createIsProxy } from '../../http/trusted-proxies.ts';
+import { addressGroup, createIsProxy, findClientAddress } from '../../http/client-address.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
 import { ApiError } from '../api/api-error.ts';
 import { createMinuteLimit } from './minute-limit.ts';

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
-import { acceptedEncoding, encode } from '../../http/encoded-text.ts';
 import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
 import { noInput } from '../../operations/operation.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
@@ -110,7 +109,7 @@ export function buildRoute<A>(
       }
       const toJson = async () => JSON.stringify(await run());
       const json = isCreate ? await respondOnce({ req, res }, api, toJson) : await toJson();
-      await sendJson(req, res.status(status), json);
+      res.status(status).type('json').send(json);
     },
   };
 }
@@ -136,20 +135,6 @@ function scopeOf(path: string, { noun }: Pick<Operation, 'noun'>, reads: boolean
   throw new Error(
     `${path} needs ${scope}: add it to apiScopes, or close the operation to tokens with noun: null`,
   );
-}
-
-/** From this on, a response is compressed: an hour of traffic has 74 kB. Responses with secrets are shorter. */
-const minCompressed = 8192;
-
-async function sendJson(req: Request, res: Response, json: string): Promise<void> {
-  const encoding = json.length < minCompressed ? 'identity' : acceptedEncoding(req);
-  res.type('json');
-  if (encoding === 'identity') {
-    res.send(json);
-    return;
-  }
-  const { body } = await encode(json, encoding);
-  res.set({ 'Content-Encoding': encoding, Vary: 'Accept-Encoding' }).send(body);
 }
 
 /**

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { accessErrorCodes } from '../../../gateway/admin/api/api-error.ts';
 import { loadApiDescription } from '../../../gateway/api-description.ts';
+import { deliveryOutcomes } from '../../../gateway/events/webhook-status.ts';
 import { showKnownSeries, showPlanLimits } from '../../../gateway/known-series.ts';
 import { createMetrics } from '../../../gateway/observability/metrics.ts';
 import { builtInPlans } from '../../../gateway/plans/plan-settings.ts';
@@ -12,6 +14,9 @@ test('a gateway starts with as many series as its document says, and a plan adds
   const count = async (name: string) =>
     (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith(name)).length;
   showKnownSeries(metrics, loadApiDescription());
+  // As server.ts and the events do.
+  for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
+  for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
   for (const [plan, { defaults: limits }] of builtInPlans) showPlanLimits(metrics, plan, limits);
   const atStart = await count('gateway_');
   const durations = await count('gateway_request_duration_seconds');

@@ -11,7 +11,7 @@ import {
   setKeyPrefix,
   whyNoKeyPrefix,
 } from '../../../../gateway/config/key-prefix.ts';
-import { holdsApiKey } from '../../../../gateway/http/holds-api-key.ts';
+import { holdsApiKey } from '../../../../gateway/http/public-address.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
 import { apiKeysIn, keyTextMatcher } from '../../../../gateway/operations/find-key.ts';
 import { containsApiKey } from '../../../../gateway/operations/pasted-key.ts';

@@ -25,9 +25,13 @@ function observe() {
         ...ban,
       }),
     use: (limit: number, used: number, units = 1, atMs = nowMs) =>
-      observer.allowed(
+      observer.decided(
         caller,
-        { windows: { minute, day: { limit, remaining: limit - used, resetMs: 1000 } }, nowMs: atMs },
+        {
+          outcome: 'allowed',
+          windows: { minute, day: { limit, remaining: limit - used, resetMs: 1000 } },
+          nowMs: atMs,
+        },
         units,
       ),
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { absoluteAddresses } from '../../../../gateway/http/absolute-addresses.ts';
+import { absoluteAddresses } from '../../../../gateway/http/public-address.ts';
 
 const base = 'https://api.example.com/animals';
 const linkOf = (link: string | string[]) => absoluteAddresses({ link }, () => base)['link'];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressGroup } from '../../../../gateway/http/address-group.ts';
+import { addressGroup } from '../../../../gateway/http/client-address.ts';
 
 describe('the group of addresses that share a limit', () => {
   test.each([

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findClientAddress } from '../../../../gateway/http/client-address.ts';
-import { createIsProxy } from '../../../../gateway/http/trusted-proxies.ts';
+import { createIsProxy, findClientAddress } from '../../../../gateway/http/client-address.ts';
 
 const isProxy = createIsProxy(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
 

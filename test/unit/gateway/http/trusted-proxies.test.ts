@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createIsProxy } from '../../../../gateway/http/trusted-proxies.ts';
+import { createIsProxy } from '../../../../gateway/http/client-address.ts';
 
 test.each([
   ['10.1.2.3', true],

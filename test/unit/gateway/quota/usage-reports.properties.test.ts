@@ -61,11 +61,15 @@ test('whatever the order of counting, reports, replies and lost connections, eac
       for (const step of steps) {
         switch (step.does) {
           case 'serve':
-            reports.addServed(step.customer);
+            reports.count({ customerId: step.customer }, { outcome: 'allowed', isLocal: true, nowMs }, 1);
             sum.served += 1;
             break;
           case 'refuse':
-            reports.addRefused(step.customer, nowMs - step.daysAgo * dayMs);
+            reports.count(
+              { customerId: step.customer },
+              { outcome: 'limited', nowMs: nowMs - step.daysAgo * dayMs },
+              1,
+            );
             sum.refused += 1;
             break;
           case 'report':

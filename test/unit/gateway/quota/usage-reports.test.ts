@@ -18,8 +18,8 @@ function createReports(addUsage: (...args: (string | number)[]) => Promise<numbe
 }
 
 const served = (reports: ReturnType<typeof createReports>['reports']) => {
-  reports.addServed(customer(1));
-  reports.addServed(customer(1), 5);
+  const decision = { outcome: 'allowed', isLocal: true, nowMs: 0 } as const;
+  for (const units of [1, 5]) reports.count({ customerId: customer(1) }, decision, units);
 };
 
 test('a report that Redis refuses is given up, with a line in the log that names the key', async () => {
