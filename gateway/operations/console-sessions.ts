@@ -112,10 +112,10 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
     },
     /**
      * Ends all sessions, also those whose record is invalid.
-     * @param options except: id of a session that goes on
+     * @param except id of a session that goes on
      * @returns those that were valid
      */
-    async endAll({ except }: { except?: string } = {}): Promise<ConsoleSession[]> {
+    async endAll(except?: string): Promise<ConsoleSession[]> {
       const ending = (await readAll()).filter(
         ({ session }) => except === undefined || session?.id !== except,
       );

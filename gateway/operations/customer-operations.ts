@@ -16,8 +16,8 @@ import {
   resumeCustomer,
   suspendCustomer,
 } from './customers.ts';
-import { customerChangeInput, newCustomerInput, withoutNulls } from './key-input.ts';
-import { limitOptions, newLimitOptions, usageOperations } from './limited-operations.ts';
+import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from './key-input.ts';
+import { limitOptions, newLimitOptions, usageOperationsOf } from './limited-operations.ts';
 import { countInput, listOf, nextInput } from './list-schemas.ts';
 import { change, changeAndShow, list, read } from './operation.ts';
 import { endPortalSessions, makePortalCode } from './portal-sessions.ts';
@@ -140,9 +140,9 @@ export const customerOperations = [
     description:
       'Fields that are absent stay as they are. 409 if somebody else has changed the customer or one of its keys since `rev`.',
     input: customerChangeInput,
-    takesRev: true,
+    seen: seenRev,
     ...shown,
-    run: (session, { target, input, rev }) => changeCustomer(session, target, { ...input, rev }),
+    run: (session, { target, input, seen }) => changeCustomer(session, target, { ...input, ...seen }),
   }),
   changeAndShow({
     operationId: 'suspendCustomer',
@@ -213,7 +213,7 @@ export const customerOperations = [
     result: listOf(failureSchema),
     run: async (session, { target }) => readFailures(session, (await showCustomer(session.redis, target)).id),
   }),
-  ...usageOperations({
+  ...usageOperationsOf({
     path: '/customers/:customer',
     owner: 'a customer',
     operationIds: { resetDay: 'resetCustomerDay', usage: 'getCustomerUsage' },

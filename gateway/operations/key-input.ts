@@ -118,10 +118,13 @@ export const newKeyInput = z.strictObject({
   ...ownLimits,
 });
 
-export const revInput = z
-  .int('has to be the "rev" that it was read with')
-  .min(0)
-  .describe('`rev` of the record when it was read');
+/** What the caller has seen of a record. */
+export const seenRev = z.object({
+  rev: z
+    .int('has to be the "rev" that it was read with')
+    .min(0)
+    .describe('`rev` of the record when it was read'),
+});
 
 /** A change of a key. Null removes a field; one that is absent stays as it is. */
 export const keyChangeInput = z

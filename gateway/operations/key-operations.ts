@@ -8,17 +8,17 @@ import {
   graceInput,
   keyChangeInput,
   newKeyInput,
+  seenRev,
   timeInput,
   withoutNulls,
 } from './key-input.ts';
 import { keyPageSchema, readKeyPage } from './key-list.ts';
 import { keyDetailSchema, keyStates, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
 import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
-import { limitOptions, newLimitOptions, usageOperations } from './limited-operations.ts';
+import { limitOptions, newLimitOptions, usageOperationsOf } from './limited-operations.ts';
 import { countInput, flagInput, listOf, nextInput } from './list-schemas.ts';
 import { change, changeAndShow, list, read, type OptionForm } from './operation.ts';
-import { readPlanOverviews, type PlanOverview } from './plan-overview.ts';
-import { storedLimitsSchema } from './plans.ts';
+import { readPlans, storedLimitsSchema, type ListedPlan } from './plans.ts';
 import { rotateKey } from './rotate-key.ts';
 import type { Session } from './session.ts';
 import { showCustomer } from './stored-customers.ts';
@@ -191,7 +191,7 @@ export const keyOperations = [
     responds: 'All of them',
     result: listOf(keyPlanSchema),
     async run(session) {
-      const { plans } = await readPlanOverviews(session);
+      const plans = await readPlans(session);
       return plans.filter(({ kind }) => kind !== 'address').map(viewKeyPlan);
     },
   }),
@@ -219,10 +219,10 @@ export const keyOperations = [
     description:
       'Fields that are absent stay as they are. 409 if somebody else has changed the key, its customer or another of its keys since `rev`.',
     input: keyChangeInput,
-    takesRev: true,
+    seen: seenRev,
     ...keyShown,
-    run: async (session, { target, input, rev }) =>
-      recordView(await changeKey(session, target, { ...input, rev }), session.now()),
+    run: async (session, { target, input, seen }) =>
+      recordView(await changeKey(session, target, { ...input, ...seen }), session.now()),
   }),
   change({
     operationId: 'rotateKey',
@@ -263,7 +263,7 @@ export const keyOperations = [
     ...keyShown,
     run: async (session, { target }) => recordView(await revokeKey(session, target), session.now()),
   }),
-  ...usageOperations({
+  ...usageOperationsOf({
     path: '/keys/:id',
     owner: 'the customer of a key',
     operationIds: { resetDay: 'resetDay', usage: 'getKeyUsage' },
@@ -271,6 +271,6 @@ export const keyOperations = [
   }),
 ];
 
-function viewKeyPlan({ name, kind, ...plan }: PlanOverview): z.infer<typeof keyPlanSchema> {
+function viewKeyPlan({ name, kind, ...plan }: ListedPlan): z.infer<typeof keyPlanSchema> {
   return { name, ...byWindow((window) => plan[window]), needsOwnLimits: kind === 'own_limits' };
 }

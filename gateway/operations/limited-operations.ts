@@ -24,7 +24,7 @@ interface UsageOperationsOptions<Shown extends object> {
 }
 
 /** Operations about what is used of limits, which a customer has, and each of its keys with it. */
-export function usageOperations<Shown extends object>(options: UsageOperationsOptions<Shown>): Operation[] {
+export function usageOperationsOf<Shown extends object>(options: UsageOperationsOptions<Shown>): Operation[] {
   const { path, owner, operationIds: ids, shown, command } = options;
   const reset: ChangeOperation = changeAndShow({
     operationId: ids.resetDay,

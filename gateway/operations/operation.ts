@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiScope } from './api-scopes.ts';
-import type { ChangingSession, Session } from './session.ts';
+import type { ChangedField } from './audit-log.ts';
+import type { ChangingSession, ReadingSession, Session } from './session.ts';
 
 /** What an operation may know of the face that calls it. */
 export interface OperationContext {
@@ -10,16 +11,22 @@ export interface OperationContext {
   webhookNetworks: readonly string[];
   /** Hash of the API token of a program that calls. */
   apiTokenHash?: string | undefined;
+  /** Id of the console session of a person who calls. */
+  sessionId?: string | undefined;
+  /** Number of customers on each plan, perhaps some seconds old. */
+  planCustomers(session: ReadingSession): Promise<ReadonlyMap<string, number>>;
+  /** Says what is wrong with what is shown. */
+  warn(text: string): void;
   /** Throws an error of the face if a program that calls lacks one of the scopes. */
   assertScopes(needed: readonly ApiScope[]): void;
 }
 
-interface Call<Input> {
+interface Call<Input, Seen = unknown> {
   /** What the path, or the first argument of the command, names. */
   target: string;
   input: Input;
-  /** Revision that the caller has seen, of an operation that takes it. */
-  rev?: number | undefined;
+  /** What the caller has seen of what is to be changed; undefined if it did not say. */
+  seen?: Seen | undefined;
   context: OperationContext;
 }
 
@@ -78,35 +85,44 @@ type Cell = string | number | readonly string[] | null | undefined;
 /** Columns of a list by their headings: the name of a field, or what makes a cell of an item. */
 export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((item: Item) => Cell)>>;
 
-type Items<Item> = readonly Item[] | AsyncIterable<readonly Item[]>;
+export type Items<Item> = readonly Item[] | AsyncIterable<readonly Item[]>;
 
 interface Page<Item> {
   items: Item[];
   next: string | null;
 }
 
+/** What people see of a result: a text, or fields with what they were. */
+type Printed = string | readonly ChangedField[];
+
 interface Definition<Input, Result extends object, Shown extends object> extends Described {
   input?: z.ZodType<Input>;
+  /** Of a body, for the document. */
+  example?: object;
   /** Of the route. */
   result: z.ZodType<Shown>;
   command?: CommandForm & {
-    /** What people see, in place of a line for each field. */
-    prints?: (result: Result) => string;
+    /** In place of a line for each field. */
+    prints?: (result: Result) => Printed;
   };
 }
 
-interface Change<Input, Result extends object, Shown extends object> extends Definition<
+interface Change<Input, Result extends object, Shown extends object, Seen> extends Definition<
   Input,
   Result,
   Shown
 > {
   /** Id of the schema of the route's response. */
   resultId?: string;
-  /** Whether the route asks for the revision that the caller has seen. */
-  takesRev?: boolean;
+  /** Fields in which the route asks for what the caller has seen. */
+  seen?: z.ZodType<Seen>;
+  /** Why the change is usually a mistake, so that it has to be confirmed. */
+  doubts?: (session: Session, call: Call<Input>) => Promise<string | undefined>;
+  /** What the command shows in place of the change with `--dry-run`. */
+  preview?: (session: Session, call: Call<Input>) => Promise<Result>;
   /** What the route shows after the change, in place of its result. */
   shows?: (session: Session, target: string) => Promise<Shown>;
-  run: (session: ChangingSession, call: Call<Input>) => Promise<Result>;
+  run: (session: ChangingSession, call: Call<Input, Seen>) => Promise<Result>;
 }
 
 interface Read<Input, Result extends object> extends Definition<Input, Result, Result> {
@@ -121,6 +137,8 @@ interface Listing<Input, Item> extends Described {
   result: z.ZodType<Page<Item>>;
   command?: Omit<CommandForm, 'asks'> & {
     columns: Columns<Item>;
+    /** Columns that a table has only if an item has a value for them. */
+    sparse?: readonly string[];
     /** Fields of the CSV, if these are not the columns. The names are stable: they are only added, at the end. */
     csv?: readonly (keyof Item & string)[];
   };
@@ -131,12 +149,13 @@ interface Listing<Input, Item> extends Described {
 }
 
 /** Result of an operation, and what people see of it in place of a line for each field. */
-interface Outcome {
+export interface Outcome {
   result: object;
-  text: string | undefined;
+  text: Printed | undefined;
 }
 
 interface Common extends Described {
+  example?: object;
   input: z.ZodType | undefined;
   result: z.ZodType;
   command: CommandForm | undefined;
@@ -152,17 +171,21 @@ export interface ReadOperation extends Common {
 export interface ChangeOperation extends Common {
   kind: 'change';
   resultId: string | undefined;
-  takesRev: boolean;
+  seen: z.ZodType | undefined;
   shows: ((session: Session, target: string) => Promise<object>) | undefined;
   prepare(call: RawCall): (session: ChangingSession) => Promise<Outcome>;
+  preview: ((call: RawCall) => (session: Session) => Promise<Outcome>) | undefined;
+  doubts: ((call: RawCall) => (session: Session) => Promise<string | undefined>) | undefined;
 }
 
 /** Prints all items of a list. */
-export type PrintItems = <Item>(
-  items: Items<Item>,
-  columns: Columns<Item>,
-  csv: readonly (keyof Item & string)[] | undefined,
-) => Promise<void>;
+export type PrintItems = <Item>(items: Items<Item>, layout: Layout<Item>) => Promise<void>;
+
+export interface Layout<Item> {
+  columns: Columns<Item>;
+  sparse?: readonly string[] | undefined;
+  csv?: readonly (keyof Item & string)[] | undefined;
+}
 
 export interface ListOperation extends Common {
   kind: 'list';
@@ -184,15 +207,17 @@ function parsed<Input>(schema: z.ZodType<Input> = noInput, call: RawCall): Call<
 }
 
 /** Makes the `prepare` of an operation that a session runs at once. */
-function preparing<S, Input, Result extends object>({
+function preparing<S, Input, Result extends object, Seen>({
   input,
   command,
+  seen,
   run,
 }: Pick<Definition<Input, Result, object>, 'input' | 'command'> & {
-  run: (session: S, call: Call<Input>) => Result | Promise<Result>;
+  seen?: z.ZodType<Seen> | undefined;
+  run: (session: S, call: Call<Input, Seen>) => Result | Promise<Result>;
 }) {
   return (raw: RawCall) => {
-    const call = parsed(input, raw);
+    const call = { ...parsed(input, raw), seen: raw.seen === undefined ? undefined : seen?.parse(raw.seen) };
     return async (session: S): Promise<Outcome> => {
       const result = await run(session, call);
       return { result, text: command?.prints?.(result) };
@@ -209,25 +234,41 @@ export function read<Input, Result extends object>(
 }
 
 /** An operation that changes something, and returns what its route shows. */
-export function change<Input, Result extends object>(
-  definition: Omit<Change<Input, NoInfer<Result>, Result>, 'shows'>,
+export function change<Input, Result extends object, Seen>(
+  definition: Omit<Change<Input, NoInfer<Result>, Result, Seen>, 'shows'>,
 ): ChangeOperation {
-  return changeOperation<Input, Result, Result>(definition);
+  return changeOperation<Input, Result, Result, Seen>(definition);
 }
 
 /** The same if the route shows something else after it than the command. */
-export function changeAndShow<Input, Result extends object, Shown extends object>(
-  definition: Change<Input, Result, Shown> & Required<Pick<Change<Input, Result, Shown>, 'shows'>>,
+export function changeAndShow<Input, Result extends object, Shown extends object, Seen>(
+  definition: Change<Input, Result, Shown, Seen> &
+    Required<Pick<Change<Input, Result, Shown, Seen>, 'shows'>>,
 ): ChangeOperation {
   return changeOperation(definition);
 }
 
-function changeOperation<Input, Result extends object, Shown extends object>(
-  definition: Change<Input, Result, Shown>,
+function changeOperation<Input, Result extends object, Shown extends object, Seen>(
+  definition: Change<Input, Result, Shown, Seen>,
 ): ChangeOperation {
-  const { input, command, resultId, takesRev = false, shows } = definition;
-  const prepare = preparing(definition);
-  return { ...definition, input, command, resultId, takesRev, shows, kind: 'change', prepare };
+  const { input, command, resultId, seen, shows, preview, doubts } = definition;
+  return {
+    ...definition,
+    input,
+    command,
+    resultId,
+    seen,
+    shows,
+    kind: 'change',
+    prepare: preparing(definition),
+    preview: preview && preparing({ ...definition, seen: undefined, run: preview }),
+    doubts:
+      doubts &&
+      ((raw) => {
+        const call = parsed(input, raw);
+        return (session) => doubts(session, call);
+      }),
+  };
 }
 
 /** An operation that lists all of a kind. */
@@ -249,9 +290,9 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
       };
     },
     printed(raw, print) {
-      const { columns = {}, csv } = command ?? {};
+      const { columns = {}, sparse, csv } = command ?? {};
       const call = parsed(input, raw);
-      return async (session) => print(await run(session, call), columns, csv);
+      return async (session) => print(await run(session, call), { columns, sparse, csv });
     },
   };
 }

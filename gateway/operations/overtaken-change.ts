@@ -9,6 +9,14 @@ export class OvertakenChange extends InvalidOperation {
   override name = 'OvertakenChange';
 }
 
+/** @param now what is stored now, in words. @throws OvertakenChange if it is not what the caller has seen */
+export function expectUnchanged(isSame: boolean, now: string): void {
+  if (isSame) return;
+  throw new OvertakenChange(
+    `somebody else has changed this since it was read: now it is ${now}. Nothing was changed.`,
+  );
+}
+
 /** @throws OvertakenChange if the record is not at this rev any more. The keys of a customer have its rev */
 export function assertRev(record: ApiKeyRecord | CustomerRecord, expected: number | undefined): void {
   if (expected === undefined || record.rev === expected) return;

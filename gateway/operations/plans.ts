@@ -14,6 +14,7 @@ import {
   anonymousPlan,
   enterprisePlan,
   parsePlanLimits,
+  planIssues,
   planNamePattern,
   windowsOf,
 } from '../plans/plan-settings.ts';
@@ -37,16 +38,36 @@ export const storedLimitsSchema = z
 
 export type StoredLimits = z.infer<typeof storedLimitsSchema>;
 
-/** Limits that running gateways enforce in place of the stored ones. */
-export type EnforcedLimits = StoredLimits & { gateways: number };
+/**
+ * Whose limits they are: those of each customer on the plan; none, since each customer has its own; or those of an address
+ * that sends requests without a valid key.
+ */
+const planKinds = ['plan', 'own_limits', 'address'] as const;
 
-/** A plan with what running gateways enforce. */
-export type ListedPlan = PlanRow & {
-  /** Gateway processes that enforce the stored limits. Processes load an operator's own plan when a key on it is used. */
-  gateways: number;
-  /** What other gateways enforce: each different value once. */
-  enforced?: EnforcedLimits[];
-};
+const listedPlanSchema = z.object({
+  name: z.string(),
+  kind: z
+    .enum(planKinds)
+    .describe('`own_limits`: each customer has its own; `address`: requests without a valid key'),
+  ...storedLimitsSchema.shape,
+  gateways: z.int().describe('Gateways that enforce what is stored'),
+  running: z.int().describe('Gateways that run'),
+  enforced: z
+    .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
+    .describe('What other gateways enforce'),
+  issues: z.array(z.string()).describe('What is wrong with what is stored'),
+});
+
+/** A plan with what running gateways enforce. Gateways load an operator's own plan when a key on it is used. */
+export type ListedPlan = z.infer<typeof listedPlanSchema>;
+
+export const planSchema = listedPlanSchema
+  .extend({
+    customers: z.int().nullable().describe('Customers on it, some seconds old; null for `address`'),
+  })
+  .meta({ id: 'Plan' });
+
+export type Plan = z.infer<typeof planSchema>;
 
 /** Options of the command, of which one is enough. */
 export const anyLimit = windowNames.map((name) => `--${name} N`).join(' or ');
@@ -59,30 +80,40 @@ export interface PlanChange {
   after: PlanRow;
 }
 
-/** @returns the plans, and the number of gateways that run */
-export async function readPlans({
-  redis,
-  now,
-}: ReadingSession): Promise<{ plans: ListedPlan[]; gateways: number }> {
+export async function readPlans({ redis, now }: ReadingSession): Promise<ListedPlan[]> {
   const enforced = await readEnforcedValues({ redis, now });
   const { listed, enforcedOnly, lost } = await comparePlanNames(redis, enforced);
   // Without gw:plans, only the gateways know the operators' own plans.
   const names = lost ? [...listed, ...enforcedOnly] : listed;
   const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(redis, name, enforced)));
-  const enterprise = { name: enterprisePlan, gateways: enforced.gateways };
-  return { plans: plans.toSpliced(-1, 0, enterprise), gateways: enforced.gateways };
+  const { gateways } = enforced;
+  const enterprise: ListedPlan = {
+    name: enterprisePlan,
+    kind: 'own_limits',
+    gateways,
+    running: gateways,
+    enforced: [],
+    issues: [],
+  };
+  return plans.toSpliced(-1, 0, enterprise);
 }
 
 async function readRow(redis: RedisClient, name: string, enforced: EnforcedValues): Promise<ListedPlan> {
-  const row = parsePlanRow(name, await readPlanLimits(redis, name));
+  const texts = await readPlanLimits(redis, name);
+  const row = parsePlanRow(name, texts);
   const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
     const limits: StoredLimits = byPlanField((field) => parseLimit(fields[field]));
     return Object.assign(limits, { gateways });
   });
-  const isStored = (limits: EnforcedLimits) => equalPlanLimits(limits, row);
-  const others = inForce.filter((limits) => !isStored(limits));
-  const gateways = inForce.find(isStored)?.gateways ?? 0;
-  return { ...row, gateways, ...(others.length > 0 ? { enforced: others } : {}) };
+  const isStored = (limits: StoredLimits) => equalPlanLimits(limits, row);
+  return {
+    ...row,
+    kind: name === anonymousPlan ? 'address' : 'plan',
+    gateways: inForce.find(isStored)?.gateways ?? 0,
+    running: enforced.gateways,
+    enforced: inForce.filter((limits) => !isStored(limits)),
+    issues: planIssues(name, texts, (text) => `: ${JSON.stringify(text)}`),
+  };
 }
 
 /**
@@ -112,12 +143,12 @@ export async function setPlan(
   name: string,
   limits: LimitChange,
   create: boolean,
-  approve?: (change: PlanChange) => Promise<void>,
+  approve?: (change: PlanChange) => void,
 ): Promise<PlanChange> {
   await assertSettable(session, name, limits, create);
   const { before, after } = await changeSettings(session, redisKeys.plan(name), async (fields) => {
     const change = decide(name, limits, fields);
-    await approve?.(change);
+    approve?.(change);
     if (name !== anonymousPlan) await session.redis.sadd(redisKeys.planNames, name);
     const { before, after } = change;
     return {
@@ -179,7 +210,7 @@ function assertPlan(name: string, limits: LimitChange): void {
   }
   if (!planNamePattern.test(name)) {
     throw new InvalidOperation(
-      `${JSON.stringify(name)} is not a valid plan name: use up to 32 lower-case letters, digits and dashes`,
+      'that is not a valid plan name: use up to 32 lower-case letters, digits and dashes, and begin with a letter',
     );
   }
   if (name === anonymousPlan) {
@@ -192,12 +223,8 @@ function assertPlan(name: string, limits: LimitChange): void {
   }
 }
 
-/** Whether a limit that gateways need is missing or invalid. */
-export function lacksLimits(plan: PlanRow): boolean {
-  return lackingLimit(plan) !== undefined;
-}
-
-function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefined {
+/** The limit that gateways need and that is missing or invalid. */
+export function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefined {
   if (name === enterprisePlan) return undefined;
   return windowsOf(name).find((window) => limits[window] === null);
 }

@@ -11,14 +11,9 @@ import { writeSettings } from './write-settings.ts';
 /**
  * Removes a plan that no customer is on. Gateways that run keep its limits until they end, but no customer can be put on it
  * any more. One that is put on it during the count is not seen.
- * @param ask called before the change; refuses it by throwing InvalidOperation. Then the customers are counted once more
  * @throws InvalidOperation if it is built in, does not exist, or has customers
  */
-export async function removePlan(
-  session: Session,
-  name: string,
-  ask?: () => Promise<void>,
-): Promise<SettingChange> {
+export async function removePlan(session: Session, name: string): Promise<SettingChange> {
   const { redis } = session;
   assertRemovable(name);
   const setting = planSetting(name);
@@ -31,11 +26,6 @@ export async function removePlan(
     );
   }
   assertNoCustomers(await countPlanCustomers(redis), [name]);
-  if (ask !== undefined) {
-    await ask();
-    // The question may have been open for minutes.
-    assertNoCustomers(await countPlanCustomers(redis), [name]);
-  }
   const removal = removalOf(setting, stored);
   await writeSettings(session, [removal]);
   return removal;
@@ -49,29 +39,13 @@ export function assertRemovable(name: string): void {
   );
 }
 
-/** @throws PlanInUse if customers are on one of the plans */
+/** @throws InvalidOperation if customers are on one of the plans */
 export function assertNoCustomers(customers: ReadonlyMap<string, number>, plans: readonly string[]): void {
   const used = plans.filter((name) => customers.has(name));
-  const [first] = used;
-  if (first === undefined) return;
   const counts = used.map((name) => {
     const count = customers.get(name) ?? 0;
     return `${count} ${count === 1 ? 'customer is' : 'customers are'} on ${name}`;
   });
-  throw new PlanInUse(
-    `${counts.join(', ')}: ops customers list --plan ${first} lists them, ops customers set CUSTOMER --plan PLAN moves one; ` +
-      'no plan was removed',
-    counts.join(', '),
-  );
-}
-
-/** Customers are on a plan that is to be removed. */
-export class PlanInUse extends InvalidOperation {
-  /** How many customers are on which plan, without what to do. */
-  readonly counts: string;
-
-  constructor(message: string, counts: string) {
-    super(message);
-    this.counts = counts;
-  }
+  if (used.length > 0)
+    throw new InvalidOperation(`${counts.join(', ')}: move them to another plan first; no plan was removed`);
 }

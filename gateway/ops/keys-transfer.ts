@@ -10,10 +10,9 @@ import { storedCustomerPages } from '../operations/stored-customers.ts';
 import { storedKeyPages } from '../operations/stored-keys.ts';
 import { customerLine, exportLine } from '../operations/transfer-lines.ts';
 import type { CustomerId } from '../redis/redis-keys.ts';
-import { changing } from './changing.ts';
-import { jsonOption } from './options.ts';
-import { print } from './output.ts';
-import { withRedis } from './redis-session.ts';
+import { asOption, jsonOption, type ChangeOptions } from './options.ts';
+import { print, printResult } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')
@@ -36,10 +35,14 @@ async function exportAll(session: Session): Promise<void> {
 }
 
 export function keysImportCommand(): Command {
-  const command = new Command('import')
+  return new Command('import')
     .description('import exported records; present ones are not changed')
-    .argument('<file>', 'file of JSON lines, or - for standard input');
-  return changing(command, (file) => (session) => importKeys(openExport(file), session));
+    .argument('<file>', 'file of JSON lines, or - for standard input')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (file: string, { as, json }: ChangeOptions) =>
+      printResult(await withChanges(as, (session) => importKeys(openExport(file), session)), json),
+    );
 }
 
 function openExport(file: string): ExportFile {

@@ -3,15 +3,18 @@ import { z } from 'zod';
 import { loadConfig } from '../config/config.ts';
 import { publicOrigin } from '../config/console-url.ts';
 import type {
-  Columns,
   CommandForm,
+  Items,
+  Layout,
   Operation,
   OperationContext,
   OptionForm,
+  Outcome,
   PrintItems,
   RawCall,
 } from '../operations/operation.ts';
 import { assertNotApiKey } from '../operations/pasted-key.ts';
+import { countPlanCustomers } from '../operations/plan-customers.ts';
 import { operations } from '../operations/registry.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addListOptions, cellOf, outputFormat, printList, type ListLayout } from './list-output.ts';
@@ -24,8 +27,9 @@ import {
   timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
-import { print, printable, printError, printResult } from './output.ts';
+import { print, printable, printError, printResult, printWarning } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { formatFields } from './setting-changes.ts';
 import { required } from './usage-error.ts';
 
 /** Null as the value of an option: commander takes null for an empty text. */
@@ -66,15 +70,19 @@ function wordsOf({ usage }: CommandForm): string {
 function operationCommand(operation: Operation, form: CommandForm): Command {
   const { input, summary, kind } = operation;
   const command = new Command(wordsOf(form).split(' ').at(-1)).description(form.says ?? lowerFirst(summary));
-  const argument = /<(\w+)>/.exec(form.usage)?.[1];
+  const argument = /<([\w-]+)>/.exec(form.usage)?.[1];
   const { [argument ?? '']: argumentField, ...fields } = input instanceof z.ZodObject ? input.shape : {};
   if (argument !== undefined) command.argument(`<${argument}>`, '', argumentParser(argument, argumentField));
   const options = Object.entries(fields).flatMap(([field, schema]) =>
     schema instanceof z.ZodType ? fieldOptions(field, schema, form.options?.[field]) : [],
   );
   for (const { option } of options) command.addOption(option);
-  if (form.asks !== undefined) command.addOption(yesOption());
-  if (kind === 'change') command.addOption(asOption());
+  if (kind === 'change') {
+    const { preview, doubts } = operation;
+    if (preview) command.option('--dry-run', 'change nothing; show what would be changed');
+    if (form.asks ?? doubts) command.addOption(yesOption());
+    command.addOption(asOption());
+  }
   if (kind === 'list') addListOptions(command);
   else command.addOption(jsonOption());
   return command.action(async () => {
@@ -93,17 +101,24 @@ async function act(
   command: Command,
   call: RawCall,
 ): Promise<void> {
-  const { as, json, yes } = command.opts<ChangeOptions & YesOption>();
+  const { as, json, yes, dryRun } = command.opts<ChangeOptions & YesOption & { dryRun?: true }>();
   switch (operation.kind) {
     case 'list': {
       const format = outputFormat(command.opts());
-      const print: PrintItems = (items, columns, csv) => printList(format, layoutOf(columns, csv), items);
+      const print: PrintItems = (items, layout) => printList(format, layoutOf(items, layout), items);
       return withRedis(operation.printed(call, print));
     }
     case 'read':
       return printOutcome(await withRedis(operation.prepare(call)), json);
     case 'change': {
+      const { doubts, preview } = operation;
       const run = operation.prepare(call);
+      const doubt = doubts && (await withRedis(doubts(call)));
+      if (dryRun && preview) {
+        if (doubt !== undefined) printWarning(doubt);
+        return printOutcome(await withRedis(preview(call)), json);
+      }
+      if (doubt !== undefined) await confirm(`${printable(doubt)}. Do it all the same?`, yes);
       if (asks !== undefined && !yes) {
         const question = await withRedis(async (session) => asks(session, call.target));
         if (question !== undefined) await confirm(printable(question), undefined);
@@ -113,27 +128,27 @@ async function act(
   }
 }
 
-async function printOutcome(
-  { result, text }: { result: object; text: string | undefined },
-  json: true | undefined,
-): Promise<void> {
+async function printOutcome({ result, text }: Outcome, json: true | undefined): Promise<void> {
   if (json || text === undefined) printResult(result, json);
-  else await print(`${printable(text)}\n`);
+  else await print(typeof text === 'string' ? `${printable(text)}\n` : `${formatFields(text).join('\n')}\n`);
 }
 
-function layoutOf<Item>(
-  columns: Columns<Item>,
-  csv: readonly (keyof Item & string)[] = Object.values(columns).filter(
-    (column) => typeof column !== 'function',
-  ),
-): ListLayout<Item> {
-  const cellsOf = Object.values(columns).map((column) =>
-    typeof column === 'function' ? column : (item: Item) => cellOf(item[column]),
+function layoutOf<Item>(items: Items<Item>, { columns, sparse = [], csv }: Layout<Item>): ListLayout<Item> {
+  const cells = Object.entries(columns).map(([heading, column]) => ({
+    heading,
+    cellOf: typeof column === 'function' ? column : (item: Item) => cellOf(item[column]),
+  }));
+  const shown = cells.filter(
+    ({ heading, cellOf }) =>
+      !sparse.includes(heading) ||
+      Symbol.asyncIterator in items ||
+      items.some((item) => ![null, undefined, ''].includes(cellOf(item)?.toString())),
   );
+  const names = csv ?? Object.values(columns).filter((column) => typeof column !== 'function');
   return {
-    headings: Object.keys(columns),
-    row: (item) => cellsOf.map((cell) => cell(item)),
-    csv: Object.fromEntries(csv.map((name) => [name, (item: Item) => cellOf(item[name])])),
+    headings: shown.map(({ heading }) => heading),
+    row: (item) => shown.map(({ cellOf }) => cellOf(item)),
+    csv: Object.fromEntries(names.map((name) => [name, (item: Item) => cellOf(item[name])])),
   };
 }
 
@@ -146,7 +161,11 @@ function argumentParser(name: string, schema: unknown): (text: string) => unknow
   };
 }
 
-/** Fields whose option says their name once more, in place of `<text>`. */
+/** What options take; fields in the set say their name once more, in place of `<text>`. */
+const placeholders = new Map([
+  ['number', 'n'],
+  ['boolean', 'boolean'],
+]);
 const namedFields = new Set(['name', 'plan', 'scopes', 'types']);
 
 function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false = {}): FieldOption[] {
@@ -154,22 +173,32 @@ function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false
   const type = typeOf(schema);
   const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const {
-    flags = `--${name} <${type === 'integer' ? 'n' : namedFields.has(field) ? field : 'text'}>`,
+    flags = `--${name} <${placeholders.get(type) ?? (namedFields.has(field) ? field : 'text')}>`,
     says = lowerFirst(schema.description ?? ''),
   } = form;
-  if (type === 'boolean') {
-    const [on = '', off = ''] = flags.split(' ');
+  if (type === 'boolean' && form.flags !== undefined) {
+    const [on = '', off] = flags.split(' ');
     const [saysOn = '', saysOff = ''] = says.split(' | ');
     return [
-      { field, option: new Option(on, saysOn).conflicts(off.slice(2)), value: true, isRequired: false },
-      { field, option: new Option(off, saysOff), value: false, isRequired: false },
+      {
+        field,
+        option: new Option(on, saysOn).conflicts(off?.slice(2) ?? []),
+        value: true,
+        isRequired: false,
+      },
+      ...(off === undefined
+        ? []
+        : [{ field, option: new Option(off, saysOff), value: false, isRequired: false }]),
     ];
   }
   const parse = parserOf(schema, type, form);
   const option = new Option(flags, says).argParser(parse);
   if (form.default !== undefined) option.default(parse(form.default), form.default);
-  return [{ field, option, isRequired: form.isRequired ?? !schema.safeParse(undefined).success }];
+  return [{ field, option, isRequired: form.isRequired ?? !mayLack(schema) }];
 }
+
+const mayLack = (schema: z.ZodType) =>
+  schema instanceof z.ZodExactOptional || schema.safeParse(undefined).success;
 
 /** Text to the field's JSON, which the schema checks. */
 function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: string) => unknown {
@@ -184,7 +213,9 @@ function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: str
 function jsonParser(type: string, { from }: OptionForm): (text: string) => unknown {
   if (from === 'time') return (text) => timeAheadArgument(text).toISOString();
   if (from === 'duration') return (text) => durationArgument({ min: 0 })(text) / 1000;
-  if (type === 'integer') return (text) => (/^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text);
+  if (type === 'number')
+    return (text) => (/^\d+(?:\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text);
+  if (type === 'boolean') return (text) => (text === 'true' || text === 'false' ? text === 'true' : text);
   return type === 'array' ? (text) => text.split(/[, ]+/) : (text) => text;
 }
 
@@ -195,7 +226,7 @@ function checked(schema: z.ZodType, value: unknown): unknown {
   throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
 }
 
-const samples = { boolean: true, integer: 1, array: [] };
+const samples = { boolean: true, number: 1, array: [] };
 
 /** What a field takes: the first of the samples that is not refused for its type, or else a text. */
 function typeOf(schema: z.ZodType): string {
@@ -226,6 +257,8 @@ const context: OperationContext = {
       printError('warning: PUBLIC_URL is not set, so the address is a guess');
     return publicOrigin(config);
   },
+  planCustomers: ({ redis }) => countPlanCustomers(redis),
+  warn: (text) => printError(`warning: ${text}`),
   get webhookNetworks() {
     return loadConfig(process.env).webhookNetworks;
   },

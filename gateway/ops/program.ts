@@ -5,19 +5,19 @@ import { consoleCommand } from './console.ts';
 import { customersCommand } from './customers.ts';
 import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
-import { keysCommand } from './keys.ts';
+import { keysListCommand } from './keys-list.ts';
+import { keysShowCommand } from './keys-show.ts';
+import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { nounCommand } from './operation-command.ts';
 import { acceptOutputJson, acceptReason } from './options.ts';
-import { plansCommand } from './plans.ts';
-import { policyCommand } from './policy.ts';
+import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { setChangeReason, setGivenTexts } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
-import { sessionsCommand } from './sessions.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { usageCommand } from './usage.ts';
-import { webhooksCommand } from './webhooks.ts';
+import { webhooksTestCommand } from './webhooks-test.ts';
 
 /*
  * npm run --silent ops -- …
@@ -28,16 +28,39 @@ export const program = new Command('ops')
   .description('Shows and changes customers, API keys, plans, bans and tokens of running gateways.')
   .addCommand(statusCommand())
   .addCommand(customersCommand())
-  .addCommand(keysCommand())
+  .addCommand(
+    nounCommand(
+      'keys',
+      'API keys of clients',
+      keysListCommand(),
+      keysShowCommand(),
+      keysExportCommand(),
+      keysImportCommand(),
+    ),
+  )
   .addCommand(usageCommand())
   .addCommand(topCommand())
   .addCommand(nounCommand('bans', 'bans of API keys'))
-  .addCommand(plansCommand())
-  .addCommand(policyCommand())
-  .addCommand(webhooksCommand())
+  .addCommand(
+    nounCommand(
+      'plans',
+      'limits of the plans; changes are in force on all gateways within a second',
+      plansExportCommand(),
+      plansDiffCommand(),
+      plansApplyCommand(),
+    ),
+  )
+  .addCommand(nounCommand('policy', 'conditions and length of bans, and how long use is kept'))
+  .addCommand(
+    nounCommand(
+      'webhooks',
+      'addresses that events are sent to, of all customers or of one',
+      webhooksTestCommand(),
+    ),
+  )
   .addCommand(auditCommand())
   .addCommand(consoleCommand())
-  .addCommand(sessionsCommand())
+  .addCommand(nounCommand('sessions', 'people who are signed in to the console'))
   .addCommand(
     nounCommand('api-tokens', "tokens with which programs use the operators' API, such as a billing system"),
   )

@@ -124,4 +124,7 @@ export function trueOrFalse(description: string) {
 }
 
 /** Options of an object of fields. */
-export const mapping = (shape: string) => ({ error: missingOr(`is not a mapping of ${shape}`) });
+export const mapping = (shape: string) => ({
+  error: (issue: { code?: string; input?: unknown }) =>
+    issue.code === 'unrecognized_keys' ? undefined : missingOr(`is not a mapping of ${shape}`)(issue),
+});

@@ -115,7 +115,7 @@ describe('ops console', () => {
     await kit.redis.set(redisKeys.consoleSessions, 'x');
     for (const args of [
       ['sessions', 'list'],
-      ['sessions', 'end', '--all', '--yes'],
+      ['sessions', 'end', 'all', '--yes'],
     ]) {
       const { code, stdout, stderr } = await kit.run(...args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -153,16 +153,19 @@ describe('ops sessions', () => {
     expect((await two.api.send('GET', '/api/session')).status).toBe(200);
     expect((await kit.run('sessions', 'end', one.session, '--yes')).stderr).toContain('there is no session');
 
-    expect((await kit.run('sessions', 'end', '--all', '--yes')).stdout).toMatch(/^ended \d+ sessions?\n$/);
+    expect((await kit.run('sessions', 'end', 'all', '--yes')).stdout).toMatch(/^ended \d+ sessions?\n$/);
     expect((await two.api.send('GET', '/api/session')).status).toBe(401);
     expect(await kit.json('sessions', 'list')).toEqual([]);
   });
 
-  test('ends nothing without an id or --all, or with both', async () => {
-    for (const args of [[], ['console_1', '--all']]) {
+  test('ends nothing without an id or all, or for an id that there is not', async () => {
+    for (const [args, message] of [
+      [[], "missing required argument 'session-or-all'"],
+      [['console_1'], 'there is no session console_1'],
+    ] as const) {
       const { code, stderr } = await kit.run('sessions', 'end', ...args, '--yes');
       expect(code).toBe(2);
-      expect(stderr).toContain('give either the id of a session');
+      expect(stderr).toContain(message);
     }
   });
 });

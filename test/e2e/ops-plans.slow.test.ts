@@ -106,9 +106,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     expect(await kit.run('plans', 'remove', 'gone', '--yes')).toEqual({
       code: 2,
       stdout: '',
-      stderr:
-        'ops: 1 customer is on gone: ops customers list --plan gone lists them, ops customers set CUSTOMER --plan PLAN moves one; ' +
-        'no plan was removed\n',
+      stderr: 'ops: 1 customer is on gone: move them to another plan first; no plan was removed\n',
     });
     expect(await snapshot(kit.redis)).toEqual(before);
     await kit.run('keys', 'set', id, '--plan', 'pro');

@@ -196,9 +196,13 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     const plans = await run('plans', 'list', '--json');
     expect(JSON.parse(plans.stdout)).toContainEqual({
       name: 'pro',
+      kind: 'plan',
       minute: null,
       day: null,
       gateways: 0,
+      running: 0,
+      enforced: [],
+      issues: ['minute is missing', 'day is missing'],
       customers: 0,
     });
     expect(plans.stderr).toMatch(

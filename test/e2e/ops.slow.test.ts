@@ -124,7 +124,10 @@ describe('the ops command', () => {
         [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /It must not be a number/],
         [['bans', 'lift', String(id)], /is not banned/],
         [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
-        [['policy', 'set', '--strikes-per-limit', '1001'], /strikesPerLimit is not a number from 0 to 1000/],
+        [
+          ['policy', 'set', '--strikes-per-limit', '1001'],
+          /'--strikes-per-limit <n>' .+ It is not a number from 0 to 1000/,
+        ],
         [['tokens', 'issue', 'billing', '--ttl', '25h'], /a duration such as 15m, 12h or 30d, of 1d at most/],
         [['frobnicate'], /unknown command 'frobnicate'; see: ops --help/],
         [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],

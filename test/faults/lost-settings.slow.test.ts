@@ -217,17 +217,24 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     const { stdout } = await ops('plans', 'list', '--json');
     expect(JSON.parse(stdout)).toContainEqual({
       name: 'pro',
+      kind: 'plan',
       minute: null,
       day: null,
       gateways: 0,
+      running: 1,
       enforced: [{ minute: 300, day: 10_000, gateways: 1 }],
+      issues: ['minute is missing', 'day is missing'],
       customers: 1,
     });
     expect(JSON.parse(stdout)).toContainEqual({
       name: 'free',
+      kind: 'plan',
       minute: 60,
       day: 1000,
       gateways: 1,
+      running: 1,
+      enforced: [],
+      issues: [],
       customers: 0,
     });
     expect(await ops('policy', 'show')).toMatchObject({

@@ -1,19 +1,15 @@
 import express, { Router, type RequestHandler } from 'express';
+import { countPlanCustomers } from '../../operations/plan-customers.ts';
 import { operations } from '../../operations/registry.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Live } from '../live-state.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
-import { auditRoutes } from './audit.ts';
 import { liveRoutes } from './live.ts';
 import { operationRoutes } from './operation-routes.ts';
-import { createPlanCustomers } from './plan-view.ts';
-import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import type { Api, Route } from './route.ts';
 import { sessionRoutes } from './session.ts';
-import { sessionsRoutes } from './sessions.ts';
-import { settingsRoutes } from './settings.ts';
 import { createUsageDownload } from './usage-download.ts';
 import { usageRoutes } from './usage.ts';
 
@@ -30,12 +26,8 @@ interface OperatorsApiDependencies extends ApiDependencies {
 
 export const apiRoutes: readonly Route[] = [
   ...sessionRoutes,
-  ...auditRoutes,
   ...operationRoutes(operations),
   ...liveRoutes,
-  ...plansRoutes,
-  ...sessionsRoutes,
-  ...settingsRoutes,
   ...usageRoutes,
 ];
 
@@ -44,7 +36,7 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { access, logUnexpected } = dependencies;
   const api: Api = {
     ...dependencies,
-    planCustomers: createPlanCustomers(dependencies),
+    planCustomers: createPlanCustomers(),
     downloadUsage: createUsageDownload(dependencies),
   };
   const router = Router();
@@ -64,4 +56,21 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   });
   router.use(renderApiError({ logUnexpected, traceRefusal: access.traceRefusal }));
   return router;
+}
+
+/** With 100,000 customers, a count takes a second or two. */
+const countAgeMs = 10_000;
+
+/** Counts the customers of each plan for all consoles of this process. */
+function createPlanCustomers(): Api['planCustomers'] {
+  let count: { byPlan: Promise<ReadonlyMap<string, number>>; atMs: number } | undefined;
+  return function planCustomers({ redis }) {
+    const nowMs = performance.now();
+    if (count === undefined || nowMs - count.atMs > countAgeMs) {
+      const byPlan = countPlanCustomers(redis);
+      count = { byPlan, atMs: nowMs };
+      byPlan.catch(() => (count = undefined));
+    }
+    return count.byPlan;
+  };
 }

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { revInput } from '../../operations/key-input.ts';
+import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import type { Operation, OperationContext } from '../../operations/operation.ts';
 import type { Session } from '../../operations/session.ts';
 import { isIdOf, targets } from '../../operations/targets.ts';
@@ -12,7 +12,12 @@ import { changed } from './results.ts';
 import { buildRoute, type Api, type Route } from './route.ts';
 
 const methods = { GET: 'get', PUT: 'put', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
-const revSchema = z.looseObject({ rev: revInput });
+const confirmedInput = z.object({
+  confirmed: z
+    .boolean()
+    .default(false)
+    .describe('Needed for what is usually a mistake: the refusal says what'),
+});
 
 /** Routes of the operations that have one. */
 export function operationRoutes(operations: readonly Operation[]): Route[] {
@@ -23,12 +28,13 @@ export function operationRoutes(operations: readonly Operation[]): Route[] {
     const { input: _input, ...described } = operation;
     const route = {
       ...described,
-      ...(operation.input && { input: inputOf(operation.input, operation) }),
+      ...((operation.input ?? seenOf(operation)) && { input: inputOf(operation) }),
       result: resultOf(operation, changedSchemas),
     };
     const kind = targets[/:(\w+)/.exec(path)?.[1] ?? ''];
     return buildRoute(methods[method], path, route, respondOnce, ({ req, target, input }, api: Api) => {
-      if (kind !== undefined && !isIdOf(kind, target))
+      // A name that the caller chooses is for the operation to judge.
+      if (kind !== undefined && method !== 'PUT' && !isIdOf(kind, target))
         throw new ApiError('not_found', { message: `No ${kind.noun} has such an id.` });
       return prepare(operation, { req, target, input }, api);
     });
@@ -37,11 +43,17 @@ export function operationRoutes(operations: readonly Operation[]): Route[] {
 
 const isMethod = (text: string): text is keyof typeof methods => Object.hasOwn(methods, text);
 
-/** The input, with the revision if the operation takes it. */
-function inputOf(input: z.ZodType, operation: Operation): z.ZodType {
-  const takesRev = operation.kind === 'change' && operation.takesRev;
-  return takesRev && input instanceof z.ZodObject ? input.safeExtend({ rev: revInput }) : input;
+const seenOf = (operation: Operation) => (operation.kind === 'change' ? operation.seen : undefined);
+
+/** The input, with what the route asks for beside it. */
+function inputOf(operation: Operation): z.ZodType {
+  const { input = z.strictObject({}) } = operation;
+  if (operation.kind !== 'change' || !(input instanceof z.ZodObject)) return input;
+  const more = { ...shapeOf(operation.seen), ...(operation.doubts && confirmedInput.shape) };
+  return Object.keys(more).length === 0 ? input : input.safeExtend(more);
 }
+
+const shapeOf = (schema: z.ZodType | undefined) => (schema instanceof z.ZodObject ? schema.shape : {});
 
 /** The same schema for the same result, since its id names it in the document. */
 function resultOf(operation: Operation, known: Map<unknown, z.ZodType>): z.ZodType {
@@ -59,19 +71,24 @@ function prepare(
   { req, target, input }: { req: Request; target: string; input: unknown },
   api: Api,
 ): () => Promise<object> {
-  const call = { target, input, context: contextOf(req, api) };
+  const context = contextOf(req, api);
   switch (operation.kind) {
     case 'read':
     case 'list': {
-      const run = operation.prepare(call);
+      const run = operation.prepare({ target, input, context });
       const show = async (session: Session) => (await run(session)).result;
       return () => (operation.isSearch ? api.search(req, show) : api.read(show));
     }
     case 'change': {
-      const { shows } = operation;
-      const run = operation.prepare(operation.takesRev ? withoutRev(call) : call);
+      const { shows, seen, doubts } = operation;
+      if (seen ?? doubts) inputOf(operation).parse(input);
+      const { seen: given, confirmed, rest } = parts(input, seen, doubts !== undefined);
+      const call = { target, input: operation.input && rest, seen: given, context };
+      const doubt = confirmed ? undefined : doubts?.(call);
+      const run = operation.prepare(call);
       return async () => {
         const { result, warnings } = await api.change(req, async (session): Promise<object> => {
+          assertSure(await doubt?.(session));
           const { result } = await run(session);
           return shows === undefined ? result : shows(session, target);
         });
@@ -81,16 +98,33 @@ function prepare(
   }
 }
 
-function withoutRev<Call extends { input: unknown }>(call: Call): Call & { rev: number } {
-  const { rev, ...input } = revSchema.parse(call.input);
-  return { ...call, input, rev };
+/** Parts of a body: what the caller has seen, whether it is sure, and the input of the operation. */
+function parts(body: unknown, seen: z.ZodType | undefined, asks: boolean) {
+  if (seen === undefined && !asks) return { rest: body };
+  const rest: Record<string, unknown> = { ...z.looseObject({}).parse(body) };
+  const take = (schema: z.ZodType) => {
+    const taken = Object.fromEntries(Object.keys(shapeOf(schema)).map((name) => [name, rest[name]]));
+    for (const name of Object.keys(taken)) delete rest[name];
+    return taken;
+  };
+  const { confirmed } = asks ? confirmedInput.parse(take(confirmedInput)) : {};
+  return { confirmed, seen: seen && take(seen), rest };
 }
 
-function contextOf(req: Request, { publicOrigin, webhookNetworks }: Api): OperationContext {
+/** @throws InvalidOperation for what is usually a mistake */
+function assertSure(doubt: string | undefined): void {
+  if (doubt !== undefined)
+    throw new InvalidOperation(`${doubt}. Nothing was changed: confirm it (confirmed: true) if it is meant.`);
+}
+
+function contextOf(req: Request, { publicOrigin, webhookNetworks, planCustomers }: Api): OperationContext {
   const caller = callerOf(req);
   return {
     publicOrigin,
     webhookNetworks,
+    planCustomers,
+    warn() {},
+    sessionId: caller.session?.id,
     get apiTokenHash() {
       return apiTokenHashOf(caller);
     },

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { isApiScope, type ApiScope } from '../../operations/api-scopes.ts';
-import { noInput } from '../../operations/operation.ts';
+import { noInput, type OperationContext } from '../../operations/operation.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { Permitted } from '../access/require-permission.ts';
 import type { Live } from '../live-state.ts';
@@ -41,7 +41,7 @@ export interface Api extends ApiDependencies {
   publicOrigin: () => string;
   live: Live;
   /** Number of customers on each plan, some seconds old. */
-  planCustomers: () => Promise<ReadonlyMap<string, number>>;
+  planCustomers: OperationContext['planCustomers'];
   /** Streams the use of all customers. */
   downloadUsage: DownloadUsage;
 }

@@ -3,16 +3,11 @@ import { listOf } from '../../operations/list-schemas.ts';
 import {
   customerMonthSchema,
   daysOfMonth,
-  lastMonths,
   monthPattern,
-  monthUsageSchema,
   readMonthByCustomer,
-  readUsageMonths,
 } from '../../operations/usage-months.ts';
 import { exportUsage, usageCsv } from '../../operations/usage-record.ts';
 import { route } from './route.ts';
-
-const shownMonths = 12;
 
 const monthInput = z.strictObject({
   month: z
@@ -21,20 +16,8 @@ const monthInput = z.strictObject({
     .describe('UTC month'),
 });
 
-/** Use of all customers by month. */
+/** Use of all customers, streamed. */
 export const usageRoutes = [
-  route.get('/usage/months', {
-    operationId: 'listUsageMonths',
-    summary: 'Use of all customers by month, with the largest of each',
-    description:
-      'Sums are some seconds old. What a gateway has counted in the seconds before it was killed or lost Redis is missing from them; the use of each customer is exact.',
-    responds: 'The last twelve UTC months, oldest first, the present one included',
-    result: listOf(monthUsageSchema),
-    handle: async (_call, { read }) => ({
-      items: await read((session) => readUsageMonths(session, lastMonths(session.now(), shownMonths))),
-      next: null,
-    }),
-  }),
   route.get('/usage/export', {
     operationId: 'exportUsage',
     summary: 'Use of all customers on each day of a month as CSV, as `ops usage export` prints it',

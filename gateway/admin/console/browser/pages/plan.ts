@@ -12,12 +12,12 @@ import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
 import { enforcedText, SettlingElement } from '../elements/settling-element.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { issueList, limitsText, shadowText } from '../plan-text.ts';
-import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
+import type { AuditEntry, Changed, Page, Plan } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
 interface ShownPlan {
-  plan: PlanDetail;
+  plan: Plan;
   entries: AuditEntry[];
 }
 
@@ -30,13 +30,13 @@ class PagePlan extends SettlingElement<ShownPlan> {
   async read() {
     const name = this.item;
     const [plan, { items: entries }] = await Promise.all([
-      api.get<PlanDetail>(url`/api/plans/${name}`),
+      api.get<Plan>(url`/api/plans/${name}`),
       api.get<Page<AuditEntry>>(url`/api/audit?action=plans&limit=10&target=${name}`),
     ]);
     return { plan, entries };
   }
 
-  askToRemove({ name }: PlanDetail) {
+  askToRemove({ name }: Plan) {
     ask(this, {
       heading: `Remove the plan ${name}?`,
       action: 'Remove',
@@ -101,7 +101,7 @@ class PagePlan extends SettlingElement<ShownPlan> {
       }`;
   }
 
-  removal(plan: PlanDetail) {
+  removal(plan: Plan) {
     const customers = plan.customers ?? 0;
     return html`<button
         type="button"

@@ -15,20 +15,20 @@ import { pageHead } from '../elements/viewer-note.ts';
 import { planLink } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
 import { issueList, limitsText } from '../plan-text.ts';
-import type { Changed, Plan, Plans } from '../responses.ts';
+import type { Changed, Page, Plan } from '../responses.ts';
 import { router } from '../router.ts';
 
 /** All plans: what they allow, and how many customers are on them. */
-class PagePlans extends PolledElement<Plans> {
+class PagePlans extends PolledElement<Page<Plan>> {
   read() {
-    return api.get<Plans>('/api/plans');
+    return api.get<Page<Plan>>('/api/plans');
   }
 
   override render() {
     return html`${pageHead('Plans', 'New plan', () => askForPlan(this))} ${super.render()}`;
   }
 
-  view({ items, gateways }: Plans) {
+  view({ items }: Page<Plan>) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     const shown = windows.filter(({ name }) => items.some((plan) => plan[name] !== undefined));
     return html`${issueList(issues)}
@@ -37,7 +37,7 @@ class PagePlans extends PolledElement<Plans> {
       ...shown.map(({ name, each }) => count<Plan>(capitalized(each), (plan) => limitCell(plan[name]))),
       [
         'In force',
-        (plan) => (plan.kind === 'own_limits' ? eachHasItsOwn : enforcedText(plan, gateways, limitsText)),
+        (plan) => (plan.kind === 'own_limits' ? eachHasItsOwn : enforcedText(plan, plan.running, limitsText)),
       ],
       count('Customers', customersCell),
     ])}`;

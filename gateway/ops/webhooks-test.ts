@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { readWebhookDeliveries, testWebhook } from '../operations/webhooks.ts';
-import { nounCommand } from './operation-command.ts';
 import { asOption, jsonOption, targetArgument, type ChangeOptions } from './options.ts';
 import { printFields, printJson, printWarning } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
-export const webhooksCommand = (): Command =>
-  nounCommand('webhooks', 'addresses that events are sent to, of all customers or of one', testCommand());
-
 /** An attempt takes 15 s at most. */
 const [testPollMs, testPolls] = [250, 80];
 
-function testCommand(): Command {
+export function webhooksTestCommand(): Command {
   return new Command('test')
     .description('send a webhook an event of the type webhook.test, once, and print how it went')
     .argument('<webhook>', '', targetArgument('webhook'))

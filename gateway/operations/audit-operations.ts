@@ -8,11 +8,11 @@ import {
   readLatestAuditId,
   type AuditFilter,
   type NamedEntry,
-} from '../../operations/audit-log.ts';
-import { timeInput } from '../../operations/key-input.ts';
-import { countInput, nextInput, pageOf } from '../../operations/list-schemas.ts';
-import type { Session } from '../../operations/session.ts';
-import { route } from './route.ts';
+} from './audit-log.ts';
+import { timeInput } from './key-input.ts';
+import { countInput, nextInput, pageOf } from './list-schemas.ts';
+import { read } from './operation.ts';
+import type { Session } from './session.ts';
 
 const text = z.string().min(1).max(100);
 const entryId = /^\d{1,15}-\d{1,19}$/;
@@ -64,9 +64,11 @@ export const entrySchema = z.object({
 const maxScanned = 5000;
 
 /** Changes by operators, newest first. */
-export const auditRoutes = [
-  route.get('/audit', {
+export const auditOperations = [
+  read({
     operationId: 'listAuditEntries',
+    http: 'GET /audit',
+    isSearch: true,
     summary: 'Changes by operators, newest first',
     description:
       'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from ' +
@@ -96,21 +98,20 @@ export const auditRoutes = [
           },
         ],
       }),
-    handle: ({ req, input: { after, newerThan, limit, ...conditions } }, { search }) =>
-      search(req, async (session) => {
-        const readFilter = () => filterOf(session, conditions);
-        if (newerThan !== undefined) {
-          const { entries, latest } = await readAuditNewer(session.redis, newerThan, readFilter);
-          const newest = await nameTargets(entries.toReversed(), session);
-          return { items: newest.map(viewEntry), next: null, latest };
-        }
-        // Before the page: an entry in between is then new to the client, and not missing.
-        const latest = await readLatestAuditId(session.redis);
-        const options = { filter: await readFilter(), count: limit, before: after, maxScanned };
-        const { entries, next } = await readAuditPage(session.redis, options);
-        const named = await nameTargets(entries, session);
-        return { items: named.map(viewEntry), next, latest };
-      }),
+    async run(session, { input: { after, newerThan, limit, ...conditions } }) {
+      const readFilter = () => filterOf(session, conditions);
+      if (newerThan !== undefined) {
+        const { entries, latest } = await readAuditNewer(session.redis, newerThan, readFilter);
+        const newest = await nameTargets(entries.toReversed(), session);
+        return { items: newest.map(viewEntry), next: null, latest };
+      }
+      // Before the page: an entry in between is then new to the client, and not missing.
+      const latest = await readLatestAuditId(session.redis);
+      const options = { filter: await readFilter(), count: limit, before: after, maxScanned };
+      const { entries, next } = await readAuditPage(session.redis, options);
+      const named = await nameTargets(entries, session);
+      return { items: named.map(viewEntry), next, latest };
+    },
   }),
 ];
 
