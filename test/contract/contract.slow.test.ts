@@ -9,7 +9,6 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../gateway/api-description.ts';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
-import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded/embedded-redis.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { freePort } from '../support/http/free-port.ts';
@@ -17,7 +16,7 @@ import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../suppo
 import { servePets } from '../support/kits/pets-kit.ts';
 import { runOps, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { storeKinds, type StoreSetup } from '../support/stores/stores.ts';
+import { startStores } from '../support/stores/stores.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 import { createContract, knownErrorCodes, type OpenApiDocument } from './openapi-contract.ts';
 
@@ -41,325 +40,319 @@ describe('the OpenAPI document', () => {
 /** Responses that only a bug causes, so no test can. */
 const causedByBugs = ['getUsage 500'];
 
-for (const { name, start, tags } of storeKinds)
-  describe(`the API on ${name}`, { tags }, () => {
-    let stores: StoreSetup;
-    let directory: TemporaryDirectory;
-    let petsService: Service;
-    let gateway: Service;
-    let env: Record<string, string>;
-    let key: string;
+describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
+  const stack = new AsyncDisposableStack();
+  let directory: TemporaryDirectory;
+  let petsService: Service;
+  let gateway: Service;
+  let env: Record<string, string>;
+  let key: string;
 
-    const ops = async (...args: string[]) => {
-      const { stdout, stderr, code } = await runOps([...args, '--json'], env);
-      if (code !== 0) throw new Error(stderr);
-      return JSON.parse(stdout) as { id: string; key: string };
-    };
+  const ops = async (...args: string[]) => {
+    const { stdout, stderr, code } = await runOps([...args, '--json'], env);
+    if (code !== 0) throw new Error(stderr);
+    return JSON.parse(stdout) as { id: string; key: string };
+  };
 
-    beforeAll(async () => {
-      stores = await start();
-      directory = await temporaryDirectory();
-      env = { ...stores.env, DATA_DIR: directory.path };
-      petsService = await startPetsService(env);
-      gateway = await startGateway({
-        ...env,
-        PETS_SERVICE_URL: petsService.url,
-        REQUEST_TIMEOUT_MS: '1500',
-      });
-      ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
+  beforeAll(async () => {
+    const stores = stack.use(await startStores());
+    directory = stack.use(await temporaryDirectory());
+    env = { ...stores.env, DATA_DIR: directory.path };
+    petsService = await startPetsService(env);
+    gateway = await startGateway({
+      ...env,
+      PETS_SERVICE_URL: petsService.url,
+      REQUEST_TIMEOUT_MS: '1500',
     });
-
-    afterAll(async () => {
-      await gateway[Symbol.asyncDispose]();
-      await petsService[Symbol.asyncDispose]();
-      await stores[Symbol.asyncDispose]();
-      await directory[Symbol.asyncDispose]();
-    });
-
-    const redisUrl = () => env['REDIS_URL'] ?? readEmbeddedRedisUrl(directory.path) ?? '';
-    const contract = createContract(document);
-    const url = (path: string) => `${gateway.url}/v1${path}`;
-    const head = (request: string) =>
-      `${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
-    const operations = [
-      { id: 'listPets', method: 'GET', path: '/pets' },
-      { id: 'createPet', method: 'POST', path: '/pets' },
-      { id: 'getPet', method: 'GET', path: '/pets/1' },
-    ];
-
-    /** Sends one request for each operation, and checks the responses. */
-    const checkEach = async (
-      sendRequest: (
-        operation: (typeof operations)[number],
-      ) => Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>>,
-    ) => {
-      const responses = await Promise.all(operations.map(sendRequest));
-      for (const [index, response] of responses.entries())
-        contract.check(operations[index]?.id ?? '', response);
-    };
-    const sendTo = (gatewayUrl: string, apiKey = key) =>
-      checkEach(({ method, path }) =>
-        method === 'POST'
-          ? postJson(`${gatewayUrl}/v1${path}`, apiKey, { name: 'Rex', categoryId: 1 })
-          : send(`${gatewayUrl}/v1${path}`, { key: apiKey }),
-      );
-    const rawResponse = async (
-      bytes: string,
-      port = gateway.port,
-    ): Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>> => {
-      const { status, headers, json } = parseRaw(await sendRaw(port, bytes));
-      return {
-        status,
-        text: JSON.stringify(json),
-        header: (wanted) => new RegExp(`^${wanted}: (.*?)\\r?$`, 'im').exec(headers)?.[1],
-      };
-    };
-
-    test('200 and 201', async () => {
-      await sendTo(gateway.url);
-      contract.check('listPets', await send(url('/pets?limit=1'), { key }));
-      expect(contract.unseen()).not.toContain('createPet 201');
-    });
-
-    test('429 and 503 for a connection beyond a limit, and OPTIONS, which is not described, is answered', async () => {
-      for (const [setting, status] of [
-        ['MAX_CONNECTIONS_PER_ADDRESS', 429],
-        ['MAX_CONNECTIONS', 503],
-      ] as const) {
-        await using limited = await startGateway({ ...env, REDIS_URL: redisUrl(), [setting]: '1' });
-        const onlyConnection = connect(limited.port, '127.0.0.1');
-        await once(onlyConnection, 'connect');
-        // An idle connection would give way.
-        onlyConnection.write(`${head('POST /v1/pets')}Content-Length: 2\r\n\r\n`);
-        await expect
-          .poll(() =>
-            rawResponse(`${head('GET /v1/usage')}\r\n`, limited.port).then((response) => {
-              contract.check('getUsage', response);
-              return response.status;
-            }),
-          )
-          .toBe(status);
-        onlyConnection.destroy();
-      }
-      for (const path of Object.keys(document.paths)) {
-        const response = await send(url(path.replace('{petId}', '1')), { method: 'OPTIONS' });
-        expect(response).toMatchObject({ status: 204, text: '' });
-        expect(response.header('Allow')).toContain('GET, HEAD');
-      }
-    });
-
-    test('403 for an operation whose scope the key lacks', async () => {
-      const issue = async (scopes: string) => {
-        const named = ['--plan', 'free', '--name', 'scopes', '--scopes', scopes];
-        return (await ops('keys', 'issue', ...named)).key;
-      };
-      const [reader, writer] = [await issue('pets-service:read'), await issue('pets-service:write')];
-      contract.check('createPet', await postJson(url('/pets'), reader, { name: 'x', categoryId: 1 }));
-      contract.check('listPets', await send(url('/pets'), { key: writer }));
-      contract.check('getPet', await send(url('/pets/1'), { key: writer }));
-      expect(contract.unseen()).not.toContain('getPet 403');
-    });
-
-    test('400', async () => {
-      contract.check('listPets', await send(url('/pets?limit=0'), { key }));
-      contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));
-      contract.check(
-        'getPet',
-        await rawResponse(
-          `GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
-        ),
-      );
-      const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
-      const ambiguous = await rawResponse(head('POST /v1/pets') + twice);
-      contract.check('createPet', ambiguous);
-      expect(ambiguous.text).toContain('Idempotency-Key must be given only once.');
-      expect(contract.unseen()).not.toContain('getPet 400');
-    });
-
-    test('401', async () => {
-      await checkEach(({ method, path }) => send(url(path), { method }));
-      expect(contract.unseen()).not.toContain('getPet 401');
-    });
-
-    test('404', async () => {
-      contract.check('getPet', await send(url('/pets/999999'), { key }));
-      contract.check('getPet', await send(url('/pets/abc'), { key }));
-      const head = await send(url('/pets/999999'), { key, method: 'HEAD' });
-      expect(head.header('Link')).toMatch(/, <http:[^<>]+\/docs#errors>; rel="help"$/);
-      expect(contract.unseen()).not.toContain('getPet 404');
-    });
-
-    test('408', async () => {
-      await checkEach(({ method, path }) => rawResponse(head(`${method} /v1${path}`).slice(0, -1)));
-      expect(contract.unseen()).not.toContain('getPet 408');
-    });
-
-    test('413 and 415', async () => {
-      await checkEach(({ method, path }) =>
-        rawResponse(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
-      );
-      contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
-      contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
-      expect(contract.unseen()).not.toContain('createPet 415');
-    });
-
-    test('422 for an Idempotency-Key with another body, and 409 while the first request is in flight', async () => {
-      const create = (gatewayUrl: string, name: string) =>
-        send(`${gatewayUrl}/v1/pets`, {
-          method: 'POST',
-          key,
-          headers: { 'content-type': 'application/json', 'idempotency-key': '"contract"' },
-          body: JSON.stringify({ name, categoryId: 1 }),
-        });
-      expect((await create(gateway.url, 'Rex')).status).toBe(201);
-      const replayed = await create(gateway.url, 'Rex');
-      contract.check('createPet', replayed);
-      expect(replayed.header('Idempotency-Replayed')).toBe('true');
-      contract.check('createPet', await create(gateway.url, 'Mia'));
-
-      const database = await PGlite.create();
-      const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
-      await migrate(new PrismaPGlite(database));
-      await using pets = await servePets(new PrismaPGlite(database), { publicKey });
-      await using other = await startGateway({
-        ...env,
-        REDIS_URL: redisUrl(),
-        PETS_SERVICE_URL: pets.url,
-      });
-      // An exclusive lock on the database keeps the first request in flight.
-      const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-      const exclusiveLock = database.runExclusive(() => finished);
-      const first = create(other.url, 'Rex');
-      // Either request can arrive first.
-      const second = create(other.url, 'Rex');
-      const refused = await Promise.race([first, second]);
-      contract.check('createPet', refused);
-      expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
-      finish();
-      await exclusiveLock;
-      const statuses = (await Promise.all([first, second])).map(({ status }) => status);
-      expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
-    });
-
-    test('417 and 431', async () => {
-      await checkEach(({ method, path }) =>
-        rawResponse(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`),
-      );
-      await checkEach(({ method, path }) =>
-        rawResponse(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
-      );
-      expect(contract.unseen()).not.toContain('getPet 431');
-    });
-
-    test('429', async () => {
-      const limited = await ops('keys', 'issue', '--plan', 'free', '--name', 'limited', '--minute', '1');
-      await send(url('/pets'), { key: limited.key });
-      await sendTo(gateway.url, limited.key);
-      expect(contract.unseen()).not.toContain('getPet 429');
-    });
-
-    test('504 while the pets service is paused, and 503 once it has stopped', async () => {
-      const shortTimeoutGateway = await startGateway({
-        ...env,
-        REDIS_URL: redisUrl(),
-        PETS_SERVICE_URL: petsService.url,
-        UPSTREAM_TIMEOUT_MS: '500',
-      });
-      petsService.signal('SIGSTOP');
-      await sendTo(shortTimeoutGateway.url);
-      petsService.signal('SIGCONT');
-      await shortTimeoutGateway[Symbol.asyncDispose]();
-      await petsService.stop();
-      await sendTo(gateway.url);
-      expect(contract.unseen()).not.toContain('getPet 503');
-      petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
-      await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
-    });
-
-    test('502 for a response that is not HTTP', async () => {
-      const upstream = await startUpstream();
-      upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
-      const other = await startGateway({ ...env, REDIS_URL: redisUrl(), PETS_SERVICE_URL: upstream.url });
-      await sendTo(other.url);
-      await other[Symbol.asyncDispose]();
-      await upstream[Symbol.asyncDispose]();
-      expect(contract.unseen()).not.toContain('getPet 502');
-    });
-
-    test('500 if a query fails, and 410 from the sunset on', async () => {
-      const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
-      let clock = Date.now();
-      const database = await PGlite.create();
-      await database.exec(`CREATE SEQUENCE pets_id_seq;
-      CREATE VIEW pets AS SELECT 1 / (random() * 0) AS id, '' AS name, 1 AS category_id, '' AS status`);
-      const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
-      const other = await startGateway({
-        ...env,
-        REDIS_URL: redisUrl(),
-        PETS_SERVICE_URL: pets.url,
-      });
-      await sendTo(other.url);
-      clock = Date.UTC(2030, 11, 5);
-      const removed = await send(`${other.url}/v1/pets/1`, { key });
-      contract.check('getPet', removed);
-      expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
-      await other[Symbol.asyncDispose]();
-      await pets[Symbol.asyncDispose]();
-      expect(contract.unseen()).not.toContain('getPet 500');
-    });
-
-    test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
-      const response = await send(url('/usage'), { key });
-      contract.check('getUsage', response);
-      contract.check('getUsage', await send(url('/usage?days=3'), { key }));
-      contract.check('getUsage', await send(url('/usage?days=0'), { key }));
-      expect(response.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
-      const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
-      contract.check('getUsage', await rawResponse(withoutHost));
-      contract.check('getUsage', await send(url('/usage')));
-      contract.check('getUsage', await rawResponse(head('GET /v1/usage').slice(0, -1)));
-      const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
-      contract.check('getUsage', await rawResponse(large));
-      contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
-      contract.check(
-        'getUsage',
-        await rawResponse(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`),
-      );
-      expect(contract.unseen()).not.toContain('getUsage 431');
-    });
-
-    test('getUsage: 429 for an address without a valid key, 503 while Redis is unavailable', async () => {
-      await ops('plans', 'set', 'anonymous', '--minute', '1');
-      await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
-      contract.check('getUsage', await send(url('/usage')));
-      await ops('plans', 'set', 'anonymous', '--minute', '60');
-      const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
-      contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
-      await other[Symbol.asyncDispose]();
-      expect(contract.unseen()).not.toContain('getUsage 503');
-    });
-
-    test('every Link of a response, and every link in the description, leads somewhere', async () => {
-      const described = Array.from(
-        JSON.stringify(document).matchAll(/\]\(([^()]*)\)/g),
-        ([, target = '']) => target,
-      );
-      const paths = [...contract.linkTargets, ...described].map((target) => {
-        const { pathname, search, hash } = new URL(target, gateway.url);
-        return `${pathname}${search}${hash}`;
-      });
-      for (const code of knownErrorCodes(document)) paths.push(`/docs#${code}`);
-      expect(paths).toContainEqual(expect.stringContaining('/v1/pets?'));
-      for (const path of new Set(paths)) {
-        const [, anchor] = path.split('#');
-        const part = anchor === undefined ? '' : ` id="${anchor}"`;
-        const response = await send(`${gateway.url}${path}`, { key });
-        expect(response.status, path).toBe(200);
-        expect(response.text, path).toContain(part);
-      }
-    });
-
-    test('every documented response has been seen', () => {
-      expect(contract.unseen().toSorted()).toEqual(causedByBugs);
-    });
+    ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
   });
+
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await petsService[Symbol.asyncDispose]();
+    await stack.disposeAsync();
+  });
+
+  const contract = createContract(document);
+  const url = (path: string) => `${gateway.url}/v1${path}`;
+  const head = (request: string) =>
+    `${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
+  const operations = [
+    { id: 'listPets', method: 'GET', path: '/pets' },
+    { id: 'createPet', method: 'POST', path: '/pets' },
+    { id: 'getPet', method: 'GET', path: '/pets/1' },
+  ];
+
+  /** Sends one request for each operation, and checks the responses. */
+  const checkEach = async (
+    sendRequest: (
+      operation: (typeof operations)[number],
+    ) => Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>>,
+  ) => {
+    const responses = await Promise.all(operations.map(sendRequest));
+    for (const [index, response] of responses.entries())
+      contract.check(operations[index]?.id ?? '', response);
+  };
+  const sendTo = (gatewayUrl: string, apiKey = key) =>
+    checkEach(({ method, path }) =>
+      method === 'POST'
+        ? postJson(`${gatewayUrl}/v1${path}`, apiKey, { name: 'Rex', categoryId: 1 })
+        : send(`${gatewayUrl}/v1${path}`, { key: apiKey }),
+    );
+  const rawResponse = async (
+    bytes: string,
+    port = gateway.port,
+  ): Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>> => {
+    const { status, headers, json } = parseRaw(await sendRaw(port, bytes));
+    return {
+      status,
+      text: JSON.stringify(json),
+      header: (wanted) => new RegExp(`^${wanted}: (.*?)\\r?$`, 'im').exec(headers)?.[1],
+    };
+  };
+
+  test('200 and 201', async () => {
+    await sendTo(gateway.url);
+    contract.check('listPets', await send(url('/pets?limit=1'), { key }));
+    expect(contract.unseen()).not.toContain('createPet 201');
+  });
+
+  test('429 and 503 for a connection beyond a limit, and OPTIONS, which is not described, is answered', async () => {
+    for (const [setting, status] of [
+      ['MAX_CONNECTIONS_PER_ADDRESS', 429],
+      ['MAX_CONNECTIONS', 503],
+    ] as const) {
+      await using limited = await startGateway({ ...env, [setting]: '1' });
+      const onlyConnection = connect(limited.port, '127.0.0.1');
+      await once(onlyConnection, 'connect');
+      // An idle connection would give way.
+      onlyConnection.write(`${head('POST /v1/pets')}Content-Length: 2\r\n\r\n`);
+      await expect
+        .poll(() =>
+          rawResponse(`${head('GET /v1/usage')}\r\n`, limited.port).then((response) => {
+            contract.check('getUsage', response);
+            return response.status;
+          }),
+        )
+        .toBe(status);
+      onlyConnection.destroy();
+    }
+    for (const path of Object.keys(document.paths)) {
+      const response = await send(url(path.replace('{petId}', '1')), { method: 'OPTIONS' });
+      expect(response).toMatchObject({ status: 204, text: '' });
+      expect(response.header('Allow')).toContain('GET, HEAD');
+    }
+  });
+
+  test('403 for an operation whose scope the key lacks', async () => {
+    const issue = async (scopes: string) => {
+      const named = ['--plan', 'free', '--name', 'scopes', '--scopes', scopes];
+      return (await ops('keys', 'issue', ...named)).key;
+    };
+    const [reader, writer] = [await issue('pets-service:read'), await issue('pets-service:write')];
+    contract.check('createPet', await postJson(url('/pets'), reader, { name: 'x', categoryId: 1 }));
+    contract.check('listPets', await send(url('/pets'), { key: writer }));
+    contract.check('getPet', await send(url('/pets/1'), { key: writer }));
+    expect(contract.unseen()).not.toContain('getPet 403');
+  });
+
+  test('400', async () => {
+    contract.check('listPets', await send(url('/pets?limit=0'), { key }));
+    contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));
+    contract.check(
+      'getPet',
+      await rawResponse(
+        `GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+      ),
+    );
+    const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
+    const ambiguous = await rawResponse(head('POST /v1/pets') + twice);
+    contract.check('createPet', ambiguous);
+    expect(ambiguous.text).toContain('Idempotency-Key must be given only once.');
+    expect(contract.unseen()).not.toContain('getPet 400');
+  });
+
+  test('401', async () => {
+    await checkEach(({ method, path }) => send(url(path), { method }));
+    expect(contract.unseen()).not.toContain('getPet 401');
+  });
+
+  test('404', async () => {
+    contract.check('getPet', await send(url('/pets/999999'), { key }));
+    contract.check('getPet', await send(url('/pets/abc'), { key }));
+    const head = await send(url('/pets/999999'), { key, method: 'HEAD' });
+    expect(head.header('Link')).toMatch(/, <http:[^<>]+\/docs#errors>; rel="help"$/);
+    expect(contract.unseen()).not.toContain('getPet 404');
+  });
+
+  test('408', async () => {
+    await checkEach(({ method, path }) => rawResponse(head(`${method} /v1${path}`).slice(0, -1)));
+    expect(contract.unseen()).not.toContain('getPet 408');
+  });
+
+  test('413 and 415', async () => {
+    await checkEach(({ method, path }) =>
+      rawResponse(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
+    );
+    contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
+    contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
+    expect(contract.unseen()).not.toContain('createPet 415');
+  });
+
+  test('422 for an Idempotency-Key with another body, and 409 while the first request is in flight', async () => {
+    const create = (gatewayUrl: string, name: string) =>
+      send(`${gatewayUrl}/v1/pets`, {
+        method: 'POST',
+        key,
+        headers: { 'content-type': 'application/json', 'idempotency-key': '"contract"' },
+        body: JSON.stringify({ name, categoryId: 1 }),
+      });
+    expect((await create(gateway.url, 'Rex')).status).toBe(201);
+    const replayed = await create(gateway.url, 'Rex');
+    contract.check('createPet', replayed);
+    expect(replayed.header('Idempotency-Replayed')).toBe('true');
+    contract.check('createPet', await create(gateway.url, 'Mia'));
+
+    const database = await PGlite.create();
+    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
+    await migrate(new PrismaPGlite(database));
+    await using pets = await servePets(new PrismaPGlite(database), { publicKey });
+    await using other = await startGateway({
+      ...env,
+
+      PETS_SERVICE_URL: pets.url,
+    });
+    // An exclusive lock on the database keeps the first request in flight.
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+    const exclusiveLock = database.runExclusive(() => finished);
+    const first = create(other.url, 'Rex');
+    // Either request can arrive first.
+    const second = create(other.url, 'Rex');
+    const refused = await Promise.race([first, second]);
+    contract.check('createPet', refused);
+    expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
+    finish();
+    await exclusiveLock;
+    const statuses = (await Promise.all([first, second])).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
+  });
+
+  test('417 and 431', async () => {
+    await checkEach(({ method, path }) =>
+      rawResponse(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`),
+    );
+    await checkEach(({ method, path }) =>
+      rawResponse(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
+    );
+    expect(contract.unseen()).not.toContain('getPet 431');
+  });
+
+  test('429', async () => {
+    const limited = await ops('keys', 'issue', '--plan', 'free', '--name', 'limited', '--minute', '1');
+    await send(url('/pets'), { key: limited.key });
+    await sendTo(gateway.url, limited.key);
+    expect(contract.unseen()).not.toContain('getPet 429');
+  });
+
+  test('504 while the pets service is paused, and 503 once it has stopped', async () => {
+    const shortTimeoutGateway = await startGateway({
+      ...env,
+
+      PETS_SERVICE_URL: petsService.url,
+      UPSTREAM_TIMEOUT_MS: '500',
+    });
+    petsService.signal('SIGSTOP');
+    await sendTo(shortTimeoutGateway.url);
+    petsService.signal('SIGCONT');
+    await shortTimeoutGateway[Symbol.asyncDispose]();
+    await petsService.stop();
+    await sendTo(gateway.url);
+    expect(contract.unseen()).not.toContain('getPet 503');
+    petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
+    await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
+  });
+
+  test('502 for a response that is not HTTP', async () => {
+    const upstream = await startUpstream();
+    upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
+    const other = await startGateway({ ...env, PETS_SERVICE_URL: upstream.url });
+    await sendTo(other.url);
+    await other[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+    expect(contract.unseen()).not.toContain('getPet 502');
+  });
+
+  test('500 if a query fails, and 410 from the sunset on', async () => {
+    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
+    let clock = Date.now();
+    const database = await PGlite.create();
+    await database.exec(`CREATE SEQUENCE pets_id_seq;
+      CREATE VIEW pets AS SELECT 1 / (random() * 0) AS id, '' AS name, 1 AS category_id, '' AS status`);
+    const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
+    const other = await startGateway({
+      ...env,
+
+      PETS_SERVICE_URL: pets.url,
+    });
+    await sendTo(other.url);
+    clock = Date.UTC(2030, 11, 5);
+    const removed = await send(`${other.url}/v1/pets/1`, { key });
+    contract.check('getPet', removed);
+    expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
+    await other[Symbol.asyncDispose]();
+    await pets[Symbol.asyncDispose]();
+    expect(contract.unseen()).not.toContain('getPet 500');
+  });
+
+  test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
+    const response = await send(url('/usage'), { key });
+    contract.check('getUsage', response);
+    contract.check('getUsage', await send(url('/usage?days=3'), { key }));
+    contract.check('getUsage', await send(url('/usage?days=0'), { key }));
+    expect(response.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
+    const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+    contract.check('getUsage', await rawResponse(withoutHost));
+    contract.check('getUsage', await send(url('/usage')));
+    contract.check('getUsage', await rawResponse(head('GET /v1/usage').slice(0, -1)));
+    const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
+    contract.check('getUsage', await rawResponse(large));
+    contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
+    contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
+    expect(contract.unseen()).not.toContain('getUsage 431');
+  });
+
+  test('getUsage: 429 for an address without a valid key, 503 while Redis is unavailable', async () => {
+    await ops('plans', 'set', 'anonymous', '--minute', '1');
+    await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
+    contract.check('getUsage', await send(url('/usage')));
+    await ops('plans', 'set', 'anonymous', '--minute', '60');
+    const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
+    await other[Symbol.asyncDispose]();
+    expect(contract.unseen()).not.toContain('getUsage 503');
+  });
+
+  test('every Link of a response, and every link in the description, leads somewhere', async () => {
+    const described = Array.from(
+      JSON.stringify(document).matchAll(/\]\(([^()]*)\)/g),
+      ([, target = '']) => target,
+    );
+    const paths = [...contract.linkTargets, ...described].map((target) => {
+      const { pathname, search, hash } = new URL(target, gateway.url);
+      return `${pathname}${search}${hash}`;
+    });
+    for (const code of knownErrorCodes(document)) paths.push(`/docs#${code}`);
+    expect(paths).toContainEqual(expect.stringContaining('/v1/pets?'));
+    for (const path of new Set(paths)) {
+      const [, anchor] = path.split('#');
+      const part = anchor === undefined ? '' : ` id="${anchor}"`;
+      const response = await send(`${gateway.url}${path}`, { key });
+      expect(response.status, path).toBe(200);
+      expect(response.text, path).toContain(part);
+    }
+  });
+
+  test('every documented response has been seen', () => {
+    expect(contract.unseen().toSorted()).toEqual(causedByBugs);
+  });
+});

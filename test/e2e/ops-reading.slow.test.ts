@@ -1,12 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 
@@ -137,57 +134,6 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
       });
       expect(Date.now() - startedAt).toBeGreaterThan(3000);
     });
-  });
-
-  test('report a key of the wrong type and how to fix it', async () => {
-    const server = await startOwnRedis();
-    const run = opsOn(server);
-    const id = await issue(run);
-    const record = {
-      sha256: 'c'.repeat(64),
-      id: 'key_c',
-      customerId: 'cus_c',
-      customer: { name: 'C', createdAt: '2026-01-01' },
-      name: 'C',
-      plan: 'free',
-      hint: '',
-      createdAt: '2026-01-01',
-      rev: 1,
-    };
-    await using directory = await temporaryDirectory();
-    const file = join(directory.path, 'keys.jsonl');
-    await writeFile(file, `${JSON.stringify(record)}\n`);
-    const cases: [key: string, commands: string[][]][] = [
-      [
-        redisKeys.apiKeysByCreation,
-        [
-          ['keys', 'list'],
-          ['keys', 'export'],
-        ],
-      ],
-      [
-        redisKeys.apiKeyIds,
-        [
-          ['keys', 'list'],
-          ['keys', 'show', id],
-          ['usage', 'show', id],
-        ],
-      ],
-      [redisKeys.bans, [['bans', 'list']]],
-      [redisKeys.planNames, [['plans', 'list']]],
-      [redisKeys.audit, [['audit'], ['audit', '--follow']]],
-      [redisKeys.customer('cus_c'), [['keys', 'import', file]]],
-    ];
-    for (const [key, commands] of cases) {
-      const intact = await server.redis.dumpBuffer(key);
-      await server.redis.set(key, 'oops');
-      for (const args of commands) {
-        const stderr = `ops: ${key} holds a value of another type than the gateway writes: restore or delete it\n`;
-        expect(await run(...args), args.join(' ')).toMatchObject({ code: 1, stderr });
-      }
-      await server.redis.del(key);
-      if (intact !== null) await server.redis.restore(key, 0, intact);
-    }
   });
 
   test('report on an empty Redis that a gateway will set the defaults', async () => {

@@ -5,8 +5,6 @@ import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startRedisRelay } from '../support/stores/redis-relay.ts';
-import { startRedisServer } from '../support/stores/redis-server.ts';
 
 /** Limit of requests without a valid key in the backup. */
 const addressLimit = 65_000;
@@ -99,34 +97,6 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
     await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
     expect(await watched.stop()).toEqual([]);
     await expectRestored(kit, kit.server.url);
-  });
-
-  test('is restored into another, empty Redis that replaces the first one under running gateways', async () => {
-    const { backup, restore } = backupCommands();
-    await using kit = await startOpsKit();
-    await using empty = await startRedisServer();
-    await using relay = await startRedisRelay(kit.server.port);
-    await using directory = await temporaryDirectory();
-    await using gateway = await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: kit.upstream.url });
-    const keys = await tune(kit);
-    await expect.poll(() => expectServed(gateway, keys)).toBeUndefined();
-    await run(backup, directory.path, kit.server.url);
-    // While Redis cannot be reached, each of several gateways enforces its share of a limit.
-    await kit.gateway.stop();
-    const announced = async () =>
-      (await kit.redis.zrange(redisKeys.instances, '0', '-1', 'WITHSCORES')).flat();
-    await expect.poll(announced).toHaveLength(2);
-    const [, stoppedAtMs] = await announced();
-    await expect.poll(async () => Number((await announced())[1])).toBeGreaterThan(Number(stoppedAtMs) + 1000);
-    const watched = watchLimits([gateway], keys);
-    relay.switchTo(empty.port);
-    await expect.poll(() => empty.redis.zcard(redisKeys.instances)).toBe(1);
-    await run(restore, directory.path, relay.url);
-    await expectServed(gateway, keys);
-    const soFar = watched.requests();
-    await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
-    expect(await watched.stop()).toEqual([]);
-    await expectRestored(kit, empty.url);
   });
 
   test('can be made of what running gateways enforce, if there is no file of plans', async () => {

@@ -41,11 +41,6 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     expect(stdout).toMatch(/^last minute +20 requests, 0 refused, 0 without a key, 0 failed, p99 \d+ ms$/m);
   });
 
-  test('plans list counts gateways, however many workers they have', async () => {
-    const { stdout } = await runOps(['plans', 'list'], { REDIS_URL: server.url });
-    expect(stdout).toMatch(/^pro +300 +10000 +\d+ +2 of 2$/m);
-  });
-
   test('names the same problems as the console, with their advice, and exits with 1', async () => {
     const { port } = new URL(fleet.upstream.url);
     await fleet.upstream[Symbol.asyncDispose]();

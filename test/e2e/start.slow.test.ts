@@ -12,9 +12,9 @@ import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
-import { compileCache, runOps, runProgram } from '../support/kits/service.ts';
+import { compileCache, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { hasRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -144,32 +144,6 @@ describe('npm start', { tags: ['curl'] }, () => {
   );
 
   test(
-    'with redis-server on PATH: keys and counters survive a restart',
-    { tags: ['redis-server'], timeout: 120_000 },
-    async () => {
-      await using directory = await temporaryDirectory();
-      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
-      const first = await npmStart(env);
-      expect(first.output()).toMatch(/private \S*redis-server on 127\.0\.0\.1:\d+, data kept in/);
-      await first.runPrintedCommand();
-      const ops = async (...args: string[]) =>
-        JSON.parse((await runOps([...args, '--json'], env)).stdout) as {
-          key: string;
-        };
-      const { key } = await ops('keys', 'issue', '--plan', 'pro', '--name', 'kept');
-      const pets = `http://127.0.0.1:${env['GATEWAY_PORT']}/v1/pets`;
-      await send(pets, { key });
-      first.signal('SIGINT');
-      await first.exited;
-
-      const second = await npmStart(env);
-      expect(curlLine(second)).toBe(curlLine(first));
-      expect(await second.runPrintedCommand()).toMatch(/^X-RateLimit-Remaining: 58/m);
-      expect((await send(pets, { key })).header('X-RateLimit-Remaining')).toBe('298');
-    },
-  );
-
-  test(
     'with the example of a services file: the same key reaches orders, and Ctrl-C stops all three services',
     { timeout: 120_000 },
     async ({ skip }) => {
@@ -294,18 +268,6 @@ describe('npm start', { tags: ['curl'] }, () => {
     }
   }, 200_000);
 
-  test('the next start works after the services were killed', { timeout: 120_000 }, async () => {
-    await using directory = await temporaryDirectory();
-    const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
-    const first = await npmStart(env);
-    await first.runPrintedCommand();
-    for (const pid of servicePids(directory.path)) process.kill(pid, 'SIGKILL');
-    await first.exited;
-    const second = await npmStart(env);
-    const remaining = hasRedisServer ? 58 : 59;
-    expect(await second.runPrintedCommand()).toMatch(new RegExp(`^X-RateLimit-Remaining: ${remaining}`, 'm'));
-  });
-
   test.each([
     ['npm', ({ pid }: Started) => pid],
     ['its script', ({ env }: Started) => pidsOf(env['DATA_DIR'] ?? '', '^[^ ]*node .*start-all.ts')[0] ?? 0],
@@ -321,27 +283,6 @@ describe('npm start', { tags: ['curl'] }, () => {
       process.kill(pidOf(started), 'SIGKILL');
       await expect.poll(() => pidsOf(directory.path, '.'), { timeout: 20_000 }).toEqual([]);
       expect(await canConnect(Number(port))).toBe(false);
-    },
-  );
-
-  test(
-    'killed while the services begin leaves no process behind, and they end in order',
-    { tags: ['linux'], timeout: 120_000 },
-    async () => {
-      await using directory = await temporaryDirectory();
-      const { HOME = '', PATH = '' } = process.env;
-      const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...(await portSettings()) };
-      const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
-      let output = '';
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.on('data', (chunk: Buffer) => {
-          output += chunk.toString();
-        });
-      }
-      await expect.poll(() => servicePids(directory.path), { interval: 10 }).toHaveLength(2);
-      child.kill('SIGKILL');
-      await expect.poll(() => pidsOf(directory.path, '.'), { timeout: 40_000 }).toEqual([]);
-      expect(output).not.toMatch(/EPIPE|ERR_IPC/);
     },
   );
 
@@ -363,16 +304,6 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(servicePids(directory.path)).toEqual([]);
     },
   );
-});
-
-describe('package.json', () => {
-  test('has a start script for each service', async () => {
-    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>;
-    };
-    expect(scripts['start:gateway']).toContain('gateway/server.ts');
-    expect(scripts['start:pets']).toContain('pets-service/server.ts');
-  });
 });
 
 function curlLine(started: Started): string | undefined {

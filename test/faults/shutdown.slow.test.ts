@@ -132,16 +132,6 @@ describe('shutdown of the pets service', () => {
     expect(await service.exited).toBe(0);
   });
 
-  test('SIGTERM on PostgreSQL: exits with 0', { tags: ['postgresql'] }, async () => {
-    await using directory = await temporaryDirectory();
-    const service = await startPetsService({
-      DATA_DIR: directory.path,
-      DATABASE_URL: await createDatabase(),
-    });
-    expect((await send(`${service.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
-    expect(await service.stop()).toBe(0);
-  });
-
   test('SIGTERM: a create in flight is completed', { tags: ['postgresql'] }, async () => {
     await using directory = await temporaryDirectory();
     const databaseUrl = await createDatabase();

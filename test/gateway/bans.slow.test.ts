@@ -42,7 +42,7 @@ async function provokeBan(issued: IssuedKey) {
 
 const strikesOf = async (place: KeyPlace) => (await redis.hget(redisKeys.strikes(place), 'strikes')) ?? '0';
 
-// Concurrent, because most wait for real time to pass. Waits of a minute are in waiting-clients.long.test.ts.
+// Concurrent, because most wait for real time to pass.
 describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   test(
     'a client that goes on at 50 requests a second is banned within 15 seconds of its first 429',

@@ -78,17 +78,6 @@ describe('the public documentation', () => {
     expect((await get('/openapi.json/')).json).toMatchObject({ code: 'not_found' });
   });
 
-  test('a request that is no valid HTTP gets neither a page nor the index', async () => {
-    for (const target of ['v1/pets', '/docs#x']) {
-      expect(
-        await sendRaw(kit.gateway.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
-      ).toMatch(/^HTTP\/1\.1 400 /);
-    }
-    expect(await sendRaw(kit.gateway.port, 'GET /docs HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 400 /,
-    );
-  });
-
   test('pages cost neither the quota of a key nor the limit of the address', async () => {
     const { key } = await kit.issue({ plan: 'free' });
     const usedOf = async () =>

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +5,6 @@ import jwt from 'jsonwebtoken';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
-import { freePort } from '../support/http/free-port.ts';
 import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
@@ -182,27 +180,6 @@ describe('proxying', () => {
       expect(response.header('Retry-After')).toBe('7');
     });
 
-    test('is streamed if it is large', async () => {
-      const chunk = 'x'.repeat(64 * 1024);
-      kit.upstream.response = (_req, res) => {
-        res.writeHead(200, json);
-        let remaining = 64;
-        const write = () => {
-          while (remaining > 0) {
-            remaining -= 1;
-            if (!res.write(chunk)) {
-              res.once('drain', write);
-              return;
-            }
-          }
-          res.end();
-        };
-        write();
-      };
-      const response = await send(pets, { key });
-      expect(response.text).toHaveLength(64 * chunk.length);
-    });
-
     test('is 502 if the upstream refuses the internal token, because 401 would blame the API key', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(401, { ...json, 'WWW-Authenticate': 'Bearer' }).end('{}');
@@ -242,11 +219,6 @@ describe('proxying', () => {
   });
 
   describe('when the upstream fails', () => {
-    test('a response that does not arrive in time is 504', async () => {
-      kit.upstream.response = () => {};
-      expectError(await send(pets, { key }), 504, 'upstream_timeout');
-    });
-
     test('a connection that closes without a response is 502: a GET is tried twice, a POST once', async () => {
       kit.upstream.response = (req) => req.socket.destroy();
       const before = kit.upstream.seen.length;
@@ -293,75 +265,6 @@ describe('proxying', () => {
         closeNext = false;
       };
       expect((await send(pets, { key })).status).toBe(200);
-    });
-
-    test('a small response that breaks off is a clean 502', async () => {
-      kit.upstream.response = (req, res) => {
-        res.writeHead(200, { ...json, 'content-length': 100, 'x-half': 'yes' });
-        res.write('[1, 2');
-        setTimeout(() => req.socket.destroy(), 50);
-      };
-      const response = await postJson(pets, key, {});
-      expectError(response, 502, 'upstream_error');
-      expect(response.header('X-Half')).toBeUndefined();
-      expect(response.header('X-RateLimit-Limit')).toBe('100000');
-    });
-
-    test('a large response that breaks off closes the connection of the client, so that it does not look complete', async () => {
-      kit.upstream.response = (req, res) => {
-        res.writeHead(200, json);
-        res.write('x'.repeat(200_000));
-        setTimeout(() => req.socket.destroy(), 50);
-      };
-      await expect(send(pets, { key })).rejects.toThrow(/other side closed|terminated|ECONNRESET/);
-      expect((await send(pets, { key, method: 'OPTIONS' })).status).toBe(204);
-    });
-
-    test('a small response that stalls is 504', async () => {
-      kit.upstream.response = (_req, res) => {
-        res.writeHead(200, { ...json, 'content-length': 100 });
-        res.write('[1, 2');
-      };
-      expectError(await send(pets, { key }), 504, 'upstream_timeout');
-    });
-
-    test.each([
-      ['garbage', 'what is this?\r\n\r\n'],
-      ['an oversized header', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`],
-      [
-        'a body shorter than its Content-Length',
-        'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[]',
-      ],
-    ])('%s is 502', async (_name, bytes) => {
-      kit.upstream.response = (req) => {
-        req.socket.write(bytes);
-        req.socket.end();
-      };
-      expectError(await postJson(pets, key, {}), 502, 'upstream_error');
-    });
-
-    test('a client that disconnects ends the request to the upstream', async () => {
-      let upstreamClosed = false;
-      kit.upstream.response = (req) => {
-        req.socket.once('close', () => {
-          upstreamClosed = true;
-        });
-      };
-      const outputBefore = kit.gateway.output().length;
-      const before = kit.upstream.seen.length;
-      const socket = connect(kit.gateway.port, '127.0.0.1');
-      socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
-      await expect.poll(() => kit.upstream.seen.length - before).toBe(1);
-      socket.resetAndDestroy();
-      await expect.poll(() => upstreamClosed).toBe(true);
-      const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
-      await expect
-        .poll(metrics)
-        .toMatch(
-          /gateway_requests_total\{route="\/v1\/pets",method="GET",status="aborted",plan="business"\} 1/,
-        );
-      // The client ended it, so no upstream error is logged.
-      expect(kit.gateway.output().slice(outputBefore)).not.toMatch(/"level":[456]0/);
     });
 
     test.each(['GET', 'POST'])(
@@ -450,17 +353,6 @@ describe('proxying', () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  test('an unreachable upstream is 503 with Retry-After', async () => {
-    const gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
-    });
-    const response = await send(`${gateway.url}/v1/pets`, { key });
-    await gateway[Symbol.asyncDispose]();
-    expectError(response, 503, 'upstream_unavailable');
-    expect(response.header('Retry-After')).toBe('1');
-  });
-
   test('the forwarding headers of a trusted proxy are forwarded, and its address is added', async () => {
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
@@ -478,12 +370,5 @@ describe('proxying', () => {
       ...headers,
       'x-forwarded-for': '192.0.2.9, 127.0.0.1',
     });
-  });
-
-  test('the output of the gateway contains no key and no token', () => {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    expect(jwt.sign({}, privateKey, { algorithm: 'ES256' })).toMatch(/^eyJ/);
-    expect(kit.gateway.output()).not.toContain('eyJ');
-    expect(kit.gateway.output()).not.toContain(key.slice(9));
   });
 });

@@ -5,7 +5,7 @@ import { recordedCounts } from '../support/checks/traffic-record.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
+import { countOutcomes } from '../support/load/steady-load.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -122,32 +122,5 @@ describe('the record of traffic of two gateways with two workers each', { tags: 
       expect(await gateway.stop()).toBe(0);
       expect((await recordedCounts(fleet.redis))['2xx:restarted']).toBe(round * 40);
     }
-  });
-
-  test('has the requests of an outage of Redis afterwards', async () => {
-    await createPlan('outage', 100_000);
-    const { key } = await fleet.issue({ plan: 'outage' });
-    // All four workers know the key.
-    await repeat(16, () => request(key));
-    let sent = 16;
-    const load = startLoad(
-      4,
-      async () => {
-        sent += 1;
-        return (await request(key)).status;
-      },
-      10,
-    );
-    await expect.poll(() => load.outcomes.length).toBeGreaterThan(50);
-    await server.kill();
-    const duringOutage = load.outcomes.length + 300;
-    await expect.poll(() => load.outcomes.length, { timeout: 20_000 }).toBeGreaterThan(duringOutage);
-    await server.restart();
-    await expect.poll(() => fleet.redisStates(), { timeout: 5000 }).toEqual(['ok', 'ok']);
-    await load.stop();
-    const recorded = async () => (await recordedCounts(fleet.redis))['2xx:outage'] ?? 0;
-    // The report that was under way when Redis ended may be missing, but none is there twice.
-    await expect.poll(recorded, reported).toBeGreaterThan(250);
-    expect(await recorded()).toBeLessThanOrEqual(sent);
   });
 });

@@ -81,79 +81,16 @@ for (const { name, open, tags } of petsDatabases)
       });
 
       test.each([
-        ['1.0', '1'],
-        ['1e3', '1000'],
-        ['12300e-2', '123'],
-        ['-0', '0'],
-      ])('%s is the integer %s', async (written, categoryId) => {
-        expect((await create(`{"name":"N","categoryId":${written}}`)).text).toContain(
-          `"categoryId":${categoryId},`,
-        );
-      });
-
-      test.each([
-        ['no name', { categoryId: 1 }, 'name is required.'],
-        ['no categoryId', { name: 'a' }, 'categoryId is required.'],
         ['neither', {}, 'name is required; categoryId is required.'],
-        ['a name that is not a string', { name: 5, categoryId: 1 }, 'name must be a string.'],
-        ['an empty name', { name: ' \n ', categoryId: 1 }, 'name must not be empty.'],
-        [
-          'a name of 256 characters',
-          { name: 'é'.repeat(256), categoryId: 1 },
-          'name must have at most 255 characters.',
-        ],
-        [
-          'a control character in the name',
-          { name: 'a\u0000b', categoryId: 1 },
-          'name must not contain control characters.',
-        ],
-        [
-          'a C1 control character in the name',
-          { name: 'a\u0085b', categoryId: 1 },
-          'name must not contain control characters.',
-        ],
-        [
-          'a DEL in the name',
-          { name: 'a\u007fb', categoryId: 1 },
-          'name must not contain control characters.',
-        ],
         ['half a surrogate pair', '{"name":"a\\ud800b","categoryId":1}', 'name must be valid Unicode.'],
-        ['a fraction', { name: 'a', categoryId: 1.5 }, 'categoryId must be a 64-bit integer.'],
-        ['a number as a string', { name: 'a', categoryId: '1' }, 'categoryId must be a 64-bit integer.'],
         [
           'one above the maximum',
           '{"name":"a","categoryId":9223372036854775808}',
           'categoryId must be a 64-bit integer.',
         ],
-        [
-          'one below the minimum',
-          '{"name":"a","categoryId":-9223372036854775809}',
-          'categoryId must be a 64-bit integer.',
-        ],
-        [
-          'an exponent out of range',
-          '{"name":"a","categoryId":1e999999999}',
-          'categoryId must be a 64-bit integer.',
-        ],
-        [
-          'an unknown status',
-          { name: 'a', categoryId: 1, status: 'lost' },
-          'status must be one of available, pending, sold.',
-        ],
-        [
-          'a null status',
-          { name: 'a', categoryId: 1, status: null },
-          'status must be one of available, pending, sold.',
-        ],
-        ['an array', [], 'The body must be a JSON object.'],
-        ['a string', '"pet"', 'The body must be a JSON object.'],
         ['null', 'null', 'The body must be a JSON object.'],
       ])('%s is refused with the reason', async (_name, body, message) => {
         expectError(await create(body), 400, 'invalid_request', message);
-      });
-
-      test('255 characters of two code units each are a valid name', async () => {
-        expect((await create({ name: '🐢'.repeat(255), categoryId: 1 })).status).toBe(201);
       });
 
       test('a missing body is refused', async () => {
@@ -184,21 +121,6 @@ for (const { name, open, tags } of petsDatabases)
           400,
           'invalid_json',
         );
-      });
-
-      test('deeply nested JSON causes no server error', async () => {
-        expect((await create('['.repeat(500_000) + ']'.repeat(500_000))).status).toBe(400);
-        expect(
-          (await create(`{"name":"a","categoryId":1,"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_001)}`))
-            .status,
-        ).toBeLessThan(500);
-      });
-
-      test('prototype keys have no effect', async () => {
-        const response = await create(
-          '{"name":"a","categoryId":1,"__proto__":{"status":"sold"},"constructor":1}',
-        );
-        expect(response.json).toMatchObject({ name: 'a', status: 'available' });
       });
 
       test.each([
@@ -307,20 +229,8 @@ for (const { name, open, tags } of petsDatabases)
 
       test.each([
         ['limit=0', 'limit must be an integer from 1 to 100.'],
-        ['limit=101', 'limit must be an integer from 1 to 100.'],
-        ['limit=-1', 'limit must be an integer from 1 to 100.'],
-        ['limit=1.5', 'limit must be an integer from 1 to 100.'],
-        ['limit=ten', 'limit must be an integer from 1 to 100.'],
-        ['limit=', 'limit must be an integer from 1 to 100.'],
-        ['limit=5&limit=5', 'limit must be given only once.'],
-        ['status=lost', 'status must be one of available, pending, sold.'],
-        ['status=', 'status must be one of available, pending, sold.'],
-        ['status=SOLD', 'status must be one of available, pending, sold.'],
         ['status=sold&status=sold', 'status must be given only once.'],
-        ['cursor=', 'cursor is invalid: take it from the Link header of a page.'],
-        ['cursor=abc', 'cursor is invalid: take it from the Link header of a page.'],
         ['cursor=AAAAAAAAAAA%3D', 'cursor is invalid: take it from the Link header of a page.'],
-        ['cursor=a&cursor=b', 'cursor must be given only once.'],
       ])('%s is refused with the name of the parameter', async (query, message) => {
         expectError(await get(`/v1/pets?${query}`), 400, 'invalid_request', message);
       });
@@ -331,18 +241,7 @@ for (const { name, open, tags } of petsDatabases)
     });
 
     describe('getPet', () => {
-      test.each([
-        'abc',
-        '01',
-        '0',
-        '-1',
-        '1.0',
-        '9223372036854775808',
-        '99999999999999999999',
-        '%31',
-        '1%00',
-        '+1',
-      ])('the id %s belongs to no pet', async (id) => {
+      test.each(['abc', '01', '%31', '1%00'])('the id %s belongs to no pet', async (id) => {
         const response = await get(`/v1/pets/${id}`);
         expectError(response, 404, 'pet_not_found');
         expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');

@@ -97,7 +97,7 @@ export const owaspApi2023: Standard = {
       'slow clients and slow services are cut off',
       [
         'security/slow-clients.slow: occupy no upstream connection: other requests are served, and the slow ones once they are complete',
-        'gateway/proxy.slow: a response that does not arrive in time is 504',
+        'faults/upstream-faults.slow: %s: GET and POST get %s',
       ],
     ],
     [
@@ -143,7 +143,7 @@ export const owaspApi2023: Standard = {
       'server-side request forgery: a client chooses no address',
       [
         'unit/gateway/upstream/forwarded-headers: has no %s, not even from a trusted proxy',
-        'gateway/http-edge.slow: a target in absolute form is served',
+        'unit/gateway/http/http.properties: in absolute form is reduced to its path and query for any host',
       ],
     ],
     [
@@ -212,7 +212,7 @@ export const owaspApi2023: Standard = {
       [
         'faults/upstream-faults.slow: %s: GET and POST get %s',
         "gateway/proxy.slow: has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy",
-        'gateway/proxy.slow: a small response that breaks off is a clean 502',
+        'faults/upstream-outage: a small response to %s becomes a complete 502',
       ],
     ],
   ],

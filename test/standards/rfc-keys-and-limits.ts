@@ -10,7 +10,7 @@ export const rfc6750: Standard = {
       'a token is in Authorization, after Bearer',
       [
         'unit/gateway/journey/authenticate: a key is found %s',
-        'gateway/authentication: the scheme %j is accepted',
+        'unit/gateway/journey/authenticate: a key is found %s',
       ],
     ],
     [

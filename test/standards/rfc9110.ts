@@ -68,7 +68,7 @@ export const rfc9110: Standard = {
       'an intermediary changes no content that must not be transformed',
       [`${proxy}: has the exact body of a POST, and not the body of a GET`],
     ],
-    ['7.8', 'Upgrade may be ignored', [`${edge}: Upgrade is ignored`]],
+    ['7.8', 'Upgrade may be ignored', ['gateway/client-connections: is closed after the response: %s']],
     [
       '8.4',
       'the coding of content is named, and one that the client accepts',
@@ -136,20 +136,22 @@ export const rfc9110: Standard = {
       '10.2.3',
       'Retry-After says how long to wait, in seconds',
       [
-        'unit/gateway/quota/rate-limit-headers: a wait of %i ms becomes Retry-After: %s',
-        'gateway/waiting-clients.long: a client that waits exactly Retry-After is served and never banned',
+        'unit/gateway/quota/quota.properties: never invite an immediate retry',
+        'gateway/ban-policy: a client that waits for Retry-After',
       ],
     ],
     [
       '11.4',
       'a scheme compares without regard to case',
-      ['gateway/authentication: the scheme %j is accepted'],
+      ['unit/gateway/journey/authenticate: a key is found %s'],
     ],
     ['11.6.1', 'a 401 says how to authenticate', ['contract/contract.slow: 401']],
     [
       '11.6.2',
       'an intermediary keeps credentials, unless they are for it',
-      [`${headers}: has neither the client's API key nor its request id`],
+      [
+        "unit/gateway/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing",
+      ],
     ],
     [
       '12.5.3',
@@ -227,11 +229,17 @@ export const rfc9110: Standard = {
       '502 is for an invalid response of the service',
       ['faults/upstream-faults.slow: %s: GET and POST get %s'],
     ],
-    ['15.6.4', '503 may say when to retry', [`${proxy}: an unreachable upstream is 503 with Retry-After`]],
+    [
+      '15.6.4',
+      '503 may say when to retry',
+      [
+        'faults/several-upstreams.slow: when all upstreams are down, requests get 503 at once, and succeed when one is back',
+      ],
+    ],
     [
       '15.6.5',
       '504 is for a service that does not respond in time',
-      [`${proxy}: a response that does not arrive in time is 504`],
+      ['faults/upstream-faults.slow: %s: GET and POST get %s'],
     ],
     [
       '17.6',

@@ -3,7 +3,6 @@ import {
   addressLimitHeaders,
   connectionLimitHeaders,
   rateLimitHeaders,
-  retryAfter,
 } from '../../../../gateway/quota/rate-limit-headers.ts';
 
 const nowMs = 1_795_176_000_000;
@@ -119,15 +118,4 @@ test('a request without a valid key shows only the limit of its address', () => 
     'RateLimit-Policy': '"ip";q=60;w=60',
     RateLimit: '"ip";r=12;t=31',
   });
-});
-
-test.each([
-  [0, '1'],
-  [1, '1'],
-  [1000, '1'],
-  [1001, '2'],
-  [59_999, '60'],
-  [3_600_000, '3600'],
-])('a wait of %i ms becomes Retry-After: %s', (waitMs, seconds) => {
-  expect(retryAfter(waitMs)).toEqual({ 'Retry-After': seconds });
 });

@@ -6,56 +6,6 @@ const zeros = '0'.repeat(million);
 
 const parse = (text: string): unknown => JSON.parse(text, int64Reviver);
 
-test.each([
-  ['0', 0n],
-  ['-0', 0n],
-  ['1', 1n],
-  ['-7', -7n],
-  ['9007199254740993', 9_007_199_254_740_993n],
-  ['9223372036854775807', 2n ** 63n - 1n],
-  ['-9223372036854775808', -(2n ** 63n)],
-  ['1.0', 1n],
-  ['-1.000', -1n],
-  ['0.0', 0n],
-  ['1e3', 1000n],
-  ['1E+3', 1000n],
-  ['1.5e1', 15n],
-  ['1000e-3', 1n],
-  ['10.50e1', 105n],
-  ['9.223372036854775807e18', 2n ** 63n - 1n],
-  ['9223372036854775807.000', 2n ** 63n - 1n],
-  ['92233720368547758070e-1', 2n ** 63n - 1n],
-  ['1e18', 10n ** 18n],
-  ['0e999999999999', 0n],
-  ['0e-999999999999', 0n],
-])('%s is the integer %s', (source, value) => {
-  expect(parseInt64(source)).toBe(value);
-});
-
-test.each([
-  '1.5',
-  '0.1',
-  '15e-2',
-  '9223372036854775808',
-  '-9223372036854775809',
-  '9223372036854775807.5',
-  '1e19',
-  '-1e19',
-  '1e400',
-  '1e999999999999999999999',
-  '1e-999999999999999999999',
-  '1e-400',
-  '',
-  'one',
-  '0x10',
-  '+1',
-  '1n',
-  ' 1',
-  '1\n',
-])('%j is not an int64', (source) => {
-  expect(parseInt64(source)).toBeUndefined();
-});
-
 // Parsing any of these in quadratic time would take minutes.
 describe('a literal of a megabyte is parsed in linear time', () => {
   test.each([
@@ -67,6 +17,7 @@ describe('a literal of a megabyte is parsed in linear time', () => {
     ['zeros between ones', `1${zeros}1`, undefined],
     ['zeros between ones after the point', `1.${zeros}1`, undefined],
     ['nines', '9'.repeat(million), undefined],
+    ['zero with an exponent of nines', `0e${'9'.repeat(million)}`, 0n],
     ['an exponent of nines', `1e${'9'.repeat(million)}`, undefined],
     ['a negative exponent of nines', `1e-${'9'.repeat(million)}`, undefined],
     ['digits that end in a letter', `${'1'.repeat(million)}x`, undefined],
