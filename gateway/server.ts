@@ -31,7 +31,7 @@ import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
 import { describeServices } from './services/describe-services.ts';
-import { loadPrivateKey } from './upstream/internal-token-keys.ts';
+import { loadPrivateKey } from './upstream/internal-token.ts';
 import { createPrimary } from './workers/primary.ts';
 import { createReload } from './workers/reload.ts';
 

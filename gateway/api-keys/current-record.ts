@@ -1,6 +1,5 @@
-import type { GatewayError } from '../errors.ts';
-import { anyRev, type ApiKeyCache, type Caller, type EndedKey } from './api-key-cache.ts';
-import { endedKey, lookupError } from './lookup-error.ts';
+import { GatewayError } from '../errors.ts';
+import { anyRev, type ApiKeyCache, type ApiKeyLookup, type Caller, type EndedKey } from './api-key-cache.ts';
 
 /** A record that changes faster than it can be read is used as it was last read. */
 const maxRereads = 3;
@@ -39,5 +38,26 @@ export async function withRereadRecord<T>(
     const { caller } = lookup;
     const result = await use(rereads <= maxRereads ? caller : { ...caller, rev: anyRev });
     if (result !== undefined) return { outcome: 'current', caller, result };
+  }
+}
+
+/** @returns the key of a look-up that has ended, as far as it has one */
+export function endedKey(lookup: ApiKeyLookup): EndedKey | undefined {
+  return 'key' in lookup ? lookup.key : undefined;
+}
+
+/** The error that a caller without a valid key gets. */
+export function lookupError(outcome: Exclude<ApiKeyLookup['outcome'], 'valid'>): GatewayError {
+  switch (outcome) {
+    case 'unknown':
+      return new GatewayError('unknown_api_key');
+    case 'expired':
+      return new GatewayError('expired_api_key');
+    case 'revoked':
+      return new GatewayError('revoked_api_key');
+    case 'suspended':
+      return new GatewayError('account_suspended');
+    case 'unavailable':
+      return new GatewayError('service_unavailable', { headers: { 'Retry-After': '1' } });
   }
 }

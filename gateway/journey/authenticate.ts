@@ -9,7 +9,7 @@ import {
   hashApiKey,
   isWellFormedApiKey,
 } from '../api-keys/api-key-format.ts';
-import { endedKey, lookupError } from '../api-keys/lookup-error.ts';
+import { endedKey, lookupError } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import type { WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';

@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { petsServiceName } from '../services/pets-service.ts';
-import { findPrivateKey } from '../upstream/internal-token-keys.ts';
-import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
+import { findPrivateKey, issueServiceToken, keyId } from '../upstream/internal-token.ts';
 import { asOption, durationArgument, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
 import { withChanges } from './redis-session.ts';

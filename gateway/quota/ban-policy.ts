@@ -3,7 +3,7 @@ import { byPolicyField, strikesToBan } from '../limits/setting-fields.ts';
 import { defineSetting, mapping, numberValue, trueOrFalse } from '../redis/define-setting.ts';
 import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { usageSetting } from './usage-policy.ts';
+import { usageSetting, type LiveUsagePolicy, type UsagePolicy } from './usage-policy.ts';
 
 /** Smallest and largest value of each number of the policy. */
 export const banPolicyBounds = byPolicyField(({ min, max }) => ({ min, max }));
@@ -51,22 +51,42 @@ export function strikesBeforeBan(
   return strikesToBan(policy, minuteLimit);
 }
 
-/** Formats both policies as consume.lua expects them. */
+/** The first arguments of consume.lua: both policies. */
 export function formatPolicies(
   policy: BanPolicy,
   retentionDays = usageSetting.defaults.retentionDays,
-): string {
-  const values = {
-    strikes: policy.enabled ? policy.strikes : 0,
-    perLimit: policy.strikesPerLimit,
-    graceMs: policy.graceSeconds * 1000,
-    windowMs: policy.windowSeconds * 1000,
-    banMs: policy.banSeconds * 1000,
-    maxBanMs: policy.maxBanSeconds * 1000,
-    resetMs: policy.resetSeconds * 1000,
-    retention: retentionDays,
+): string[] {
+  return [
+    policy.enabled ? policy.strikes : 0,
+    policy.strikesPerLimit,
+    policy.graceSeconds * 1000,
+    policy.windowSeconds * 1000,
+    policy.banSeconds * 1000,
+    policy.maxBanSeconds * 1000,
+    policy.resetSeconds * 1000,
+    retentionDays,
+  ].map(String);
+}
+
+interface PolicyArgumentsDependencies {
+  banPolicy: Pick<LiveBanPolicy, 'current'>;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+}
+
+/** @returns a function that gives them as they are now, formatted once and not for each command */
+export function createPolicyArguments({
+  banPolicy,
+  usagePolicy,
+}: PolicyArgumentsDependencies): () => string[] {
+  let bans: BanPolicy | undefined;
+  let usage: UsagePolicy | undefined;
+  let formatted: string[] = [];
+  return () => {
+    if (bans !== banPolicy.current() || usage !== usagePolicy.current()) {
+      bans = banPolicy.current();
+      usage = usagePolicy.current();
+      formatted = formatPolicies(bans, usage.retentionDays);
+    }
+    return formatted;
   };
-  return Object.entries(values)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
 }

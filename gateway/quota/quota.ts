@@ -5,14 +5,11 @@ import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { createBanCache } from './ban-cache.ts';
-import type { LiveBanPolicy } from './ban-policy.ts';
+import { createPolicyArguments, type LiveBanPolicy } from './ban-policy.ts';
 import { indexBan } from './ban-reason.ts';
-import { knownLimits } from './known-limits.ts';
 import type { LocalQuota } from './local-quota.ts';
-import { createPolicyArgument } from './policy-argument.ts';
-import { createQuotaBatch } from './quota-batch.ts';
-import type { Allowed, Ban, QuotaDecision } from './quota-decision.ts';
-import { consumeQuota, giveBackQuota } from './redis-quota.ts';
+import { knownLimits, type Allowed, type Ban, type QuotaDecision } from './quota-decision.ts';
+import { consumeQuota, createQuotaBatch, giveBackQuota } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 
 export interface Quota {
@@ -49,7 +46,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     redis,
     gate,
     spans,
-    policies: createPolicyArgument(dependencies),
+    policies: createPolicyArguments(dependencies),
   });
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });

@@ -1,10 +1,15 @@
+import type { Span } from '@opentelemetry/api';
+import { Cluster } from 'ioredis';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { mapWindows, windows, type ByWindow } from '../limits/windows.ts';
+import type { RequestSpans } from '../observability/request-spans.ts';
 import { scriptOutcome } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { wrongTypeOf } from '../redis/redis-errors.ts';
+import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
+import type { QuotaKeys } from '../redis/redis-keys.ts';
 import { operatorsReason } from './ban-reason.ts';
-import type { QuotaBatch } from './quota-batch.ts';
 import {
   decisionOf,
   windowStates,
@@ -12,6 +17,130 @@ import {
   type QuotaDecision,
   type WindowUse,
 } from './quota-decision.ts';
+
+export interface QuotaBatch {
+  /**
+   * Runs consume.lua for one request.
+   * @param args those of one request, as text
+   * @param parse converts the reply for that request
+   * @throws RedisUnavailable if Redis does not reply; UnexpectedValue if a value of the customer has the wrong type
+   */
+  run<Result>(
+    keys: QuotaKeys,
+    args: readonly string[],
+    parse: (reply: readonly number[]) => Result,
+  ): Promise<Result>;
+}
+
+interface WaitingRequest {
+  keys: QuotaKeys;
+  args: readonly string[];
+  resolve: (reply: readonly number[]) => void;
+  reject: (error: Error) => void;
+  span: Span | undefined;
+}
+
+/** A command for this many requests delays others on the same Redis by about a millisecond. */
+const maxBatch = 100;
+/** Commands without a reply. More hardly shorten the wait; fewer leave this process idle. */
+const maxInFlight = 4;
+
+/**
+ * Decides on requests that arrive together by one command: a command costs this process more than its contents do. The
+ * number of commands in flight is limited, so batches grow with the load.
+ */
+export function createQuotaBatch({
+  redis,
+  gate,
+  policies,
+  spans,
+}: {
+  redis: RedisClient;
+  gate: Pick<RedisGate, 'open' | 'send'>;
+  /** Both policies as formatPolicies returns them. */
+  policies: () => readonly string[];
+  spans?: RequestSpans | undefined;
+}): QuotaBatch {
+  // In a cluster, all keys of a command are in one slot, and so belong to one API key.
+  const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
+  const waiting: WaitingRequest[] = [];
+  let scheduled = false;
+  let inFlight = 0;
+
+  /** Sends after all requests of this turn of the event loop have arrived. */
+  function schedule(): void {
+    if (scheduled || inFlight >= inFlightLimit) return;
+    scheduled = true;
+    setImmediate(sendWaiting);
+  }
+
+  function sendWaiting(): void {
+    scheduled = false;
+    const requests = waiting.splice(0);
+    if (!gate.open) {
+      for (const { reject } of requests) reject(gateShut());
+      return;
+    }
+    for (let sent = 0; sent < requests.length; sent += batchLimit) {
+      void send(requests.slice(sent, sent + batchLimit));
+    }
+  }
+
+  async function send(batch: readonly WaitingRequest[]): Promise<void> {
+    inFlight += 1;
+    const endSpan = spans?.startQuotaCommand(batch.flatMap(({ span }) => span ?? []));
+    try {
+      const keysAndArgs: string[] = [];
+      for (const { keys } of batch) keysAndArgs.push(...keys);
+      const numberOfKeys = keysAndArgs.length;
+      keysAndArgs.push(...policies());
+      for (const { args } of batch) keysAndArgs.push(...args);
+      const replies = await gate.send(async () => {
+        const sent = await redis.consumeQuota(numberOfKeys, ...keysAndArgs);
+        // One that Redis has sent without being asked: each command gets the reply to the one before.
+        if (Array.isArray(sent) && sent.length === batch.length) return sent;
+        throw new Error('Redis sent a reply that is not to consume.lua');
+      });
+      endSpan?.();
+      for (const [index, { keys, resolve, reject }] of batch.entries()) {
+        const reply = replies[index] ?? [];
+        if (reply[0] === scriptOutcome.wrongType) reject(wrongTypeOf(keys));
+        else resolve(reply);
+      }
+    } catch (error) {
+      endSpan?.(error);
+      for (const { reject } of batch) reject(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      inFlight -= 1;
+      if (waiting.length > 0) schedule();
+    }
+  }
+
+  return {
+    run: (keys, args, parse) =>
+      new Promise((resolve, reject) => {
+        if (!gate.open) return reject(gateShut());
+        waiting.push({
+          keys,
+          args,
+          resolve(reply) {
+            try {
+              resolve(parse(reply));
+            } catch (error) {
+              reject(error);
+            }
+          },
+          reject,
+          span: spans?.active(),
+        });
+        schedule();
+      }),
+  };
+}
+
+function gateShut(): RedisUnavailable {
+  return new RedisUnavailable('not used at the moment');
+}
 
 interface QuotaRequest {
   caller: Caller;

@@ -6,7 +6,7 @@ import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { strikesBeforeBan, type LiveBanPolicy } from './ban-policy.ts';
-import { knownLimits } from './known-limits.ts';
+import { knownLimits } from './quota-decision.ts';
 import { lookupLimitHeaders } from './rate-limit-headers.ts';
 import { readUsageDays, type DayUsage } from './usage-days.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';

@@ -1,5 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { publicKeyId } from '#runtime/key-file.ts';
+import { join } from 'node:path';
+import { publicKeyId, readKeyFile } from '#runtime/key-file.ts';
+import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { petsServiceName } from '../services/pets-service.ts';
@@ -88,3 +90,22 @@ function signToken(
 
 /** Both services compute it, so no key id has to be configured. */
 export const keyId = (privateKey: KeyObject) => publicKeyId(createPublicKey(privateKey));
+
+/**
+ * Loads the private key that signs internal tokens: from the given file, or else the data directory's own pair, which is
+ * made if it is missing.
+ * @throws Error that names the setting and the file if it can't be read or holds no EC P-256 private key
+ */
+export function loadPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
+  return file === undefined ? readOwn(ensureTokenKeyPair(dataDirectory)) : readGiven(file);
+}
+
+/** As loadPrivateKey, for a command, which must not make a key pair that no service knows. */
+export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
+  return file === undefined ? readOwn(tokenKeyDirectory(dataDirectory)) : readGiven(file);
+}
+
+const readGiven = (path: string) =>
+  readKeyFile({ setting: 'INTERNAL_TOKEN_PRIVATE_KEY_FILE', path, kind: 'private' });
+const readOwn = (directory: string) =>
+  readKeyFile({ setting: 'DATA_DIR', path: join(directory, 'private.pem'), kind: 'private' });

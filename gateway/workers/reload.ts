@@ -3,7 +3,7 @@ import { errorMessage } from '#runtime/error-message.ts';
 import type { Logger } from 'pino';
 import { divideConnections } from '../config/connection-budget.ts';
 import { loadSettings, type GatewayConfig } from '../load-settings.ts';
-import { findPrivateKey } from '../upstream/internal-token-keys.ts';
+import { findPrivateKey } from '../upstream/internal-token.ts';
 import type { Primary, WorkerFiles } from './primary.ts';
 
 interface ReloadDependencies {

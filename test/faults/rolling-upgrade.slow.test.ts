@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { copyRelease, type ReleaseCopy } from '../support/kits/release-copy.ts';
 import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
+import { createQuotaBatch } from '../../gateway/quota/redis-quota.ts';
 import { scriptOutcome } from '../../gateway/redis/define-scripts.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';

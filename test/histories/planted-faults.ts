@@ -67,11 +67,7 @@ export const planted: readonly Planted[] = [
   {
     name: 'strikes count from the first refusal on, without grace',
     edits: [
-      edit(
-        `${scripts}/consume.lua`,
-        'if now - refusedSince <= policy.graceMs then',
-        'if now < refusedSince then',
-      ),
+      edit(`${scripts}/consume.lua`, 'if now - refusedSince <= graceMs then', 'if now < refusedSince then'),
     ],
   },
   {

@@ -29,7 +29,7 @@ export const survivors: readonly { file: string; before: string; after: string; 
       'it only tells whether a request was allowed since the last refusal: the next one that is gives today a counter, and so another text',
   },
   {
-    file: 'gateway/quota/quota-batch.ts',
+    file: 'gateway/quota/redis-quota.ts',
     before: 'if (waiting.length > 0) schedule();',
     after: 'if (waiting.length >= 0) schedule();',
     because: 'if nobody waits, the turn that it schedules sends nothing',

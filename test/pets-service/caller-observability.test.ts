@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';

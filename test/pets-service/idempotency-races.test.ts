@@ -1,8 +1,7 @@
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { deleteExpiredKeys } from '../../pets-service/database/delete-expired-keys.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';

@@ -15,14 +15,15 @@ Four KEYS for each request:
        refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
        strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
        bans, bannedUntil          consecutive bans, and the end of the last one
-ARGV[1], for the batch, because most requests do not need them: the policies as name=value, separated by spaces:
-  strikes      strikes that lead to a ban, 0 for no bans
-  perLimit     strikes for each request of the minute limit, if there is one and that is more
-  graceMs      grace period after the first refusal
-  windowMs     time within which strikes lead to a ban
-  banMs        length of the first ban; maxBanMs of the longest
-  resetMs      time without a ban after which the next one is a first one again
-  retention    days for which use is kept
+ARGV, for the batch:
+  1  strikes that lead to a ban, 0 for no bans
+  2  strikes for each request of the minute limit, if there is one and that is more
+  3  grace period after the first refusal, in ms like all that follow
+  4  time within which strikes lead to a ban
+  5  length of the first ban
+  6  length of the longest ban
+  7  time without a ban after which the next one is a first one again
+  8  days for which use is kept
 Then for each request:
   1  rev of the record that the caller knows, or -1 for any
   2  units that the request costs, or an empty argument for 1
@@ -39,13 +40,11 @@ local now = nowMs()
 local dayNumber = dayNumberOf(now)
 local today = utcDate(dayNumber)
 
-local function parsePolicies(text)
-  local policies = {}
-  for name, value in string.gmatch(text, '(%a+)=([%d.]+)') do
-    policies[name] = tonumber(value)
-  end
-  return policies
-end
+local policyArguments = 8
+local maxStrikes, strikesPerLimit = tonumber(ARGV[1]), tonumber(ARGV[2])
+local graceMs, windowMs = tonumber(ARGV[3]), tonumber(ARGV[4])
+local firstBanMs, maxBanMs, resetMs = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local retentionDays = tonumber(ARGV[8])
 
 -- Tells a customer's last allowed request: its day and its number on that day. A refused request changes no counter.
 local function lastAllowedOf(customerTag, dayUsed)
@@ -58,8 +57,8 @@ local function lastAllowedOf(customerTag, dayUsed)
 end
 
 -- Returns the reply for a request during a ban.
-local function refuseBanned(banKey, strikesKey, expiresInMs, policy)
-  local leftMs, value, wentOn, endMs = readBan(banKey, strikesKey, expiresInMs, policy.maxBanMs)
+local function refuseBanned(banKey, strikesKey, expiresInMs)
+  local leftMs, value, wentOn, endMs = readBan(banKey, strikesKey, expiresInMs, maxBanMs)
   if leftMs ~= expiresInMs then
     redis.call('PEXPIRE', banKey, wholeMs(leftMs))
   end
@@ -70,14 +69,14 @@ local function refuseBanned(banKey, strikesKey, expiresInMs, policy)
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
-local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refusedForMs, policy)
+local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refusedForMs)
   local history = redis.call(
     'HMGET', strikesKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
   )
   local bannedUntil = wholeNumber(history[6])
   -- After this time nothing in it has an effect any more.
-  local keepMs = math.max(refusedForMs, policy.windowMs, bannedUntil + policy.resetMs - now)
+  local keepMs = math.max(refusedForMs, windowMs, bannedUntil + resetMs - now)
 
   -- A time in the future is from before Redis' clock was set back.
   local refusedSince = wholeNumber(history[1])
@@ -86,16 +85,16 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refus
     redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
     return nil, 0
   end
-  if now - refusedSince <= policy.graceMs then
+  if now - refusedSince <= graceMs then
     return nil, 0
   end
 
   local strikes, strikesSince = wholeNumber(history[3]), wholeNumber(history[4])
-  if strikes == 0 or strikesSince > now or now - strikesSince >= policy.windowMs then
+  if strikes == 0 or strikesSince > now or now - strikesSince >= windowMs then
     strikes, strikesSince = 0, now
   end
   strikes = strikes + 1
-  local strikesToBan = math.max(policy.strikes, math.ceil((minuteLimit or 0) * policy.perLimit))
+  local strikesToBan = math.max(maxStrikes, math.ceil((minuteLimit or 0) * strikesPerLimit))
   if strikes < strikesToBan then
     redis.call('HSET', strikesKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
     redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
@@ -103,11 +102,11 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refus
   end
 
   local bans = wholeNumber(history[5])
-  if history[7] ~= '1' or now >= bannedUntil + policy.resetMs then
+  if history[7] ~= '1' or now >= bannedUntil + resetMs then
     bans = 0
   end
-  local banMs = math.min(policy.banMs * 2 ^ math.min(bans, 40), policy.maxBanMs)
-  setBan(banKey, strikesKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retention)
+  local banMs = math.min(firstBanMs * 2 ^ math.min(bans, 40), maxBanMs)
+  setBan(banKey, strikesKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + resetMs), retentionDays)
   redis.call(
     'HSET', strikesKey,
     'strikes', 0,
@@ -125,26 +124,26 @@ local function add(counter, cost)
   end
 end
 
-local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limits, policies)
+local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limits)
   if rev ~= '-1' and (redis.call('HGET', recordKey, 'rev') or '0') ~= rev then
     return { outcome.stale }
   end
 
   local expiresInMs = redis.call('PTTL', banKey)
   if expiresInMs > 0 or expiresInMs == -1 then
-    return refuseBanned(banKey, strikesKey, expiresInMs, parsePolicies(policies))
+    return refuseBanned(banKey, strikesKey, expiresInMs)
   end
 
   local customerTag = customerTagOf(dayPrefix)
   local used, leftMs, dayUsed, dayIsOpen = readWindows(customerTag, limits, now, true)
   local refusing = refusingWindow(limits, used, leftMs, cost)
   if refusing then
-    local policy, strikesLeft = parsePolicies(policies), 0
-    if policy.strikes > 0 then
+    local strikesLeft = 0
+    if maxStrikes > 0 then
       -- The first window of the list is the minute.
       local banMs
       banMs, strikesLeft = recordRefusal(
-        strikesKey, banKey, lastAllowedOf(customerTag, dayUsed), limits[1], leftMs[refusing], policy
+        strikesKey, banKey, lastAllowedOf(customerTag, dayUsed), limits[1], leftMs[refusing]
       )
       if banMs then
         return { outcome.banned, now, banMs, 1, '', now + banMs }
@@ -166,10 +165,10 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
   if dayIsOpen then
     add(dayCounter(customerTag, today), cost)
   else
-    openDay(customerTag, dayNumber, dayUsed + cost, parsePolicies(policies).retention)
+    openDay(customerTag, dayNumber, dayUsed + cost, retentionDays)
   end
   if cost > 1 then
-    addToDay(customerTag, dayNumber, 'x', cost - 1, parsePolicies(policies).retention)
+    addToDay(customerTag, dayNumber, 'x', cost - 1, retentionDays)
   end
   return addWindows({ outcome.allowed, now, 0 }, limits, used, leftMs)
 end
@@ -177,12 +176,12 @@ end
 local keysOfRequest, argumentsOfRequest = 4, 2 + #windows
 local replies = {}
 for request = 1, #KEYS / keysOfRequest do
-  local key, arg = keysOfRequest * (request - 1), 1 + argumentsOfRequest * (request - 1)
+  local key, arg = keysOfRequest * (request - 1), policyArguments + argumentsOfRequest * (request - 1)
   -- A value of the wrong type fails the request of its customer, and not those of others in the batch.
   local isDone, reply = pcall(
     consume,
     KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
-    ARGV[arg + 1], tonumber(ARGV[arg + 2]) or 1, limitsFrom(ARGV, arg + 3), ARGV[1]
+    ARGV[arg + 1], tonumber(ARGV[arg + 2]) or 1, limitsFrom(ARGV, arg + 3)
   )
   if not isDone then
     -- A text in Redis, a table in some that speak its protocol.

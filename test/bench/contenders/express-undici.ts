@@ -5,9 +5,8 @@ import { Agent } from 'undici';
 import { ResponseHeaders } from '../../../gateway/http/response-headers.ts';
 import { createTransport } from '../../../gateway/upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
-import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
 import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/transport.ts';
-import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
+import { createReadinessProbe, createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy only. Its distance from the gateway is the cost of keys, quotas, headers and log. */
 const upstreams = createUpstreams({

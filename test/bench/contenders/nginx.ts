@@ -127,7 +127,9 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local tag = '{' .. customer .. '}'
         local results = redis(command(
           'EVALSHA', '${scriptSha}', 4, 'gw:customer:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag .. ':' .. keyHash,
-          'gw:strikes:' .. tag .. ':' .. keyHash, '${formatPolicies(defaultBanPolicy)}', rev, '', ${limits}
+          'gw:strikes:' .. tag .. ':' .. keyHash, ${formatPolicies(defaultBanPolicy)
+            .map((value) => `'${value}'`)
+            .join(', ')}, rev, '', ${limits}
         ))
         local result = results[1]
         if result[1] ~= '1' then

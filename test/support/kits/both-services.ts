@@ -1,6 +1,5 @@
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
-import { loadPrivateKey } from '../../../gateway/upstream/internal-token-keys.ts';
-import { issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
+import { issueServiceToken, loadPrivateKey } from '../../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 import { connectRedis, keyIssuer } from './keys.ts';

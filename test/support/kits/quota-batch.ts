@@ -1,5 +1,5 @@
 import { defaultBanPolicy, formatPolicies, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch, type QuotaBatch } from '../../../gateway/quota/quota-batch.ts';
+import { createQuotaBatch, type QuotaBatch } from '../../../gateway/quota/redis-quota.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 
 /** Batches without a gate, and so without a timeout: a busy machine does not count as an outage of Redis. */

@@ -28,7 +28,7 @@ test('no strikes lead to a ban while bans are off, or without a policy or a minu
 test.each(Object.keys(defaultBanPolicy))('the script is told %s', (field) => {
   const value: unknown = Reflect.get(defaultBanPolicy, field);
   const changed = { ...defaultBanPolicy, [field]: typeof value === 'number' ? value + 1 : !value };
-  expect(formatPolicies(changed)).not.toBe(formatPolicies(defaultBanPolicy));
+  expect(formatPolicies(changed)).not.toEqual(formatPolicies(defaultBanPolicy));
 });
 
 test('each number of the policy has the bounds that are documented, and no further ones', () => {

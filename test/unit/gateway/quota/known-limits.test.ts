@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCaller } from '../../../../gateway/api-keys/api-key-cache.ts';
 import type { Plans } from '../../../../gateway/plans/plans.ts';
-import { knownLimits } from '../../../../gateway/quota/known-limits.ts';
+import { knownLimits } from '../../../../gateway/quota/quota-decision.ts';
 
 test('a caller without known limits gets 503, and others their limits', () => {
   const caller = createCaller(

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createQuotaBatch } from '../../../../gateway/quota/quota-batch.ts';
+import { createQuotaBatch } from '../../../../gateway/quota/redis-quota.ts';
 import { scriptOutcome } from '../../../../gateway/redis/define-scripts.ts';
 import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 import { RedisUnavailable } from '../../../../gateway/redis/redis-gate.ts';
@@ -62,7 +62,7 @@ test('whatever the order of requests, replies and outages, each request gets its
         return replies;
       }
       const redis = { consumeQuota } as unknown as RedisClient;
-      const batch = createQuotaBatch({ redis, gate, policies: () => 'the policies' });
+      const batch = createQuotaBatch({ redis, gate, policies: () => ['the policies'] });
       const results: Promise<'reply' | 'unavailable' | 'invalid'>[] = [];
       const send = (id: number) => {
         const run = batch.run(keysOf(String(id)), [String(id)], ([, own]) => own);
@@ -125,7 +125,7 @@ test('requests of one turn share commands, of which four at most wait for a repl
           },
         } as unknown as RedisClient;
         const gate = { open: true, send: <T>(command: () => Promise<T>) => command() };
-        const batch = createQuotaBatch({ redis, gate, policies: () => '' });
+        const batch = createQuotaBatch({ redis, gate, policies: () => [] });
         const results: Promise<unknown>[] = [];
         for (const requests of turns) {
           for (let sent = 0; sent < requests; sent += 1)

@@ -85,7 +85,7 @@ describe('a ban policy', () => {
           expect(Number.isSafeInteger(number) && number >= 1 && number <= 30 * 86_400).toBe(true);
         }
         expect(graceSeconds >= 0 && strikesPerLimit >= 0 && strikesPerLimit <= 1000).toBe(true);
-        expect(formatPolicies(parsed.data)).toMatch(/^strikes=\d+ perLimit=[\d.]+( [a-zA-Z]+=\d+){6}$/);
+        expect(formatPolicies(parsed.data).join(' ')).toMatch(/^\d+ [\d.]+( \d+){6}$/);
         expect(maxBanSeconds).toBeGreaterThanOrEqual(banSeconds);
       }),
       { numRuns: 2000 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRefusedAddresses } from '../../../../gateway/quota/refused-addresses.ts';
+import { createRefusedAddresses } from '../../../../gateway/quota/address-limit.ts';
 
 const group = '203.0.113.7';
 

@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { createReadinessProbe } from '../../../../gateway/upstream/readiness-probe.ts';
-import { createUpstreams } from '../../../../gateway/upstream/upstreams.ts';
+import { createReadinessProbe, createUpstreams } from '../../../../gateway/upstream/upstreams.ts';
 import { freePort } from '../../../support/http/free-port.ts';
 
 /** Upstreams with one target on a closed port, which five requests have found. */
