@@ -92,6 +92,7 @@ export function loadDocs(
     supportUrl,
     addressOf: assets.addressOf,
     pages: sources,
+    hasSearch: true,
   };
   const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
   const pages = new Map([
@@ -164,7 +165,7 @@ export function loadReference(
     keyPrefix: undefined,
   });
   const { title: name, supportUrl } = document;
-  const site = { name, supportUrl, addressOf: assets.addressOf, pages: [page] };
+  const site = { name, supportUrl, addressOf: assets.addressOf, pages: [page], hasSearch: false };
   const pages = new Map([
     served(base, 'text/html', renderPage(page, site), pageHeaders),
     served(`${base}.md`, 'text/markdown', page.markdown),

@@ -19,12 +19,14 @@ interface Site {
   /** Where clients find help. */
   supportUrl: string | undefined;
   addressOf: BrowserFiles['addressOf'];
+  /** Whether there is an index of what its pages say. */
+  hasSearch: boolean;
   /** All pages, in the order of the navigation; the first is that of the name. */
   pages: readonly Pick<Page, 'path' | 'title'>[];
 }
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(page: Page, { name, supportUrl, addressOf, pages }: Site): string {
+export function renderPage(page: Page, { name, supportUrl, addressOf, pages, hasSearch }: Site): string {
   const links = pages.map(
     ({ path, title }) =>
       html`<li>
@@ -54,15 +56,7 @@ export function renderPage(page: Page, { name, supportUrl, addressOf, pages }: S
               ${links}
             </ul>
           </nav>
-          <form role="search" data-search hidden>
-            <input
-              type="search"
-              aria-label="Search the documentation"
-              placeholder="Search"
-              autocomplete="off"
-            />
-            <div data-results role="status"></div>
-          </form>
+          ${hasSearch ? searchForm : undefined}
         </header>
         <div class="columns">
           ${tableOfContents(page)}
@@ -78,6 +72,11 @@ export function renderPage(page: Page, { name, supportUrl, addressOf, pages }: S
       </body>
     </html> `.text;
 }
+
+const searchForm = html`<form role="search" data-search hidden>
+  <input type="search" aria-label="Search the documentation" placeholder="Search" autocomplete="off" />
+  <div data-results role="status"></div>
+</form>`;
 
 function tableOfContents({ contents }: Page): Html | undefined {
   if (contents.length === 0) return undefined;

@@ -157,10 +157,8 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       texts.set(address, text);
       expectNoPets(text, address);
       for (const [, found = ''] of text.matchAll(/(?:href|src)="(\/docs[^"#]*)/g)) addresses.add(found);
-      for (const [, name = ''] of text.matchAll(/from '\.\/([^']+)'/g))
-        addresses.add(address.replace(/[^/]+$/, name));
     }
-    expect([...addresses].filter((address) => address.endsWith('.ts')).length).toBeGreaterThan(8);
+    expect([...addresses].some((address) => address.endsWith('/main.js'))).toBe(true);
     expect(texts.get('/docs')).toContain('Your first parcel, from the label to the door.');
     expect(texts.get('/docs')).toContain('<title>Guide – Courier API</title>');
     expect(texts.get('/docs/changelog')).toContain('Parcels may weigh up to 30 kg.');
