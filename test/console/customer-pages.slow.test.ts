@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, shownToCopy } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -12,6 +13,8 @@ const countPresses = `
   window.pressed = 0;
   addEventListener('pointerdown', () => { window.pressed += 1; }, { capture: true });
 `;
+
+const more = (page: Page) => page.getByRole('button', { name: 'More' }).click();
 
 describe('the pages of customers', { tags: ['chromium'] }, () => {
   let kit: ConsoleKit;
@@ -40,7 +43,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
       expect.stringMatching(/pro\s+own limits/),
       '2',
       'C-4711',
-      '–',
+      '',
       expect.stringMatching(/ago|now/),
     ]);
     await page.getByRole('searchbox').fill('c-47');
@@ -66,10 +69,12 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expect([await pets(issued.key), await pets(further), await pets(further)]).toEqual([200, 200, 429]);
     await page.getByText(/The next request is refused until/).waitFor();
 
+    await more(page);
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await page.getByRole('button', { name: 'Suspend the customer' }).click();
     await page.getByText('The next request is refused: its customer is suspended').waitFor();
     expect([await pets(issued.key), await pets(further)]).toEqual([401, 401]);
+    await more(page);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('The customer is active again').waitFor();
     expect(await pets(further)).toBe(429);
@@ -80,7 +85,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const issued = await kit.kit.issue({ name: 'Keyboard' });
     const observed = await open(issued);
     const { page } = observed;
-    await page.getByRole('button', { name: 'Add a key…' }).focus();
+    await page.getByRole('button', { name: 'Add key…' }).focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('Name of the key').waitFor();
     await page.keyboard.insertText('Batch jobs');
@@ -97,7 +102,9 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const issued = await kit.kit.issue({ name: 'Linked' });
     const observed = await open(issued);
     const { page } = observed;
-    await page.getByRole('button', { name: 'Make a link to the portal' }).focus();
+    await page.getByRole('button', { name: 'More' }).focus();
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Make a link to the portal');
     await page.keyboard.press('Enter');
     await page.getByText('It works once, until').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toMatch(/^Copy/);
@@ -153,6 +160,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await keyIssuer(kit.kit.redis).store.revoke(issued.id);
     const observed = await open(issued);
     const { page } = observed;
+    await more(page);
     await page.getByRole('button', { name: 'Remove…' }).click();
     await page.getByLabel('Type Gone to confirm').fill('Gone');
     await page.getByRole('button', { name: 'Remove the customer' }).click();

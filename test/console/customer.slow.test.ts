@@ -26,6 +26,8 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
   });
   const open = ({ id }: Pick<IssuedKey, 'id'>, options = {}) =>
     kit.open(`/console/keys/${id}`, { name: who }, options);
+  const openCustomer = ({ customerId }: IssuedKey) =>
+    kit.open(`/console/customers/${customerId}`, { name: who });
   const status = (page: Page) => page.getByRole('region', { name: 'State' });
 
   async function lastChange({ id }: IssuedKey) {
@@ -44,8 +46,8 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await status(page)
       .getByText(/^Over its day limit: 1 of 1 used/)
       .waitFor();
-    await status(page).getByRole('button', { name: 'Set the day back' }).click();
-    await page.getByText('The day of Wasted Day counts from 0 again').waitFor();
+    await status(page).getByRole('button', { name: "Reset today's usage" }).click();
+    await page.getByText("Today's usage of Wasted Day counts from 0 again").waitFor();
     await status(page).getByText('Its requests are served').waitFor();
     expect(await lastChange(key)).toEqual({ who, action: 'usage.reset-day' });
     expect(await pets(key)).toBe(200);
@@ -53,7 +55,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
 
   test('a limit that the API refuses is explained next to the form, and not saved', async () => {
     const key = await kit.kit.issue();
-    const { page } = await open(key);
+    const { page } = await openCustomer(key);
     await page.getByRole('button', { name: 'Change limits…' }).click();
     await page.getByRole('dialog').locator('select').selectOption('enterprise');
     await page.getByRole('button', { name: 'Save limits' }).click();
@@ -88,7 +90,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
 
   test('while a form is edited the windows go on, and a change by somebody else is not overwritten', async () => {
     const key = await kit.kit.issue({ name: 'Edited Twice' });
-    const { page } = await open(key);
+    const { page } = await openCustomer(key);
     const openForm = () => page.getByRole('button', { name: 'Change limits…' }).click();
     await openForm();
     const minute = page.getByLabel('Own limit a minute');
@@ -115,7 +117,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const stored = redisKeys.failures(key.customerId);
     await expect.poll(() => kit.kit.redis.hkeys(stored)).toEqual(['rate_limit_exceeded']);
     const { page } = await open(key);
-    await page.getByRole('region', { name: 'Changes' }).getByText('keys.issue').waitFor();
+    await page.getByRole('region', { name: 'Changes' }).getByText('issued the key').waitFor();
     await page.goto(`${kit.origin}/console/customers/${key.customerId}`);
     const failed = page.getByRole('region', { name: 'Last failed requests' });
     await failed.getByText('429 rate_limit_exceeded').first().waitFor();

@@ -215,7 +215,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     const open = await kit.open('/console/plans', {}, options);
     await sessions().endAll();
     // The page may have asked already, and its dialog is modal.
-    await open.page.getByRole('link', { name: 'Bans' }).dispatchEvent('click');
+    await open.page.getByRole('link', { name: 'Security' }).dispatchEvent('click');
     await dialogOf(open.page).waitFor();
     expect(await barriers(open.page)).toEqual([]);
     expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

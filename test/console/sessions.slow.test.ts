@@ -93,7 +93,7 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
   test('lists programs with a token, and an operator revokes one, with the keyboard alone', async () => {
     const { id, send } = await started.issueToken(['plans:read'], { name: 'billing' });
     expect((await send('GET', '/api/key-plans')).status).toBe(200);
-    const { page } = await started.open('/console/sessions', { name: 'Ada' });
+    const { page } = await started.open('/console/tokens', { name: 'Ada' });
     await expect.poll(() => rowOf(page, 'billing').textContent()).toMatch(/plans:read.*(?:second|now).*Ada/s);
     await expectAccessible(page, 'programs');
     await tabTo(page, 'Revoke…');

@@ -20,7 +20,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   const policy = () => started.kit.redis.hgetall(redisKeys.banPolicy);
 
   test('a ban policy says what it does while it is typed, is saved, and is in force', async () => {
-    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const { page } = await started.open('/console/bans', { name: 'Grace' });
     const form = page.getByRole('dialog');
     await page.locator('ban-policy').getByText('free 60, pro 300, business 1,000').waitFor();
     await expectAccessible(page, 'settings');
@@ -41,7 +41,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   });
 
   test('a change by somebody else is not overwritten unseen', async () => {
-    const { page } = await started.open('/console/settings');
+    const { page } = await started.open('/console/bans');
     const form = page.getByRole('dialog');
     await page.locator('ban-policy').getByRole('button', { name: 'Change…' }).click();
     await form.getByLabel('First ban').fill('90');
@@ -54,7 +54,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
 
   test('a policy edited by hand into nonsense is named, and reset with the keyboard alone', async () => {
     await started.kit.redis.hset(redisKeys.banPolicy, 'strikes', 'lots');
-    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const { page } = await started.open('/console/bans', { name: 'Grace' });
     await page.getByText('strikes is not a whole number from 1 to 1000000: it is "lots"').waitFor();
     await expectAccessible(page, 'settings-invalid');
     await page.getByRole('button', { name: 'Reset to defaults…' }).focus();
@@ -69,7 +69,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   });
 
   test('the limit of an address is saved, and its next request is told of it', async () => {
-    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const { page } = await started.open('/console/bans', { name: 'Grace' });
     const form = page.getByRole('dialog');
     const setting = page.locator('number-setting').first();
     await setting.getByRole('button', { name: 'Change…' }).click();

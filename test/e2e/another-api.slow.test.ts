@@ -233,8 +233,8 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       const { page, requests } = await browser.open(link);
       await page.locator('console-app main#main').waitFor();
       await page.getByRole('link', { name: 'Courier API gateway' }).waitFor();
-      await expect.poll(() => page.title()).toBe('Now – Courier API gateway');
-      for (const path of ['customers', 'plans', 'bans', 'audit', 'settings']) {
+      await expect.poll(() => page.title()).toBe('Overview – Courier API gateway');
+      for (const path of ['customers', 'plans', 'bans', 'webhooks', 'audit', 'settings']) {
         expectNoPets((await page.locator('body').textContent()) ?? '', page.url());
         await page.locator(`nav a[href="/console/${path}"]`).click();
         await page.waitForURL(`**/console/${path}`);
@@ -245,6 +245,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       for (const url of own) expectNoPets((await send(url)).text, url);
       await page.locator('nav a[href="/console/customers"]').click();
       await page.getByRole('link', { name: 'Depot' }).first().click();
+      await page.getByRole('button', { name: 'More' }).click();
       await page.getByRole('button', { name: 'Make a link to the portal' }).click();
       const toPortal = await shownToCopy(page);
       await page.getByRole('button', { name: 'I have stored it' }).click();

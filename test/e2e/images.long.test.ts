@@ -282,7 +282,7 @@ describe(
       expect(new URL(link).origin).toBe(`http://localhost:${toLocal('9090')}`);
       await using browser = await startBrowser();
       const observed = await browser.open(link);
-      for (const name of ['Now', 'Customers', 'Plans', 'Bans', 'Audit', 'Settings']) {
+      for (const name of ['Overview', 'Customers', 'Plans', 'Usage', 'Security']) {
         await observed.page.getByRole('link', { name, exact: true }).click();
         await observed.page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
       }

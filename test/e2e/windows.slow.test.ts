@@ -9,7 +9,7 @@ import { placeOfKey } from '../support/kits/keys.ts';
 import { runOps } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-type Issued = { key: string; id: string };
+type Issued = { key: string; id: string; customerId: string };
 
 describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
   let started: ConsoleKit;
@@ -38,7 +38,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await redis.hget(redisKeys.plan(plan), name)).toBe('5');
 
     // Own limits, headers, usage.
-    const { key, id } = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
+    const { key, id, customerId } = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
     await expect.poll(async () => (await pets(key)).header('RateLimit-Policy')).toContain(`"${name}";q=5;`);
     expect(await json('keys', 'set', id, `--${name}`, '4')).toMatchObject({ [name]: 4 });
     await expect.poll(async () => (await pets(key)).status).toBe(429);
@@ -55,12 +55,13 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     const label = `Requests ${windowOf(name).each}`;
     await changeLimits();
     await expect.poll(() => page.getByLabel(label, { exact: true }).inputValue()).toBe('5');
-    await page.goto(`${started.origin}/console/keys/${id}`);
+    await page.goto(`${started.origin}/console/customers/${customerId}`);
     await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
     await changeLimits();
     await expect
       .poll(() => page.getByLabel(`Own limit ${windowOf(name).each}`, { exact: true }).inputValue())
       .toBe('4');
+    await page.goto(`${started.origin}/console/keys/${id}`);
     await page.getByText(`Over its ${name} limit`).waitFor();
 
     // A new key for the same customer, and a copy of the record.

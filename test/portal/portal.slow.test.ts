@@ -146,7 +146,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByRole('button', { name: 'Create a key…' }).click();
     await expectAccessible(page, 'portal-create');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('You have left the portal.').waitFor();
     await expectAccessible(page, 'portal-left');
   });

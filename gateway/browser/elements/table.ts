@@ -1,8 +1,14 @@
 import { html, nothing } from 'lit';
 import { formatNumber } from '../format.ts';
 
-/** A column: its heading, and the cell of an item. `action`: buttons, whose heading only screen readers have. */
-export type Column<Item> = [heading: string, cell: (item: Item) => unknown, kind?: 'number' | 'action'];
+/**
+ * A column: its heading, and the cell of an item. `action`: buttons, whose heading only screen readers have.
+ * `labelled`: a text that says nothing without its heading, where a row is not in columns.  */
+export type Column<Item> = [
+  heading: string,
+  cell: (item: Item) => unknown,
+  kind?: 'number' | 'action' | 'labelled',
+];
 
 /** A column of numbers. A text stays as it is, and null is a dash. */
 export const count = <Item>(heading: string, cell: (item: Item) => unknown): Column<Item> => [

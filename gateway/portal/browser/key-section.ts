@@ -12,7 +12,7 @@ import { api, session } from './api.ts';
 import type { Key, NewKey, WantedKey } from './responses.ts';
 
 const states: Record<Key['state'], [label: string, tone: string]> = {
-  valid: ['Works', 'good'],
+  valid: ['Active', ''],
   suspended: ['Suspended', 'bad'],
   banned: ['Banned', 'bad'],
   expired: ['Expired', 'caution'],
@@ -139,11 +139,11 @@ class KeySection extends LightElement {
       name: ['Name', ({ id, name }) => name || id],
       hint: ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
       state: ['State', stateCell],
-      lastUsedAt: ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
+      lastUsedAt: ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'labelled'],
       servedToday: count('Served today', ({ servedToday }) => servedToday),
       refusedToday: count('Refused today', ({ refusedToday }) => refusedToday),
-      scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all'],
-      expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
+      scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all', 'labelled'],
+      expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'labelled'],
       actions: [
         'Actions',
         (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing),

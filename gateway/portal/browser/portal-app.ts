@@ -3,12 +3,13 @@ import { html, nothing } from 'lit';
 import { ApiFailure } from '../../browser/api-failure.ts';
 import { notify } from '../../browser/elements/notice.ts';
 import { PolledElement } from '../../browser/elements/polled-element.ts';
+import { usageDays } from '../../browser/elements/usage-days.ts';
 import { takeLinkCode } from '../../browser/link-code.ts';
 import { api, session } from './api.ts';
 import { failureList } from './failure-list.ts';
 import { supportUrl, title } from './page-settings.ts';
+import { planSection } from './plan-section.ts';
 import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
-import { usageSection } from './usage-section.ts';
 
 type Content = Awaited<ReturnType<typeof readContent>>;
 
@@ -82,8 +83,19 @@ class PortalApp extends PolledElement<Content> {
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header class="page-header">
-        <span class="name">${title}</span>
-        ${session.over === '' && content ? html`<button type="button" @click=${this.signOut}>Leave</button>` : nothing}
+        <p class="name">${title}</p>
+        ${
+          session.over === '' && content
+            ? html`<nav aria-label="Portal">
+                  <ul>
+                    <li><a href="#main">Overview</a></li>
+                    <li><a href="#keys">Keys</a></li>
+                    <li><a href="/docs">Documentation</a></li>
+                  </ul>
+                </nav>
+                <button type="button" @click=${this.signOut}>Sign out</button>`
+            : nothing
+        }
       </header>
       <main id="main" tabindex="-1" class=${content ? '' : 'alone'}>
         ${isOutside ? this.renderOutside() : super.render()}
@@ -110,10 +122,9 @@ class PortalApp extends PolledElement<Content> {
               ${supportUrl === '' ? nothing : html`<a href=${supportUrl}>Support</a>`}
             </p>`
       }
-      ${usageSection(customer, usage)}
-      <key-section .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
-      ${failureList(failures, keys)}
-      <footer><a href="/docs">Documentation of the API</a></footer>`;
+      ${planSection(customer)}
+      <key-section id="keys" .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
+      ${usageDays(usage.days)} ${failureList(failures, keys)}`;
   }
 }
 

@@ -5,8 +5,8 @@ import { windowNames, type ByWindow } from '../../../limits/windows.ts';
 import type { NextRequest } from './responses.ts';
 
 const states: Record<string, [label: string, tone: string]> = {
-  valid: ['Valid', 'good'],
-  active: ['Active', 'good'],
+  valid: ['Active', ''],
+  active: ['Active', ''],
   suspended: ['Suspended', 'bad'],
   limited: ['Over its limit', 'caution'],
   no_limits: ['No limits', 'bad'],

@@ -1,6 +1,6 @@
 /** Pages of targets of the audit log, by the beginning of the action. */
 const pages: Readonly<Record<string, string | undefined>> = {
-  policy: '/console/settings',
+  policy: '/console/bans',
   usage: '/console/settings',
 };
 

@@ -33,8 +33,9 @@ test.each(wholeSettings)('$name is enforced, shown, changed and described', (set
   expect(methods).toEqual(expect.arrayContaining(['get', 'put']));
   expect(new RegExp(`['"]/api${path}['"]`).test(consoleSource), `the console uses ${path}`).toBe(true);
 
-  expect(settingPage(key)).toEqual({ page: '/console/settings', text: 'Settings' });
-  expect(targetPage(action, target)).toBe('/console/settings');
+  const page = name === 'usage' ? '/console/settings' : '/console/bans';
+  expect(settingPage(key)?.page).toBe(page);
+  expect(targetPage(action, target)).toBe(page);
 
   for (const document of ['REDIS.md', 'RUNBOOK.md']) {
     const cells = readFileSync(new URL(document, gateway), 'utf8')

@@ -1,3 +1,4 @@
+import './search-dialog.ts';
 import './session-menu.ts';
 import './sign-in.ts';
 import { html, nothing } from 'lit';
@@ -9,36 +10,59 @@ import { productName } from '../product.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
-/**
- * Pages by their paths below `/console`, with their titles. A path is the name of the page's element after `page-`, and of
- * its file, or else both follow it. What stands for `:id` becomes the attribute `item` of the element.
- */
-const pages: readonly (readonly [path: string, title: string, name?: string])[] = [
-  ['', 'Now', 'now'],
-  ['/customers', 'Customers'],
-  ['/customers/:id', 'Customer', 'customer'],
-  ['/keys', 'Keys'],
-  ['/keys/:id', 'Key', 'key'],
-  ['/usage', 'Usage'],
-  ['/plans', 'Plans'],
-  ['/plans/:id', 'Plan', 'plan'],
-  ['/bans', 'Bans'],
-  ['/webhooks', 'Webhooks'],
-  ['/audit', 'Audit'],
-  ['/settings', 'Settings'],
-  ['/sessions', 'Sessions'],
-];
+/** A page: its path below `/console`, its title, and its element and file after `page-`, if the path does not say it. */
+type PageEntry = readonly [path: string, title: string, name?: string];
 
-/** The navigation has each list, but for that of the sessions, which the menu has. */
-const navigation = pages
-  .filter(([path]) => !path.endsWith('/:id') && path !== '/sessions')
-  .map(([path, title]) => [`/console${path}`, title] as const);
+/** Pages by the tab of the navigation that they are under. What stands for `:id` becomes the attribute `item` of the element. */
+const tabs: readonly (readonly [tab: string, shown: readonly PageEntry[], hidden?: readonly PageEntry[]])[] =
+  [
+    ['Overview', [['', 'Overview', 'overview']]],
+    [
+      'Customers',
+      [
+        ['/customers', 'Customers'],
+        ['/keys', 'Keys'],
+      ],
+      [
+        ['/customers/:id', 'Customer', 'customer'],
+        ['/keys/:id', 'Key', 'key'],
+      ],
+    ],
+    ['Plans', [['/plans', 'Plans']], [['/plans/:id', 'Plan', 'plan']]],
+    ['Usage', [['/usage', 'Usage']]],
+    ['Security', [['/bans', 'Security']]],
+    [
+      'Settings',
+      [
+        ['/webhooks', 'Webhooks'],
+        ['/tokens', 'API tokens'],
+        ['/sessions', 'Sessions'],
+        ['/settings', 'System'],
+        ['/audit', 'Audit log'],
+      ],
+    ],
+  ];
 
-const routes = pages.map(([path, title, name = path.slice(1)]) => ({
-  path: new RegExp(`^/console${path.replace(':id', '(?<id>[^/]+)')}$`),
-  title,
-  name,
-}));
+const routes = tabs.flatMap(([tab, shown, hidden = []]) =>
+  [...shown, ...hidden].map(([path, title, name = path.slice(1)]) => ({
+    path: new RegExp(`^/console${path.replace(':id', '(?<id>[^/]+)')}$`),
+    tab,
+    title,
+    name,
+  })),
+);
+
+const routeOf = (path: string) => routes.find((route) => route.path.test(path));
+const address = ([path]: PageEntry) => `/console${path}`;
+const link = (href: string, text: string, isCurrent: boolean) =>
+  html`<li>
+    <a href=${href} data-text=${text} aria-current=${isCurrent ? 'page' : nothing}>${text}</a>
+  </li>`;
+
+/** What the search offers beside customers and keys. */
+const searchedPages = tabs.flatMap(([, shown]) =>
+  shown.map((page) => ({ href: address(page), text: page[1] })),
+);
 
 /** The frame of all pages: navigation, session, and the page of the current path. */
 class ConsoleApp extends LightElement {
@@ -95,7 +119,7 @@ class ConsoleApp extends LightElement {
     if (this.state !== 'signed in' || path === this.#shownPath) return;
     const isFirst = this.#shownPath === '';
     this.#shownPath = path;
-    const route = routes.find((route) => route.path.test(path));
+    const route = routeOf(path);
     if (route === undefined) {
       this.page = notFound();
       return this.announce('Not found', isFirst);
@@ -128,25 +152,22 @@ class ConsoleApp extends LightElement {
     if (this.state === 'signed out')
       return html`<main class="alone"><sign-in .code=${this.code}></sign-in></main>`;
     const { path } = router.location;
+    const current = routeOf(path);
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header class="page-header">
         <a class="name" href="/console">${productName}</a>
         <nav aria-label="Console">
           <ul>
-            ${navigation.map(
-              ([href, label]) =>
-                html`<li>
-                  <a href=${href} data-text=${label} aria-current=${isCurrent(href, path) ? 'page' : nothing}
-                    >${label}</a
-                  >
-                </li>`,
+            ${tabs.map(([tab, [first]]) =>
+              first === undefined ? nothing : link(address(first), tab, tab === current?.tab),
             )}
           </ul>
         </nav>
+        <search-dialog .pages=${searchedPages}></search-dialog>
         <session-menu></session-menu>
       </header>
-      ${session.hasGivenUp ? endedNote() : nothing}
+      ${session.hasGivenUp ? endedNote() : nothing} ${segments(current?.tab, path)}
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
       ${session.isAsking ? html`<sign-in-dialog></sign-in-dialog>` : nothing}
@@ -154,8 +175,17 @@ class ConsoleApp extends LightElement {
   }
 }
 
-function isCurrent(href: string, path: string) {
-  return href === '/console' ? path === href : path === href || path.startsWith(`${href}/`);
+/** Pages of the current tab, if it has several. */
+function segments(current: string | undefined, path: string) {
+  const [tab, shown = []] = tabs.find(([tab]) => tab === current) ?? [];
+  if (tab === undefined || shown.length < 2) return nothing;
+  return html`<nav class="segments" aria-label=${tab}>
+    <ul>
+      ${shown.map((page) =>
+        link(address(page), page[1], path === address(page) || path.startsWith(`${address(page)}/`)),
+      )}
+    </ul>
+  </nav>`;
 }
 
 const endedNote = () =>
@@ -166,6 +196,6 @@ const endedNote = () =>
 
 const notFound = () =>
   html`<h1>Not found</h1>
-    <p>There is no page at this address. <a href="/console">Go to Now</a></p>`;
+    <p>There is no page at this address. <a href="/console">Go to the overview</a></p>`;
 
 customElements.define('console-app', ConsoleApp);

@@ -1,7 +1,6 @@
 import './key-history.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
-import { url } from '../../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
 import type { CustomerDetail, KeyDetail } from '../responses.ts';
@@ -13,8 +12,8 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
   /** Id of the key or customer. */
   item = '';
 
-  /** Title of the page while nothing was read, and of the list that it belongs to. */
-  abstract readonly titles: readonly [one: string, all: string];
+  /** Title of the page while nothing was read. */
+  abstract readonly noun: string;
 
   get path() {
     return apiPath(this.item);
@@ -30,27 +29,20 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
     return detail;
   }
 
+  /** What stands beside the name: its state, and what can be done. */
+  abstract head(detail: Detail): unknown;
+
   resetDay() {
     const title = this.content === undefined ? '' : ` of ${keyTitle(this.content)}`;
-    return this.make(() => api.delete(`${this.path}/day`), `The day${title} counts from 0 again`);
-  }
-
-  /** @param day use of the day, if it is known */
-  renderResetDay(day: { used: number } | undefined) {
-    return html`<button
-      type="button"
-      ?disabled=${(day?.used ?? 0) === 0}
-      title="Its day limit counts from 0 again; the record of use keeps what was served"
-      @click=${this.resetDay}
-    >
-      Set the day back
-    </button>`;
+    return this.make(() => api.delete(`${this.path}/day`), `Today's usage${title} counts from 0 again`);
   }
 
   override render() {
-    const [one, all] = this.titles;
-    return html`<p><a href=${url`/console/${all.toLowerCase()}`}>${all}</a></p>
-      <h1>${this.content === undefined ? one : keyTitle(this.content)}</h1>
+    const { content } = this;
+    return html`<div class="page-head">
+        <h1>${content === undefined ? this.noun : keyTitle(content)}</h1>
+        ${content === undefined ? nothing : this.head(content)}
+      </div>
       ${super.render()}`;
   }
 }

@@ -4,12 +4,17 @@ import {
   formatDuration,
   formatMegabytes,
   formatNumber,
+  formatRate,
   formatRelative,
   formatShare,
   formatTime,
 } from '../../../../browser/format.ts';
 import { keyLink } from '../key.ts';
 import type { LiveState } from '../responses.ts';
+import { factList } from './fact-list.ts';
+
+/** So many are on one screen with the chart. */
+const shownCustomers = 7;
 
 const states: Record<string, [tone: string, text: string]> = {
   ok: ['good', 'ok'],
@@ -21,6 +26,7 @@ const states: Record<string, [tone: string, text: string]> = {
   unknown: ['', 'unknown yet'],
   not_ready: ['caution', 'not ready'],
   down: ['bad', 'down'],
+  suspended: ['bad', 'suspended'],
 };
 
 function stateTag(state: string) {
@@ -94,13 +100,50 @@ export function busiestTable({ busiestCustomers }: LiveState) {
   if (busiestCustomers.length === 0) {
     return html`<p class="quiet">No customer had requests in the last minute.</p>`;
   }
-  return listTable('Busiest customers', busiestCustomers, [
-    ['Customer', keyLink],
-    ['Plan', ({ plan }) => plan],
-    count('Requests in the last minute', ({ requests }) => requests),
-    count('Refused', ({ refused, requests }) =>
-      refused === 0 ? null : `${formatNumber(refused)} (${formatShare(refused / requests)})`,
-    ),
-    ['State', ({ state }) => html`<span class="tag ${state === 'active' ? 'good' : 'bad'}">${state}</span>`],
-  ]);
+  return listTable(
+    'Busiest customers',
+    busiestCustomers.slice(0, shownCustomers),
+    [
+      [
+        'Customer',
+        (customer) =>
+          html`${keyLink(customer)} ${customer.state === 'active' ? nothing : stateTag(customer.state)}`,
+      ],
+      count('Last minute', ({ requests }) => requests),
+      count('Refused', ({ refused, requests }) => (refused === 0 ? null : formatShare(refused / requests))),
+    ],
+    { region: '' },
+  );
 }
+
+export const milliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
+
+export function redisFacts({ redis }: LiveState) {
+  if (!redis.available) {
+    return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
+  }
+  return redis.servers.map((server) =>
+    factList([
+      ['Server', told(server.address)],
+      ['Version', told(server.version)],
+      ['Role', told(server.role)],
+      ['Up for', told(server.uptimeSeconds, formatDuration)],
+      ['Latency', told(server.latencyMs, (ms) => `${ms} ms`)],
+      [
+        'Memory',
+        told(
+          server.memory,
+          ({ usedBytes, limitBytes }) => `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`,
+        ),
+      ],
+      ['Append-only file', told(server.appendOnly, (on) => (on ? 'on' : 'off'))],
+      ['Evicted keys', told(server.evictedKeys, formatNumber)],
+      ['Replicas', told(server.connectedReplicas, formatNumber)],
+      ['Clients', told(server.connectedClients, formatNumber)],
+    ]),
+  );
+}
+
+/** @param value null if Redis does not tell */
+const told = <T>(value: T | null, format: (value: T) => string = String) =>
+  value === null ? html`<span class="quiet">not told</span>` : format(value);

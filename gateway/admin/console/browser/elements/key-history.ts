@@ -12,40 +12,37 @@ import { entryTable } from './entry-table.ts';
 const auditEntries = 10;
 
 interface History {
-  days: DayUsage[];
   /** Of a customer only. */
   failures: Failure[] | undefined;
   entries: AuditEntry[];
 }
 
-/** What a key or customer has done: 30 days, the last failed requests, and the changes that operators have made. */
+/** The last failed requests of a customer, and the changes that operators have made to it or to a key. */
 class KeyHistory extends PolledElement<History> {
   static override properties = { item: {} };
 
-  /** Id of the key, whose customer's days these are, or of the customer. */
+  /** Id of the key or the customer. */
   item = '';
 
   async read() {
-    const path = apiPath(this.item);
-    const [{ items: days }, failures, { items: entries }] = await Promise.all([
-      api.get<Page<DayUsage>>(`${path}/usage?days=30`),
-      this.isCustomer ? api.get<Page<Failure>>(`${path}/failures`) : undefined,
+    const [failures, { items: entries }] = await Promise.all([
+      this.isCustomer ? api.get<Page<Failure>>(`${apiPath(this.item)}/failures`) : undefined,
       api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=${auditEntries}`),
     ]);
-    return { days, failures: failures?.items, entries };
+    return { failures: failures?.items, entries };
   }
 
   private get isCustomer() {
     return this.item.startsWith('cus_');
   }
 
-  view({ days, failures, entries }: History) {
-    return html`${usageDays(days)} ${failures === undefined ? nothing : renderFailures(failures)}
+  view({ failures, entries }: History) {
+    return html`${failures === undefined ? nothing : renderFailures(failures)}
       <h2>Changes</h2>
       ${
         entries.length === 0
           ? html`<p class="quiet">None that the audit log still has.</p>`
-          : entryTable('Changes', entries, !this.isCustomer)
+          : entryTable('Changes', entries)
       }
       <p>
         <a href=${url`/console/audit?target=${this.item}`}
@@ -54,6 +51,23 @@ class KeyHistory extends PolledElement<History> {
       </p>`;
   }
 }
+
+/** What a customer has used in 30 days. */
+class CustomerDays extends PolledElement<DayUsage[]> {
+  static override properties = { item: {} };
+
+  item = '';
+
+  async read() {
+    return (await api.get<Page<DayUsage>>(`${apiPath(this.item)}/usage?days=30`)).items;
+  }
+
+  view(days: DayUsage[]) {
+    return usageDays(days);
+  }
+}
+
+customElements.define('customer-days', CustomerDays);
 
 function renderFailures(failures: Failure[]) {
   return html`<h2>Last failed requests</h2>

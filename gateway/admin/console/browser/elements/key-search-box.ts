@@ -8,7 +8,7 @@ import { SearchBox } from './search-box.ts';
 
 const states: [state: string, label: string][] = [
   ['', 'Any state'],
-  ['valid', 'Valid'],
+  ['valid', 'Active'],
   ['banned', 'Banned'],
   ['expired', 'Expired'],
   ['revoked', 'Revoked'],

@@ -54,7 +54,7 @@ function describe(key: KeyDetail, { changeLimits, resetDay, lift, giveTime }: He
       detail: window && html`Requests are refused with 429 until ${formatTime(window.resetsAt)}.`,
       actions: [
         ['Raise its limit', () => changeLimits(reason)],
-        ...(reason === 'day' ? [['Set the day back', resetDay] as const] : []),
+        ...(reason === 'day' ? [["Reset today's usage", resetDay] as const] : []),
       ],
     };
   }

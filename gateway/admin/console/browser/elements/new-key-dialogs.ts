@@ -25,7 +25,7 @@ const showKey = ({ id }: { id: string }) => router.navigate(keyPath(id));
 export const askToIssue = (host: LightElement, done: (issued: IssuedKey) => unknown = showKey) =>
   withPlans((plans) =>
     askForKey(host, {
-      heading: 'Issue a key',
+      heading: 'New customer with a key',
       action: 'Issue the key',
       message: (form) => {
         const chosen = plans.find(({ name }) => name === form('plan'));
@@ -121,6 +121,7 @@ function askForKey(
 /** Without a response, nobody knows whether there is a key. */
 function sayThatItMayExist(error: unknown): never {
   if (!(error instanceof ApiFailure) || error.code !== 'unreachable') throw error;
-  const mayExist = 'A key may have been made all the same, which nobody has: look under Audit or Keys.';
+  const mayExist =
+    'A key may have been made all the same, which nobody has: look in the audit log or under Keys.';
   throw error.saying(`${error.message} ${mayExist}`);
 }

@@ -7,24 +7,28 @@ const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** What is wrong, in words, most severe first. */
 export function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
-  if (problems.length === 0)
-    return html`<p class="panel well"><span class="tag good">✓</span> ${summary}</p>`;
-  return html`<p>${summary}</p>
+  return html`<p class="summary"><span class=${worst(problems)} aria-hidden="true">●</span> ${summary}</p>
     <ul class="problems">
-      ${problems.map(card)}
+      ${problems.map(row)}
     </ul>`;
 }
 
-const card = ({ id, severity, title, detail, advice, link }: Problem) =>
-  html`<li class="panel ${severity}" data-problem=${id}>
-    <p><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></p>
-    <p>${withTimes(detail)}</p>
-    <p>${advice} ${linkTo(link)}</p>
+const worst = ([problem]: readonly Problem[]) =>
+  problem === undefined || problem.severity === 'notice' ? 'good' : tones[problem.severity];
+
+const row = ({ id, severity, title, detail, advice, link }: Problem) =>
+  html`<li class=${severity} data-problem=${id}>
+    <details>
+      <summary><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></summary>
+      <p>${withTimes(detail)}</p>
+      <p>${advice}</p>
+    </details>
+    <span class="quiet">${linkTo(link)}</span>
   </li>`;
 
 function linkTo(link: ProblemLink) {
   if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
-  return html`What to do: “${link.heading}” in <code>${link.document}</code>`;
+  return html`“${link.heading}” in <code>${link.document}</code>`;
 }
 
 /** Shows times in a text in the viewer's zone. */

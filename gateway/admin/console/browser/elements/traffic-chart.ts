@@ -43,7 +43,8 @@ class TrafficChart extends PolledElement<Content> {
 
   view({ points, keys }: Content) {
     if (keys !== undefined && !this.isBusy) {
-      return html`<first-use .keys=${keys} .host=${this} .done=${() => this.reload()}></first-use>`;
+      return html`<h2>The last 24 hours</h2>
+        <first-use .keys=${keys} .host=${this} .done=${() => this.reload()}></first-use>`;
     }
     const choice = (shows: boolean, label: string) =>
       html`<button
@@ -54,8 +55,11 @@ class TrafficChart extends PolledElement<Content> {
       >
         ${label}
       </button>`;
-    return html`<div class="actions" role="group" aria-label="Chart of">
-        ${choice(false, 'Requests')} ${choice(true, 'Durations')}
+    return html`<div class="section-head">
+        <h2>The last 24 hours</h2>
+        <div class="actions" role="group" aria-label="Chart of">
+          ${choice(false, 'Requests')} ${choice(true, 'Durations')}
+        </div>
       </div>
       <time-chart
         class="panel"

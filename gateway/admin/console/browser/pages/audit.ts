@@ -47,7 +47,7 @@ class PageAudit extends PolledElement<Page<AuditEntry>> {
   }
 
   override render() {
-    return html`<h1>Audit</h1>
+    return html`<h1>Audit log</h1>
       <audit-filter></audit-filter>
       ${super.render()}`;
   }

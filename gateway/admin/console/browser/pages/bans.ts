@@ -1,3 +1,5 @@
+import '../elements/ban-policy.ts';
+import '../elements/number-setting.ts';
 import { html, nothing } from 'lit';
 import { field } from '../../../../browser/elements/fields.ts';
 import { emptyState } from '../../../../browser/elements/page-state.ts';
@@ -5,6 +7,7 @@ import { PolledElement } from '../../../../browser/elements/polled-element.ts';
 import { formTexts } from '../../../../browser/form-text.ts';
 import { plural } from '../../../../browser/format.ts';
 import { url } from '../../../../browser/url.ts';
+import { anonymousField, anonymousWindow } from '../../../../limits/setting-fields.ts';
 import { api } from '../api.ts';
 import { banTable } from '../elements/ban-table.ts';
 import { askToBan } from '../elements/edit-dialogs.ts';
@@ -14,7 +17,10 @@ import { readPages } from '../read-pages.ts';
 import type { Ban, KeyDetail, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
-/** Active bans, soonest to expire first. */
+const anonymousEffect = (minute: number) =>
+  `Each address may send ${plural(minute, 'request')} a minute without a valid key, such as with a mistyped one; further ones get 429. Requests with a valid key are not concerned.`;
+
+/** Active bans, soonest to expire first, and the limits of those who go too far. */
 class PageBans extends PolledElement<Page<Ban>> {
   pages = 1;
 
@@ -40,8 +46,19 @@ class PageBans extends PolledElement<Page<Ban>> {
   }
 
   override render() {
-    return html`<h1>Bans</h1>
-      ${viewerNote()} ${super.render()} ${session.isOperator ? this.banForm() : nothing}`;
+    return html`<h1>Security</h1>
+      ${viewerNote()}
+      <h2>Bans</h2>
+      ${super.render()} ${session.isOperator ? this.banForm() : nothing}
+      <h2>Ban policy</h2>
+      <ban-policy></ban-policy>
+      <h2>Requests without a valid key</h2>
+      <number-setting
+        path="/api/settings/anonymous"
+        field=${anonymousWindow}
+        .words=${anonymousField}
+        .effectOf=${anonymousEffect}
+      ></number-setting>`;
   }
 
   banForm() {
@@ -61,7 +78,7 @@ class PageBans extends PolledElement<Page<Ban>> {
     if (items.length === 0) {
       return emptyState(
         'No key is banned',
-        html`A key is banned when it goes on after 429; <a href="/console/settings">Settings</a> say when.`,
+        'A key is banned when it goes on after 429: the policy below says when.',
       );
     }
     return html`<p class="quiet">

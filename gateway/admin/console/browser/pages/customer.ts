@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { ask } from '../../../../browser/elements/ask-dialog.ts';
+import { menu } from '../../../../browser/elements/menu.ts';
 import { listTable } from '../../../../browser/elements/table.ts';
 import { formatTime, plural, relativeOr } from '../../../../browser/format.ts';
 import { api } from '../api.ts';
@@ -16,7 +17,7 @@ import { session } from '../session.ts';
 
 /** One customer: what it uses, its keys, and everything that can be done about it. */
 class PageCustomer extends DetailPage<CustomerDetail> {
-  override readonly titles = ['Customer', 'Customers'] as const;
+  override readonly noun = 'Customer';
 
   /** Makes a link to the portal, and shows it. */
   makeLink({ id }: CustomerDetail) {
@@ -71,21 +72,25 @@ class PageCustomer extends DetailPage<CustomerDetail> {
     });
   }
 
+  head(customer: CustomerDetail) {
+    return html`<span>${stateTag(customer.state)} ${planLink(customer.plan)}</span>
+      ${session.isOperator ? this.renderActions(customer) : nothing}`;
+  }
+
   view(customer: CustomerDetail) {
-    const { id, state, plan, contact, reference, notes, createdAt, items } = customer;
+    const { id, contact, reference, notes, createdAt, items } = customer;
+    const change = (text: string, label: string, act: () => unknown) =>
+      session.isOperator
+        ? html`<button type="button" class="plain" aria-label=${label} @click=${act}>${text}</button>`
+        : nothing;
     return html`${viewerNote()}
-      <p>${stateTag(state)} The next request is ${describeNext(customer.next)}.</p>
-      ${factList([
-        ['Id', html`<code>${id}</code>`],
-        ['Plan', planLink(plan)],
-        ['Contact', contact ?? '–'],
-        ['Reference', reference ?? '–'],
-        ['Notes', notes ?? '–'],
-        ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-      ])}
-      ${session.isOperator ? this.renderActions(customer) : nothing}
-      <h2>Use now</h2>
+      <p>The next request is ${describeNext(customer.next)}.</p>
+      <div class="section-head">
+        <h2>Use now</h2>
+        ${change('Change limits…', 'Change limits…', () => askForLimits(this, customer))}
+      </div>
       ${limitMeters(customer)}
+      <customer-days item=${id}></customer-days>
       <h2>Keys</h2>
       ${
         items.length === 0
@@ -94,46 +99,46 @@ class PageCustomer extends DetailPage<CustomerDetail> {
               ['Name', keyLink],
               ['State', (key) => stateTag(key.state)],
               ['Key', hintOf],
-              ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
-              ['Scopes', ({ scopes }) => scopesOf(scopes)],
-              ['Created', (key) => relativeOr(key.createdAt, '–')],
-              ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
+              ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'labelled'],
+              ['Scopes', ({ scopes }) => scopesOf(scopes), 'labelled'],
+              ['Created', (key) => relativeOr(key.createdAt, '–'), 'labelled'],
+              ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'labelled'],
             ])
       }
+      <div class="section-head">
+        <h2>About</h2>
+        ${change('Change…', 'Change details…', () => askForCustomerFacts(this, customer))}
+      </div>
+      ${factList([
+        ['Id', html`<code>${id}</code>`],
+        ['Contact', contact ?? '–'],
+        ['Reference', reference ?? '–'],
+        ['Notes', notes ?? '–'],
+        ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
+      ])}
       <key-history item=${id}></key-history>`;
   }
 
   renderActions(customer: CustomerDetail) {
     const { state, windows, items } = customer;
+    const button = (text: string, act: () => unknown, isDanger = false, isDisabled = false) =>
+      html`<button type="button" class=${isDanger ? 'danger' : nothing} ?disabled=${isDisabled} @click=${act}>
+        ${text}
+      </button>`;
+    const resume = () => this.make(() => api.post(`${this.path}/resume`), 'The customer is active again');
+    const hasNoKeys = items.every((key) => key.state === 'revoked' || key.state === 'expired');
     return html`<div class="actions">
       <button type="button" class="primary" @click=${() => askToAddKey(this, customer, () => this.reload())}>
-        Add a key…
+        Add key…
       </button>
-      <button type="button" @click=${() => askForLimits(this, customer)}>Change limits…</button>
-      <button type="button" @click=${() => askForCustomerFacts(this, customer)}>Change details…</button>
-      <button type="button" ?disabled=${this.busy} @click=${() => this.makeLink(customer)}>
-        Make a link to the portal
-      </button>
-      ${this.renderResetDay(windows.day)}
-      ${
-        state === 'suspended'
-          ? html`<button
-              type="button"
-              @click=${() => this.make(() => api.post(`${this.path}/resume`), 'The customer is active again')}
-            >
-              Resume
-            </button>`
-          : html`<button type="button" class="danger" @click=${() => this.askToSuspend(customer)}>
-              Suspend…
-            </button>`
-      }
-      ${
-        items.every((key) => key.state === 'revoked' || key.state === 'expired')
-          ? html`<button type="button" class="danger" @click=${() => this.askToRemove(customer)}>
-              Remove…
-            </button>`
-          : nothing
-      }
+      ${menu(
+        'customer-menu',
+        'More',
+        html`${button('Make a link to the portal', () => this.makeLink(customer), false, this.busy)}
+        ${button("Reset today's usage", () => this.resetDay(), false, (windows.day?.used ?? 0) === 0)}
+        ${state === 'suspended' ? button('Resume', resume) : button('Suspend…', () => this.askToSuspend(customer), true)}
+        ${hasNoKeys ? button('Remove…', () => this.askToRemove(customer), true) : nothing}`,
+      )}
     </div>`;
   }
 }

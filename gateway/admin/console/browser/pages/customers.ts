@@ -30,7 +30,6 @@ class PageCustomers extends ListPage<CustomerRow> {
   override render() {
     return html`${pageHead('Customers', 'New customer with a key', () => askToIssue(this))}
       <customer-search-box></customer-search-box>
-      <p class="quiet">A key by its id or hint is found under <a href="/console/keys">Keys</a>.</p>
       ${super.render()}`;
   }
 
@@ -40,9 +39,9 @@ class PageCustomers extends ListPage<CustomerRow> {
       ['State', ({ state }) => stateTag(state)],
       ['Plan', (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`],
       count('Keys', ({ keys }) => keys),
-      ['Reference', ({ reference }) => reference ?? '–'],
-      ['Contact', ({ contact }) => contact ?? '–'],
-      ['Created', ({ createdAt }) => relativeOr(createdAt, '–')],
+      ['Reference', ({ reference }) => reference],
+      ['Contact', ({ contact }) => contact],
+      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'labelled'],
     ]);
   }
 

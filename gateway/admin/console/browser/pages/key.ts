@@ -9,16 +9,15 @@ import { DetailPage } from '../elements/detail-page.ts';
 import { askForKeyFacts, askForLimits, askToBan } from '../elements/edit-dialogs.ts';
 import { factList, type Fact } from '../elements/fact-list.ts';
 import { keyStatus } from '../elements/key-status.ts';
-import { limitMeters } from '../elements/limit-meter.ts';
 import { askToRotate } from '../elements/new-key-dialogs.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { keyLink, keyTitle, planLink, scopesOf } from '../key.ts';
+import { keyLink, keyPath, keyTitle, scopesOf } from '../key.ts';
 import type { Changed, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageKey extends DetailPage<KeyDetail> {
-  override readonly titles = ['Key', 'Keys'] as const;
+  override readonly noun = 'Key';
 
   lift(key: KeyDetail) {
     return this.make(() => api.delete(`${this.path}/ban`), `The ban of ${keyTitle(key)} is lifted`);
@@ -42,6 +41,10 @@ class PageKey extends DetailPage<KeyDetail> {
     });
   }
 
+  head(key: KeyDetail) {
+    return session.isOperator && key.state !== 'revoked' ? this.renderActions(key) : nothing;
+  }
+
   view(key: KeyDetail) {
     const help = {
       lift: () => this.lift(key),
@@ -50,23 +53,25 @@ class PageKey extends DetailPage<KeyDetail> {
       changeLimits: (focused: WindowName | 'plan') => askForLimits(this, key, focused),
     };
     return html`${viewerNote()} ${keyStatus(key, help)} ${renderFacts(key)}
-      ${session.isOperator && key.state !== 'revoked' ? this.renderActions(key) : nothing}
-      <h2>Use now</h2>
-      ${limitMeters(key)}
+      ${
+        session.isOperator && key.state !== 'revoked'
+          ? html`<div class="actions">${button(`Change ${keyWords}…`, () => askForKeyFacts(this, key))}</div>`
+          : nothing
+      }
+      <p>
+        Plan, limits and what is used of them are those of
+        <a href=${keyPath(key.customerId)}>its customer</a>.
+      </p>
       <key-history item=${key.id}></key-history>`;
   }
 
   renderActions(key: KeyDetail) {
-    const isBanned = key.ban !== null;
     return html`<div class="actions">
-      ${button(`Change ${keyWords}…`, () => askForKeyFacts(this, key))}
-      ${button('Change limits…', () => askForLimits(this, key))} ${this.renderResetDay(key.windows.day)}
       ${
         key.state === 'expired'
           ? nothing
           : html`${button('Rotate the key…', () => askToRotate(this, key))}
-            ${isBanned ? button('Lift the ban', () => this.lift(key)) : nothing}
-            ${button(isBanned ? 'Ban for another time…' : 'Ban…', () => askToBan(this, key))}`
+            ${button(key.ban === null ? 'Ban…' : 'Ban for another time…', () => askToBan(this, key))}`
       }
       <button type="button" class="danger" @click=${() => this.askToRevoke(key)}>Revoke…</button>
     </div>`;
@@ -80,24 +85,12 @@ const button = (text: string, act: () => unknown) =>
 const other = (id: string) => keyLink({ id, name: '' });
 
 function renderFacts(key: KeyDetail) {
-  const {
-    id,
-    customerId,
-    hint,
-    plan,
-    createdAt,
-    expiresAt,
-    replaces,
-    replacedBy,
-    strikes,
-    strikesToBan,
-    use,
-  } = key;
+  const { id, customerId, hint, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan, use } =
+    key;
   const facts = {
     id: ['Id', html`<code>${id}</code>`],
     customerId: ['Customer', other(customerId)],
     hint: ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
-    plan: ['Plan', planLink(plan)],
     createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
     expiresAt: [
       'Expires',
@@ -117,7 +110,8 @@ function renderFacts(key: KeyDetail) {
     ],
     replaces: replaces !== null && ['Replaces', other(replaces)],
     replacedBy: replacedBy !== null && ['Replaced by', other(replacedBy)],
-  } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt' | 'batch'>, Fact> & Record<string, Fact>;
+  } satisfies Record<Exclude<keyof OwnFields, 'name' | 'plan' | 'revokedAt' | 'batch'>, Fact> &
+    Record<string, Fact>;
   return factList(Object.values(facts));
 }
 

@@ -48,9 +48,9 @@ class PageKeys extends ListPage<KeyRow> {
           : html`${formatNumber(usedToday)}<span class="quiet"> of ${formatNumber(dayLimit)}</span>`,
       ),
       ['Key', hintOf],
-      ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never')],
-      ['Created', ({ createdAt }) => relativeOr(createdAt, '–')],
-      ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never')],
+      ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'labelled'],
+      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'labelled'],
+      ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'labelled'],
     ]);
   }
 

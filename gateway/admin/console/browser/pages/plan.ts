@@ -83,7 +83,7 @@ class PagePlan extends SettlingElement<ShownPlan> {
           }
           ${this.lastChanges(entries)}`
         : html`<p>
-            The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages of
+            The limits are not those of a plan: see <a href="/console/bans">Security</a> and the pages of
             <a href="/console/customers">customers</a>.
           </p>`
     }`;
@@ -94,7 +94,7 @@ class PagePlan extends SettlingElement<ShownPlan> {
       ${
         entries.length === 0
           ? emptyState('No changes yet', 'Each change of this plan will be listed here.')
-          : html`${entryTable('Last changes', entries, true)}
+          : html`${entryTable('Last changes', entries)}
               <p>
                 <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
               </p>`

@@ -51,7 +51,7 @@ const limitCell = (limit: number | null | undefined) =>
 
 function nameCell({ name, kind }: Plan) {
   if (kind === 'plan') return planLink(name);
-  return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
+  return kind === 'address' ? html`<a href="/console/bans">${name}</a>, each address` : name;
 }
 
 const customersCell = ({ name, customers }: Plan) =>

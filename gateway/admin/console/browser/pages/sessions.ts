@@ -1,4 +1,3 @@
-import '../elements/api-tokens.ts';
 import { html, nothing } from 'lit';
 import { ask } from '../../../../browser/elements/ask-dialog.ts';
 import { PolledElement } from '../../../../browser/elements/polled-element.ts';
@@ -38,8 +37,7 @@ class PageSessions extends PolledElement<ListedSession[]> {
         Who is signed in to the console.
         ${session.isOperator ? nothing : "You have a viewer's link: you can end your own session only."}
       </p>
-      ${super.render()}
-      <api-tokens></api-tokens>`;
+      ${super.render()}`;
   }
 
   view(sessions: ListedSession[]) {

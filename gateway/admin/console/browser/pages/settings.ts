@@ -1,28 +1,30 @@
-import '../elements/ban-policy.ts';
 import '../elements/number-setting.ts';
 import { html } from 'lit';
-import { LightElement } from '../../../../browser/elements/light-element.ts';
-import { formatNumber, plural } from '../../../../browser/format.ts';
-import { anonymousField, anonymousWindow, retentionField } from '../../../../limits/setting-fields.ts';
+import { PolledElement } from '../../../../browser/elements/polled-element.ts';
+import { formatNumber } from '../../../../browser/format.ts';
+import { retentionField } from '../../../../limits/setting-fields.ts';
+import { api } from '../api.ts';
+import { factList } from '../elements/fact-list.ts';
+import { gatewayTable, milliseconds, redisFacts, upstreamTable } from '../elements/fleet-tables.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
+import type { LiveState } from '../responses.ts';
 
 const dayMs = 86_400_000;
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
-/** Settings of the whole fleet. Each is saved on its own. */
-class PageSettings extends LightElement {
+/** What the system is made of, and how long it keeps the record of use. */
+class PageSettings extends PolledElement<LiveState> {
+  override get pauseMs() {
+    return 2000;
+  }
+
+  read() {
+    return api.get<LiveState>('/api/live');
+  }
+
   override render() {
-    return html`<h1>Settings</h1>
-      ${viewerNote()}
-      <h2>Bans</h2>
-      <ban-policy></ban-policy>
-      <h2>Requests without a valid key</h2>
-      <number-setting
-        path="/api/settings/anonymous"
-        field=${anonymousWindow}
-        .words=${anonymousField}
-        .effectOf=${anonymousEffect}
-      ></number-setting>
+    return html`<h1>System</h1>
+      ${viewerNote()} ${super.render()}
       <h2>Record of use</h2>
       <number-setting
         path="/api/settings/usage"
@@ -31,10 +33,23 @@ class PageSettings extends LightElement {
         .effectOf=${retentionEffect}
       ></number-setting>`;
   }
-}
 
-const anonymousEffect = (minute: number) =>
-  `Each address may send ${plural(minute, 'request')} a minute without a valid key, such as with a mistyped one; further ones get 429. Requests with a valid key are not concerned.`;
+  view(state: LiveState) {
+    const { errors, redisP99Ms, upstreamP99Ms } = state.recent;
+    return html`<h2>Gateways and workers</h2>
+      ${gatewayTable(state)}
+      <h2>Services</h2>
+      ${upstreamTable(state)}
+      <h2>The last minute</h2>
+      ${factList([
+        ['p99 of Redis', milliseconds(redisP99Ms)],
+        ['p99 of the slowest service', milliseconds(upstreamP99Ms)],
+        ...Object.entries(errors).map(([code, count]) => [code, formatNumber(count)] as const),
+      ])}
+      <h2>Redis</h2>
+      ${redisFacts(state)}`;
+  }
+}
 
 function retentionEffect(retentionDays: number) {
   const first = new Date(Date.now() - retentionDays * dayMs);

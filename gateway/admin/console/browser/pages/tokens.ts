@@ -11,7 +11,7 @@ import { session } from '../session.ts';
 const nameOf = ({ id, name }: Pick<ApiToken, 'id' | 'name'>) => name ?? id;
 
 /** Programs that use the API with a token. An operator revokes one. */
-class ApiTokens extends PolledElement<ApiToken[]> {
+class PageTokens extends PolledElement<ApiToken[]> {
   async read() {
     return (await api.get<Page<ApiToken>>('/api/tokens')).items;
   }
@@ -31,7 +31,7 @@ class ApiTokens extends PolledElement<ApiToken[]> {
   }
 
   override render() {
-    return html`<h2>Programs</h2>
+    return html`<h1>API tokens</h1>
       <p class="quiet">
         Tokens for the <a href="/api/docs" target="_blank">API</a>. <code>ops api-tokens issue</code> issues
         one.
@@ -64,4 +64,4 @@ class ApiTokens extends PolledElement<ApiToken[]> {
   }
 }
 
-customElements.define('api-tokens', ApiTokens);
+customElements.define('page-tokens', PageTokens);
