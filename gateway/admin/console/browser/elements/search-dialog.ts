@@ -18,6 +18,12 @@ interface Hit {
 const typingMs = 200;
 const most = 5;
 
+const hit = (about: string) => (found: { id: string; name: string }) => ({
+  href: keyPath(found.id),
+  text: keyTitle(found),
+  about,
+});
+
 /** Finds customers, keys and pages from everywhere. An API key that is pasted leads to its page, and gets into no address. */
 class SearchDialog extends ActingElement {
   pages: readonly Hit[] = [];
@@ -79,11 +85,6 @@ class SearchDialog extends ActingElement {
       const read = <Row>(list: string) =>
         api.get<Page<Row>>(url`/api/${list}?search=${words}&limit=${most}`).then(({ items }) => items);
       const [customers, keys] = await Promise.all([read<CustomerRow>('customers'), read<KeyRow>('keys')]);
-      const hit = (about: string) => (found: { id: string; name: string }) => ({
-        href: keyPath(found.id),
-        text: keyTitle(found),
-        about,
-      });
       if (words === this.text.trim().toLowerCase())
         this.hits = [...this.hits, ...customers.map(hit('customer')), ...keys.map(hit('key'))];
     });

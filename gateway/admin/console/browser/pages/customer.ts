@@ -79,10 +79,6 @@ class PageCustomer extends DetailPage<CustomerDetail> {
 
   view(customer: CustomerDetail) {
     const { id, contact, reference, notes, createdAt, items } = customer;
-    const change = (text: string, label: string, act: () => unknown) =>
-      session.isOperator
-        ? html`<button type="button" class="plain" aria-label=${label} @click=${act}>${text}</button>`
-        : nothing;
     return html`${viewerNote()}
       <p>The next request is ${describeNext(customer.next)}.</p>
       <div class="section-head">
@@ -121,10 +117,6 @@ class PageCustomer extends DetailPage<CustomerDetail> {
 
   renderActions(customer: CustomerDetail) {
     const { state, windows, items } = customer;
-    const button = (text: string, act: () => unknown, isDanger = false, isDisabled = false) =>
-      html`<button type="button" class=${isDanger ? 'danger' : nothing} ?disabled=${isDisabled} @click=${act}>
-        ${text}
-      </button>`;
     const resume = () => this.make(() => api.post(`${this.path}/resume`), 'The customer is active again');
     const hasNoKeys = items.every((key) => key.state === 'revoked' || key.state === 'expired');
     return html`<div class="actions">
@@ -144,3 +136,15 @@ class PageCustomer extends DetailPage<CustomerDetail> {
 }
 
 customElements.define('page-customer', PageCustomer);
+
+/** Opens a dialog, for operators. */
+const change = (text: string, label: string, act: () => unknown) =>
+  session.isOperator
+    ? html`<button type="button" class="plain" aria-label=${label} @click=${act}>${text}</button>`
+    : nothing;
+
+/** An item of the menu. */
+const button = (text: string, act: () => unknown, isDanger = false, isDisabled = false) =>
+  html`<button type="button" class=${isDanger ? 'danger' : nothing} ?disabled=${isDisabled} @click=${act}>
+    ${text}
+  </button>`;
