@@ -107,6 +107,9 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
       expectWhole(state);
       expect(problemTitles(state)).toContainEqual('Gateways were without Redis');
     }, 30_000);
+    const metrics = await (await fetch(`${fleet.gateways[0]?.adminUrl}/metrics`)).text();
+    const [, seconds] = /^gateway_local_mode_seconds_total (\S+)$/m.exec(metrics) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(0);
   });
 
   test('no longer shows a gateway that was shut down, and shows one that was started', async () => {
