@@ -22,7 +22,10 @@ export type TrafficPoint = z.infer<typeof trafficPointSchema>;
 /** Redis executes the commands of a batch one after another: 1 to 2 ms, in which requests wait. */
 const batchSize = 100;
 
-/** Reads the traffic of all gateways in the last 24 hours: a point for each minute that is over, oldest first. */
+/**
+ * Reads the traffic of all gateways in the last 24 hours: a point for each minute that is over, oldest first. Minutes amid others
+ * without requests are left out, since a chart needs the ends of a quiet time only.
+ */
 export async function readTraffic(session: ReadingSession): Promise<TrafficPoint[]> {
   const points: TrafficPoint[] = [];
   for await (const { minute, counts } of readMinutes(session)) {
@@ -34,8 +37,11 @@ export async function readTraffic(session: ReadingSession): Promise<TrafficPoint
     }
     points.push({ at: new Date(minute * minuteMs).toISOString(), byStatus, latencyMs: latencyOf(durations) });
   }
-  return points;
+  return points.filter((_point, index) => [index - 1, index, index + 1].some((at) => !isQuiet(points[at])));
 }
+
+const isQuiet = (point: TrafficPoint | undefined) =>
+  point !== undefined && Object.keys(point.byStatus).length === 0;
 
 /** Reads the last minutes whose reports have come. */
 async function* readMinutes({ redis, now }: ReadingSession) {

@@ -43,7 +43,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await results.first().waitFor();
     expect(await results.count()).toBeGreaterThan(2);
     expect(await seriousBarriers(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await page.keyboard.press('Escape');
     expect(await results.count()).toBe(0);
     await page.keyboard.type('zzz');

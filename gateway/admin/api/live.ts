@@ -18,7 +18,7 @@ export const liveRoutes = [
     summary: 'Requests of all gateways by the minute in the last 24 hours',
     description:
       'A minute is there some seconds after its end; one reading serves all consoles for ten seconds.',
-    responds: 'A point for each minute, oldest first',
+    responds: 'A point for each minute, oldest first, without those amid others without requests',
     result: listOf(trafficPointSchema),
     handle: async (_call, { live }) => ({ items: await live.traffic(), next: null }),
   }),
