@@ -4,38 +4,21 @@ import { createMessageClasses, type MessageClasses } from '#runtime/message-clas
 import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { loadApiDescription, type ApiDescription } from './api-description.ts';
-import { createApiKeyCache, type Caller } from './api-keys/api-key-cache.ts';
-import { withCurrentRecord } from './api-keys/current-record.ts';
-import { assertPublicUrl } from './config/config.ts';
-import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import type { GatewayError } from './errors.ts';
-import { createIsProxy, findClientAddress } from './http/client-address.ts';
-import { createPublicAddress, findScheme, type PublicAddress } from './http/public-address.ts';
-import { asksForWebSocket, createWebSockets } from './http/websocket.ts';
-import { answerUsage } from './journey/answer-usage.ts';
-import {
-  allowOrigins,
-  answerWithoutKey,
-  createOriginHeaders,
-  type Neighbour,
-  type OriginHeaders,
-} from './journey/answer-without-key.ts';
-import { authenticate, createRefuseAnonymous } from './journey/authenticate.ts';
-import { begin } from './journey/begin.ts';
-import { enforceQuota } from './journey/enforce-quota.ts';
-import { proxyToService } from './journey/proxy-to-service.ts';
-import { receive } from './journey/receive.ts';
-import { recordAccess, recordRawResponse } from './journey/record-access.ts';
-import { createGiveBack, createRecordDecision } from './journey/record-decision.ts';
-import { renderError, renderFallback } from './journey/render-error.ts';
-import { showKnownSeries } from './known-series.ts';
+import { createApiKeyCache, type Caller } from './keys/api-key-cache.ts';
+import { withCurrentRecord } from './keys/current-record.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
-import type { Metrics } from './observability/metrics.ts';
-import type { LogRequest } from './observability/request-log.ts';
-import type { RequestSpans } from './observability/request-spans.ts';
-import { anonymousPlan } from './plans/plan-settings.ts';
+import { assertPublicUrl } from './platform/config/config.ts';
+import type { ApiConfig, ServiceConfig } from './platform/config/service-config.ts';
+import { createIsProxy, findClientAddress } from './platform/http/client-address.ts';
+import { createPublicAddress, findScheme, type PublicAddress } from './platform/http/public-address.ts';
+import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
+import type { Metrics } from './platform/observability/metrics.ts';
+import type { LogRequest } from './platform/observability/request-log.ts';
+import type { RequestSpans } from './platform/observability/request-spans.ts';
+import type { RedisState } from './process/redis-state.ts';
 import { createAddressLimit, type AddressLimit } from './quota/address-limit.ts';
+import { anonymousPlan } from './quota/plan-settings.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {
   addressLimitHeaders,
@@ -43,8 +26,25 @@ import {
   type RateLimitHeaders,
 } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
-import type { RedisState } from './redis-state.ts';
-import { isUnder } from './services/routes.ts';
+import { answerUsage } from './request/answer-usage.ts';
+import {
+  allowOrigins,
+  answerWithoutKey,
+  createOriginHeaders,
+  type Neighbour,
+  type OriginHeaders,
+} from './request/answer-without-key.ts';
+import { authenticate, createRefuseAnonymous } from './request/authenticate.ts';
+import { begin } from './request/begin.ts';
+import { enforceQuota } from './request/enforce-quota.ts';
+import { showKnownSeries } from './request/known-series.ts';
+import { proxyToService } from './request/proxy-to-service.ts';
+import { receive } from './request/receive.ts';
+import { recordAccess, recordRawResponse } from './request/record-access.ts';
+import { createGiveBack, createRecordDecision } from './request/record-decision.ts';
+import { renderError, renderFallback } from './request/render-error.ts';
+import { loadApiDescription, type ApiDescription } from './upstream/api-description.ts';
+import { isUnder } from './upstream/routes.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
 export interface GatewayDependencies extends RedisState {

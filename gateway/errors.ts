@@ -1,5 +1,5 @@
 import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
-import { nameWrongType, UnexpectedValue } from './redis/redis-errors.ts';
+import { nameWrongType, UnexpectedValue } from './platform/redis/redis-errors.ts';
 
 /**
  * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in

@@ -6,34 +6,34 @@ import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
 import { logOwnStore } from '#runtime/own-store.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
-import { createAdminApp } from './admin/admin-app.ts';
-import { createAdminServer } from './admin/admin-server.ts';
-import { accessErrorCodes } from './admin/api/api-error.ts';
-import { createConsole } from './admin/console.ts';
-import { settings } from './config/config.ts';
-import { divideConnections } from './config/connection-budget.ts';
-import { consoleLink, consoleOrigin, publicOrigin } from './config/console-url.ts';
+import { startEvents } from './control/webhooks/start-events.ts';
+import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
+import { provideDemoKey } from './deploy/demo/demo-key.ts';
+import { createAdminApp } from './faces/api/admin-app.ts';
+import { createAdminServer } from './faces/api/admin-server.ts';
+import { accessErrorCodes } from './faces/api/api-error.ts';
+import { createConsole } from './faces/console/console.ts';
+import { settings } from './platform/config/config.ts';
+import { divideConnections } from './platform/config/connection-budget.ts';
+import { consoleLink, consoleOrigin, publicOrigin } from './platform/config/console-url.ts';
 import {
   adminEndpoint,
   adminHostNames,
   publicEndpoint,
   type InstanceConfig,
-} from './config/instance-config.ts';
-import { setKeyPrefix } from './config/key-prefix.ts';
-import { provideConsoleCode } from './demo/demo-console-code.ts';
-import { provideDemoKey } from './demo/demo-key.ts';
-import { startEvents } from './events/start-events.ts';
-import { createInstance } from './instance.ts';
-import { loadSettings, type GatewayConfig } from './load-settings.ts';
-import { createNeighbours } from './neighbours.ts';
-import { createMetrics } from './observability/metrics.ts';
-import { createRequestLog } from './observability/request-log.ts';
-import { createGatewayIdentity } from './process-status.ts';
-import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
-import { describeServices } from './services/describe-services.ts';
+} from './platform/config/instance-config.ts';
+import { setKeyPrefix } from './platform/config/key-prefix.ts';
+import { createMetrics } from './platform/observability/metrics.ts';
+import { createRequestLog } from './platform/observability/request-log.ts';
+import { startEmbeddedRedis } from './platform/redis/embedded/embedded-redis.ts';
+import { createInstance } from './process/instance.ts';
+import { loadSettings, type GatewayConfig } from './process/load-settings.ts';
+import { createNeighbours } from './process/neighbours.ts';
+import { createPrimary } from './process/primary.ts';
+import { createGatewayIdentity } from './process/process-status.ts';
+import { createReload } from './process/reload.ts';
+import { describeServices } from './upstream/describe-services.ts';
 import { loadPrivateKey } from './upstream/internal-token.ts';
-import { createPrimary } from './workers/primary.ts';
-import { createReload } from './workers/reload.ts';
 
 const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown, onReload }) => {
   setKeyPrefix(config.api.keyPrefix);

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { addressGroup } from '../http/client-address.ts';
 import type { WindowState } from '../limits/window-states.ts';
-import { defineScripts } from '../redis/define-scripts.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import type { RedisGate } from '../redis/redis-gate.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { addressGroup } from '../platform/http/client-address.ts';
+import { defineScripts } from '../platform/redis/define-scripts.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import type { RedisGate } from '../platform/redis/redis-gate.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */
 export interface AddressLimit {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { byPolicyField, strikesToBan } from '../limits/setting-fields.ts';
-import { defineSetting, mapping, numberValue, trueOrFalse } from '../redis/define-setting.ts';
-import type { LiveSetting } from '../redis/live-setting.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { defineSetting, mapping, numberValue, trueOrFalse } from '../platform/redis/define-setting.ts';
+import type { LiveSetting } from '../platform/redis/live-setting.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 import { usageSetting, type LiveUsagePolicy, type UsagePolicy } from './usage-policy.ts';
 
 /** Smallest and largest value of each number of the policy. */

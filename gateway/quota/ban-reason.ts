@@ -1,5 +1,5 @@
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 const maxLength = 100;
 

@@ -1,5 +1,5 @@
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 import type { DecisionListener } from './quota-decision.ts';
 
 export interface BusyCustomers {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 
 /** A request of a customer that got an error. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ProcessStatus } from '../observability/process-status.ts';
-import type { EnforcedSettings } from '../redis/enforced-settings.ts';
-import { createStatusPublisher } from '../redis/process-statuses.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import type { ProcessStatus } from '../platform/observability/process-status.ts';
+import type { EnforcedSettings } from '../platform/redis/enforced-settings.ts';
+import { createStatusPublisher } from '../platform/redis/process-statuses.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /** A worker whose primary was killed ends, too, and leaves its status as the trace of a crash. */
 export type EndCause = 'shutdown' | 'primary_lost';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../limits/utc-day.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys, type KeyPlace } from '../platform/redis/redis-keys.ts';
 import type { DecisionListener } from './quota-decision.ts';
 import { createWaitingCounts } from './waiting-counts.ts';
 

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import type { Caller } from '../api-keys/api-key-cache.ts';
-import type { RequestSpans } from '../observability/request-spans.ts';
-import type { Plans } from '../plans/plans.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
+import type { Caller } from '../keys/api-key-cache.ts';
+import type { RequestSpans } from '../platform/observability/request-spans.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import { createBanCache } from './ban-cache.ts';
 import { createPolicyArguments, type LiveBanPolicy } from './ban-policy.ts';
 import { indexBan } from './ban-reason.ts';
 import type { LocalQuota } from './local-quota.ts';
+import type { Plans } from './plans.ts';
 import { knownLimits, type Allowed, type Ban, type QuotaDecision } from './quota-decision.ts';
 import { consumeQuota, createQuotaBatch, giveBackQuota } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';

@@ -1,14 +1,14 @@
 import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
-import type { Caller } from '../api-keys/api-key-cache.ts';
+import type { Caller } from '../keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { mapWindows, windows, type ByWindow } from '../limits/windows.ts';
-import type { RequestSpans } from '../observability/request-spans.ts';
-import { scriptOutcome } from '../redis/define-scripts.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { wrongTypeOf } from '../redis/redis-errors.ts';
-import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import type { QuotaKeys } from '../redis/redis-keys.ts';
+import type { RequestSpans } from '../platform/observability/request-spans.ts';
+import { scriptOutcome } from '../platform/redis/define-scripts.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { wrongTypeOf } from '../platform/redis/redis-errors.ts';
+import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
+import type { QuotaKeys } from '../platform/redis/redis-keys.ts';
 import { operatorsReason } from './ban-reason.ts';
 import {
   decisionOf,

@@ -1,9 +1,9 @@
 import { defaultPlans } from '../limits/limits.ts';
-import { builtInPlans } from '../plans/plan-settings.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { seedSettings } from '../redis/seed-settings.ts';
-import { markSetUp } from '../redis/set-up-marker.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
+import { seedSettings } from '../platform/redis/seed-settings.ts';
+import { markSetUp } from '../platform/redis/set-up-marker.ts';
+import { builtInPlans } from './plan-settings.ts';
 import { wholeSettings } from './whole-settings.ts';
 
 /** Gateways announce themselves twice a second. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { utcDate } from '../limits/utc-day.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 
 /** Use of one customer on one UTC day. */
 export const dayUsageSchema = z.object({

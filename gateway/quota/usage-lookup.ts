@@ -1,11 +1,11 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import type { Caller } from '../keys/api-key-cache.ts';
 import { dayNumberOf } from '../limits/utc-day.ts';
-import type { Plans } from '../plans/plans.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import { strikesBeforeBan, type LiveBanPolicy } from './ban-policy.ts';
+import type { Plans } from './plans.ts';
 import { knownLimits } from './quota-decision.ts';
 import { lookupLimitHeaders } from './rate-limit-headers.ts';
 import { readUsageDays, type DayUsage } from './usage-days.ts';

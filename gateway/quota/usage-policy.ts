@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { retentionField } from '../limits/setting-fields.ts';
-import { defineSetting, mapping, numberValue } from '../redis/define-setting.ts';
-import type { LiveSetting } from '../redis/live-setting.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { defineSetting, mapping, numberValue } from '../platform/redis/define-setting.ts';
+import type { LiveSetting } from '../platform/redis/live-setting.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /** How long the use of API keys is kept: whole UTC days, besides the present one. */
 export const usageSetting = defineSetting({

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { isCommandError } from '../redis/redis-errors.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { isCommandError } from '../platform/redis/redis-errors.ts';
+import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 import type { CurrentDecision } from './quota-decision.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 

@@ -1,6 +1,6 @@
 import { dayMs, dayNumberOf, utcDate } from '../limits/utc-day.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 import type { CurrentDecision } from './quota-decision.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import { createWaitingCounts } from './waiting-counts.ts';

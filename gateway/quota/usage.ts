@@ -1,9 +1,9 @@
 import type { Limits } from '../limits/limits.ts';
 import type { WindowState } from '../limits/window-states.ts';
 import { mapWindows, windows, type ByWindow } from '../limits/windows.ts';
-import { scriptOutcome } from '../redis/define-scripts.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
-import { quotaKeys, type KeyPlace } from '../redis/redis-keys.ts';
+import { scriptOutcome } from '../platform/redis/define-scripts.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { quotaKeys, type KeyPlace } from '../platform/redis/redis-keys.ts';
 import { operatorsReason } from './ban-reason.ts';
 import { windowStates } from './quota-decision.ts';
 import { parseUses } from './redis-quota.ts';

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import type { RedisClient } from '../redis/redis-client.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
 
 /** Counts of a process by name that wait to be added to those in Redis, in the order in which they began. */
 export interface WaitingCounts<Count> {

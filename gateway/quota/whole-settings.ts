@@ -1,5 +1,5 @@
-import { anonymousSetting } from '../plans/plan-settings.ts';
 import { banPolicySetting } from './ban-policy.ts';
+import { anonymousSetting } from './plan-settings.ts';
 import { usageSetting } from './usage-policy.ts';
 
 /** All settings but the plans, in the order of a file of plans. The live value of `anonymous` is that of a plan. */

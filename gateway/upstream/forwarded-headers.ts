@@ -1,5 +1,5 @@
-import type { ResponseHeaders } from '../http/response-headers.ts';
-import { isReservedInRequest, isReservedInResponse } from '../services/reserved-headers.ts';
+import type { ResponseHeaders } from '../platform/http/response-headers.ts';
+import { isReservedInRequest, isReservedInResponse } from './reserved-headers.ts';
 
 /*
  * Decides which headers pass the gateway in either direction. The gateway sets the headers that the upstream trusts, and

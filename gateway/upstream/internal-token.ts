@@ -4,7 +4,7 @@ import { publicKeyId, readKeyFile } from '#runtime/key-file.ts';
 import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
-import { petsServiceName } from '../services/pets-service.ts';
+import { petsServiceName } from './pets-service.ts';
 
 /** Makes the Authorization header with which the gateway calls a service in the name of a customer. */
 export type Authorize = (caller: TokenCaller) => string;

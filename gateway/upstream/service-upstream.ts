@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import type { ServiceConfig } from '../config/service-config.ts';
+import type { ServiceConfig } from '../platform/config/service-config.ts';
 import { createAuthorize, type Authorize } from './internal-token.ts';
 import type { TargetState } from './target.ts';
 import { createReadinessProbe, createUpstreams, type Upstreams } from './upstreams.ts';

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
-import { apiErrorCodes } from '../../gateway/admin/api/api-error.ts';
-import { apiRoutes } from '../../gateway/admin/api/api.ts';
+import { apiErrorCodes } from '../../gateway/faces/api/api-error.ts';
+import { apiRoutes } from '../../gateway/faces/api/api.ts';
 import {
   describedOperations,
   expectDescribed,

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { auditActions, type AuditAction } from '../../gateway/redis/audit-actions.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { auditActions, type AuditAction } from '../../gateway/platform/redis/audit-actions.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 

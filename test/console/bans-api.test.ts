@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addBan, countBans, liftBan } from '../../gateway/operations/bans.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { addBan, countBans, liftBan } from '../../gateway/control/bans/bans.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 
 interface Page {

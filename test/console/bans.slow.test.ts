@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, shownToCopy } from '../support/kits/browser.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CustomerDetail, CustomerView } from '../../gateway/operations/customers.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/customers.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 import { recordUse } from '../support/stores/day-counter.ts';

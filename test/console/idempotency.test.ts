@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runOnce } from '../../gateway/operations/run-once.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { runOnce } from '../../gateway/control/run-once.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApiKit, type ProgramApi } from '../support/kits/console-api-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { startGateway } from '../support/kits/service.ts';

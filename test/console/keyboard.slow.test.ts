@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';

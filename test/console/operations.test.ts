@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationRoutes } from '../../gateway/admin/api/operation-routes.ts';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { operations } from '../../gateway/operations/registry.ts';
-import { targets } from '../../gateway/operations/targets.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { operations } from '../../gateway/control/registry.ts';
+import { targets } from '../../gateway/control/targets.ts';
+import { operationRoutes } from '../../gateway/faces/api/operation-routes.ts';
 import { describedOperations } from '../support/checks/operators-api.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
-import { textFields } from '../../gateway/redis/enforced-settings.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';

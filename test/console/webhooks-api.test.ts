@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApiScope } from '../../gateway/operations/api-scopes.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { ApiScope } from '../../gateway/control/access/api-scopes.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 import { webhookSettings } from '../support/kits/events-kit.ts';
 import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';

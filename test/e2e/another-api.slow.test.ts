@@ -94,7 +94,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
   test('a command without the file issues keys with its prefix, and reads them', async () => {
     expect(key).toMatch(/^box_[0-9A-Za-z]{38}$/);
     const found = await runProgram(
-      ['gateway/ops/main.ts', 'keys', 'show', '--json'],
+      ['gateway/faces/command/main.ts', 'keys', 'show', '--json'],
       { REDIS_URL: redis.url },
       { input: key },
     );

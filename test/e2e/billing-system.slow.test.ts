@@ -8,7 +8,7 @@ import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { sendToPortal } from '../support/kits/portal-kit.ts';
 import { pythonPath } from '../support/kits/python.ts';
 
-const examples = fileURLToPath(new URL('../../gateway/admin/examples/', import.meta.url));
+const examples = fileURLToPath(new URL('../../gateway/faces/api/examples/', import.meta.url));
 
 interface Subscribed {
   customer: string;

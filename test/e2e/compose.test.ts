@@ -19,7 +19,7 @@ const names = Object.keys(services);
 /** Everything that a service can be told, as its configuration knows it. */
 async function settingsOf(name: string): Promise<string[]> {
   const sources: Record<string, string[]> = {
-    gateway: ['gateway/config/config.ts'],
+    gateway: ['gateway/platform/config/config.ts'],
     'pets-service': ['pets-service/config.ts'],
     migration: ['prisma/database-url.ts'],
     postgres: ['prisma/create-roles.sh'],
@@ -68,7 +68,7 @@ describe('docker-compose.yml', () => {
     { tags: ['openssl'] },
     async () => {
       await using directory = await temporaryDirectory();
-      const script = join(root, 'gateway/containers/make-secrets.sh');
+      const script = join(root, 'gateway/deploy/containers/make-secrets.sh');
       const make = () => spawnSync('sh', [script], { cwd: directory.path, encoding: 'utf8' });
       expect(make()).toMatchObject({ status: 0, stdout: '', stderr: '' });
       for (const [name, { file }] of Object.entries(secrets)) {
@@ -143,7 +143,7 @@ describe('docker-compose.yml', () => {
 
   test('lets a service finish its requests before it is killed', async () => {
     for (const [name, path] of [
-      ['gateway', 'gateway/config/config.ts'],
+      ['gateway', 'gateway/platform/config/config.ts'],
       ['pets-service', 'pets-service/config.ts'],
     ] as const) {
       const source = await read(path);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { pythonPath } from '../support/kits/python.ts';

@@ -138,7 +138,7 @@ describe(
 
     beforeAll(async () => {
       secrets = join(directory.path, 'secrets');
-      const made = spawnSync('sh', [join(root, 'gateway/containers/make-secrets.sh'), secrets]);
+      const made = spawnSync('sh', [join(root, 'gateway/deploy/containers/make-secrets.sh'), secrets]);
       expect(made.status).toBe(0);
       postgres = stack.use(await startPostgresServer());
       adminUrl = await postgres.createDatabase('administration');
@@ -245,7 +245,7 @@ describe(
 
       const issue = [
         'node',
-        'gateway/ops/main.ts',
+        'gateway/faces/command/main.ts',
         'keys',
         'issue',
         '--plan',
@@ -271,7 +271,7 @@ describe(
       const printed = await runIn(
         'gateway',
         'node',
-        'gateway/ops/main.ts',
+        'gateway/faces/command/main.ts',
         'console',
         '--as',
         'Ada',

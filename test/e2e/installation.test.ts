@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { oldNode } from '../support/old-node.ts';
 
-const check = '--require ./gateway/demo/check-installation.cjs ';
+const check = '--require ./gateway/deploy/demo/check-installation.cjs ';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The sources, without packages and without the generated database client, as after a clone. */
@@ -24,7 +24,7 @@ afterAll(() => directory[Symbol.asyncDispose]());
 /** Runs a program as its script does, with a Node. */
 async function start(
   node: string,
-  program = 'gateway/demo/start-all.ts',
+  program = 'gateway/deploy/demo/start-all.ts',
 ): Promise<{ code: unknown; stderr: string }> {
   const { HOME = '', PATH = '' } = process.env;
   return new Promise((resolve) => {
@@ -56,11 +56,14 @@ describe('npm start on an incomplete installation prints one line', () => {
   });
 
   test.each([
-    ['npm start', 'gateway/demo/start-all.ts'],
-    ['npm run dev', 'gateway/demo/check-installation.cjs'],
-    ...['gateway/server.ts', 'gateway/ops/main.ts', 'pets-service/server.ts', 'prisma/migrate.ts'].map(
-      (name) => [name, name],
-    ),
+    ['npm start', 'gateway/deploy/demo/start-all.ts'],
+    ['npm run dev', 'gateway/deploy/demo/check-installation.cjs'],
+    ...[
+      'gateway/server.ts',
+      'gateway/faces/command/main.ts',
+      'pets-service/server.ts',
+      'prisma/migrate.ts',
+    ].map((name) => [name, name]),
   ])(
     "with an older Node, which runs it if the project's own is not installed: %s",
     { tags: ['old-node'] },
@@ -94,8 +97,11 @@ test('each script and unit that runs a program loads the check first', async () 
   };
   for (const name of ['start', 'start:gateway', 'start:pets', 'migrate', 'ops'])
     expect(scripts[name]).toMatch(new RegExp(`^node ${check}(--disable-warning=\\S+ )?[\\w/-]+\\.ts$`));
-  expect(scripts['predev']).toBe('node gateway/demo/check-installation.cjs');
-  for (const unit of ['gateway/systemd/animal-store-gateway', 'pets-service/systemd/animal-store-pets'])
+  expect(scripts['predev']).toBe('node gateway/deploy/demo/check-installation.cjs');
+  for (const unit of [
+    'gateway/deploy/systemd/animal-store-gateway',
+    'pets-service/systemd/animal-store-pets',
+  ])
     expect(await readFile(join(root, `${unit}.service`), 'utf8')).toContain(
       `ExecStart=/usr/bin/node ${check}`,
     );

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { loadConfig as loadGatewayConfig } from '../../gateway/config/config.ts';
-import { loadServices } from '../../gateway/services/load-services.ts';
+import { loadConfig as loadGatewayConfig } from '../../gateway/platform/config/config.ts';
+import { loadServices } from '../../gateway/upstream/load-services.ts';
 import { loadConfig as loadPetsConfig } from '../../pets-service/config.ts';
 import { buildOverlay, findManifest, hasKustomize, type Manifest } from '../support/containers/kustomize.ts';
 import { assertSchema, findUnknownFields } from '../support/containers/manifest-schemas.ts';
@@ -113,7 +113,7 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
 
   test('have no field that their kinds do not have', { timeout: 120_000 }, async () => {
     expect(await findUnknownFields(overlays.flatMap(objectsOf))).toEqual([]);
-    const misspelt = structuredClone(workloadOf('gateway/kubernetes/one-zone'));
+    const misspelt = structuredClone(workloadOf('gateway/deploy/kubernetes/one-zone'));
     Object.assign(misspelt.spec.template.spec, { terminationGracePeriod: 50 });
     expect((await findUnknownFields([misspelt])).join()).toContain(
       '\'"terminationGracePeriod"\' does not exist',
@@ -124,7 +124,7 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
 
   test('of the gateway can have a services file in a ConfigMap, whose change replaces the pods', async () => {
     await using directory = await temporaryDirectory();
-    const from = (path: string) => relative(directory.path, join(root, 'gateway/kubernetes', path));
+    const from = (path: string) => relative(directory.path, join(root, 'gateway/deploy/kubernetes', path));
     const overlay = { resources: [from('base')], components: [from('image'), from('services-file')] };
     await writeFile(join(directory.path, 'kustomization.yaml'), JSON.stringify(overlay));
     const objects = buildOverlay(relative(root, directory.path));
@@ -209,7 +209,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
 
   test('has settings that exist, with valid values', async () => {
     await using directory = await temporaryDirectory();
-    const source = await read(`${name === 'gateway' ? 'gateway/config' : name}/config.ts`);
+    const source = await read(`${name === 'gateway' ? 'gateway/platform/config' : name}/config.ts`);
     for (const setting of Object.keys(settings()).filter((other) => other !== 'NODE_ENV'))
       expect(source, setting).toContain(`  ${setting}: `);
     const config = loadConfig(await withSecrets(directory.path));
@@ -311,11 +311,11 @@ describe.each(services)('$name', { tags: ['kubectl', 'postgresql'], timeout: 120
 
 describe('both services', { tags: ['kubectl'] }, () => {
   test.each(zones)('find each other in %s', (zone) => {
-    const gateway = objectsOf(`gateway/kubernetes/${zone}`);
+    const gateway = objectsOf(`gateway/deploy/kubernetes/${zone}`);
     const pets = objectsOf(`pets-service/kubernetes/${zone}`);
     const service = findManifest(pets, 'Service', 'pets-service') as Selecting;
     const [port] = service.spec.ports;
-    expect(settingsOf(`gateway/kubernetes/${zone}`)['PETS_SERVICE_URL']).toBe(
+    expect(settingsOf(`gateway/deploy/kubernetes/${zone}`)['PETS_SERVICE_URL']).toBe(
       `http://${service.metadata.name}:${port?.port}`,
     );
     const labels = workloadOf(`pets-service/kubernetes/${zone}`).spec.template.metadata.labels;

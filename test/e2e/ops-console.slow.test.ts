@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';

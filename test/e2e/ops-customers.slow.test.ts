@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CustomerDetail, CustomerView } from '../../gateway/operations/customers.ts';
-import { type CustomerId } from '../../gateway/redis/redis-keys.ts';
+import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/customers.ts';
+import { type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import type { Ended } from '../support/kits/service.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/ops/main.ts'];
+const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/faces/command/main.ts'];
 
 describe('ops keys show, with a key on standard input', { timeout: 120_000 }, () => {
   let kit: OpsKit;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -319,7 +319,7 @@ describe('the life cycle of keys', () => {
           '--input-type=module',
           '-e',
           headProgram,
-          join(import.meta.dirname, '../../gateway/ops/main.ts'),
+          join(import.meta.dirname, '../../gateway/faces/command/main.ts'),
           'keys',
           'list',
         ],
@@ -335,7 +335,7 @@ describe('the life cycle of keys', () => {
         '--input-type=module',
         '-e',
         closedOutputProgram,
-        join(import.meta.dirname, '../../gateway/ops/main.ts'),
+        join(import.meta.dirname, '../../gateway/faces/command/main.ts'),
         'keys',
         'issue',
         '--plan',

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
@@ -156,7 +156,10 @@ describe('operating a running gateway', () => {
         ['show', id],
         ['set', id, '--name', 'Renamed'],
       ]) {
-        const { stdout } = await runProgram(['gateway/ops/main.ts', 'keys', ...args, '--json'], env);
+        const { stdout } = await runProgram(
+          ['gateway/faces/command/main.ts', 'keys', ...args, '--json'],
+          env,
+        );
         expect(JSON.parse(stdout)).toMatchObject({ id, state: 'valid' });
       }
     },
@@ -220,7 +223,7 @@ describe('operating a running gateway', () => {
     function follow(...options: string[]): { child: ChildProcess; output: () => string } {
       const child = spawn(
         process.execPath,
-        ['gateway/ops/main.ts', 'audit', '--follow', '--count', '1', '--json', ...options],
+        ['gateway/faces/command/main.ts', 'audit', '--follow', '--count', '1', '--json', ...options],
         {
           cwd: fileURLToPath(new URL('../..', import.meta.url)),
           env: { PATH: process.env['PATH'], REDIS_URL: kit.server.url },
@@ -347,8 +350,10 @@ describe('operating a running gateway', () => {
       await kit.pets(key);
       await kit.json('customers', 'suspend', customerId);
       const shown = (env: Record<string, string>) =>
-        runOnTerminal(['gateway/ops/main.ts', 'top'], { REDIS_URL: kit.server.url, ...env }, (output) =>
-          (output.split('\u{1B}[H\u{1B}[J').at(-2) ?? '').includes(customerId),
+        runOnTerminal(
+          ['gateway/faces/command/main.ts', 'top'],
+          { REDIS_URL: kit.server.url, ...env },
+          (output) => (output.split('\u{1B}[H\u{1B}[J').at(-2) ?? '').includes(customerId),
         );
       expect(await shown({})).toContain('\u{1B}[31msuspended\u{1B}[39m');
       expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');

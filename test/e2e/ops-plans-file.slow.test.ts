@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { defaultPlans } from '../../gateway/limits/limits.ts';
+import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
-import { textFields } from '../../gateway/redis/enforced-settings.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { answerOnTerminal } from '../support/kits/terminal.ts';
@@ -241,10 +241,14 @@ describe('a file of plans', { timeout: 120_000 }, () => {
   });
 
   test('is read from standard input', async () => {
-    const child = spawn(process.execPath, ['gateway/ops/main.ts', 'plans', 'apply', '-', '--json'], {
-      cwd: root,
-      env: { REDIS_URL: kit.server.url },
-    });
+    const child = spawn(
+      process.execPath,
+      ['gateway/faces/command/main.ts', 'plans', 'apply', '-', '--json'],
+      {
+        cwd: root,
+        env: { REDIS_URL: kit.server.url },
+      },
+    );
     child.stdin.end('anonymous: {minute: 44}');
     const exited = new Promise((resolve) => child.once('close', resolve));
     let stdout = '';
@@ -262,7 +266,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     await write('anonymous: {minute: 45}');
     const apply = (answer: string) =>
       answerOnTerminal(
-        ['gateway/ops/main.ts', 'plans', 'apply', file],
+        ['gateway/faces/command/main.ts', 'plans', 'apply', file],
         { REDIS_URL: kit.server.url },
         answer,
       );
@@ -281,7 +285,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       await write('plans: {free: {minute: 1, day: 2}}\nanonymous: {minute: 45}');
       let changed = false;
       const output = await answerOnTerminal(
-        ['gateway/ops/main.ts', 'plans', 'apply', file],
+        ['gateway/faces/command/main.ts', 'plans', 'apply', file],
         { REDIS_URL: kit.server.url },
         'y',
         async () => {
@@ -304,7 +308,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     for (const path of [file, fresh]) {
       const limited = [
         '-c',
-        'ulimit -f 1; exec "$0" gateway/ops/main.ts plans export "$1"',
+        'ulimit -f 1; exec "$0" gateway/faces/command/main.ts plans export "$1"',
         process.execPath,
       ];
       const child = spawn('bash', [...limited, path], {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { answerOnTerminal } from '../support/kits/terminal.ts';
 
@@ -135,7 +135,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     async () => {
       await kit.json('plans', 'set', 'contested', '--create', '--minute', '10', '--day', '90');
       const output = await answerOnTerminal(
-        ['gateway/ops/main.ts', 'plans', 'remove', 'contested'],
+        ['gateway/faces/command/main.ts', 'plans', 'remove', 'contested'],
         { REDIS_URL: kit.server.url },
         'y',
         async () => void (await kit.issue({ plan: 'contested' })),

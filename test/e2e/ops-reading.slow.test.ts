@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { backupCommands, runDocumented as run } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';

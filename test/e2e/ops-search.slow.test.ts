@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { type IssuedKey } from '../support/kits/keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { typeOnTerminal } from '../support/kits/terminal.ts';
@@ -190,7 +190,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
       const { id } = await kit.issue({ name: 'Asked' });
       const ask = (input: string) =>
         typeOnTerminal(
-          ['gateway/ops/main.ts', 'keys', 'revoke', id],
+          ['gateway/faces/command/main.ts', 'keys', 'revoke', id],
           { REDIS_URL: kit.server.url },
           { prompt: '[y/N] ', input },
         );

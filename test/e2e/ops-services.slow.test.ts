@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-const example = fileURLToPath(new URL('../../gateway/services/example/', import.meta.url));
+const example = fileURLToPath(new URL('../../gateway/upstream/example/', import.meta.url));
 const servicesFile = join(example, 'services.yaml');
 
 describe('ops services', { timeout: 60_000 }, () => {

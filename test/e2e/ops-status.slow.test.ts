@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FleetReport } from '../../gateway/operations/fleet-report.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { FleetReport } from '../../gateway/control/status/fleet-report.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { openLive } from '../support/kits/live-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';

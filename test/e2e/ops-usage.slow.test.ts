@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 

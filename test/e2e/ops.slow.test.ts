@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { isWellFormedApiKey } from '../../gateway/keys/api-key-format.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
@@ -159,7 +159,17 @@ describe('the ops command', () => {
   });
 
   test('OPS_AS names the person, is checked as --as is, and gives way to it', async () => {
-    const set = ['gateway/ops/main.ts', 'plans', 'set', 'named', '--create', '--minute', '1', '--day', '2'];
+    const set = [
+      'gateway/faces/command/main.ts',
+      'plans',
+      'set',
+      'named',
+      '--create',
+      '--minute',
+      '1',
+      '--day',
+      '2',
+    ];
     const env = { REDIS_URL: kit.server.url, OPS_AS: 'Carol' };
     expect((await runProgram(set, env)).code).toBe(0);
     expect((await runProgram([...set, '--as', 'Dave'], env)).code).toBe(0);
@@ -185,7 +195,16 @@ describe('the ops command without REDIS_URL', () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path, PATH: '', PETS_SERVICE_PORT: String(await freePort()) };
     const gateway = await startGateway({ ...env });
-    const issue = ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'x', '--json'];
+    const issue = [
+      'gateway/faces/command/main.ts',
+      'keys',
+      'issue',
+      '--plan',
+      'free',
+      '--name',
+      'x',
+      '--json',
+    ];
     const issued = await runProgram(issue, env);
     expect(issued.code).toBe(0);
     const { key } = JSON.parse(issued.stdout) as { key: string };
@@ -213,7 +232,7 @@ describe('the ops command without REDIS_URL', () => {
     const env = { DATA_DIR: directory.path };
     await using service = await startPetsService({ ...env });
     const issue = [
-      'gateway/ops/main.ts',
+      'gateway/faces/command/main.ts',
       'tokens',
       'issue',
       'billing',

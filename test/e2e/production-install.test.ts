@@ -95,7 +95,7 @@ describe('a production installation', () => {
         { directory: directory.path },
       );
       const issue = ['keys', 'issue', '--plan', 'free', '--name', 'x', '--json'];
-      const { stdout } = await runProgram([script('gateway/ops/main.ts'), ...issue], stores);
+      const { stdout } = await runProgram([script('gateway/faces/command/main.ts'), ...issue], stores);
       const { key } = JSON.parse(stdout) as { key: string };
       expect((await postJson(`${gateway.url}/v1/pets`, key, { name: 'Rex', categoryId: 1 })).status).toBe(
         201,

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builtInPlans } from '../../gateway/plans/plan-settings.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { builtInPlans } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -48,7 +48,7 @@ describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] 
   });
 
   const listPlans = (url: string, trusted: boolean) =>
-    runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
+    runProgram(['gateway/faces/command/main.ts', 'plans', 'list'], {
       REDIS_URL: url,
       ...(trusted ? { NODE_EXTRA_CA_CERTS: certificate } : {}),
     });

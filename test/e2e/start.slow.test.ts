@@ -155,7 +155,7 @@ describe('npm start', { tags: ['curl'] }, () => {
         DATA_DIR: directory.path,
         ...(await portSettings()),
         PETS_SERVICE_PORT: '3001',
-        SERVICES_FILE: 'gateway/services/example/services.yaml',
+        SERVICES_FILE: 'gateway/upstream/example/services.yaml',
       });
       expect(started.output()).toMatch(
         /^ {2}Orders {9}http:\/\/127\.0\.0\.1:3003 \(internal: an example\)$/m,
@@ -204,7 +204,7 @@ describe('npm start', { tags: ['curl'] }, () => {
     const { HOME = '', PATH = '' } = process.env;
     const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...ports };
     // Without npm, whose end would stop it, too.
-    const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
+    const child = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
     onTestFinished(() => void child.kill('SIGTERM'));
     const exited = once(child, 'exit');
     let output = '';
@@ -245,7 +245,7 @@ describe('npm start', { tags: ['curl'] }, () => {
       const ports = [await portSettings(), await portSettings()];
       const starts = ports.map((settings) => {
         const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...settings };
-        const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
+        const child = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
         onTestFinished(() => void child.kill('SIGTERM'));
         const start = { child, stdout: '', stderr: '', exited: once(child, 'close') };
         child.stdout.on('data', (chunk: Buffer) => (start.stdout += chunk.toString()));
@@ -297,7 +297,7 @@ describe('npm start', { tags: ['curl'] }, () => {
       await new Promise<void>((resolve) => {
         blocker.listen(port, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
       });
-      const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], env);
+      const { code, stderr } = await runProgram(['gateway/deploy/demo/start-all.ts'], env);
       blocker.close();
       expect(code).toBe(1);
       expect(stderr).toMatch(new RegExp(`${setting}: .*${port} is already in use by another program`));

@@ -8,7 +8,10 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const units = [
-  { path: 'gateway/systemd/animal-store-gateway.service', config: 'gateway/config/config.ts' },
+  {
+    path: 'gateway/deploy/systemd/animal-store-gateway.service',
+    config: 'gateway/platform/config/config.ts',
+  },
   { path: 'pets-service/systemd/animal-store-pets.service', config: 'pets-service/config.ts' },
 ];
 
@@ -69,7 +72,9 @@ describe.each(units)('$path', ({ path, config }) => {
   test('starts the service itself, and lets it finish its requests', async () => {
     const [command = ''] = await values('ExecStart');
     // An image has the Node that it needs.
-    const [, ...args] = command.replace(' --require ./gateway/demo/check-installation.cjs', '').split(' ');
+    const [, ...args] = command
+      .replace(' --require ./gateway/deploy/demo/check-installation.cjs', '')
+      .split(' ');
     const service = path.split('/')[0] ?? '';
     expect(args.at(-1)).toBe(`${service}/server.ts`);
     expect(['node', ...args]).toEqual(await imageCommand(join(root, service, 'Dockerfile')));

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { checkOut } from '../bench/checkout.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, placeOfKey } from '../support/kits/keys.ts';
@@ -67,7 +67,7 @@ describe(
 
     async function ops(directory: string, ...args: string[]): Promise<unknown> {
       const { code, stdout, stderr } = await runProgram(
-        ['gateway/ops/main.ts', ...args, '--json'],
+        ['gateway/faces/command/main.ts', ...args, '--json'],
         { REDIS_URL: server.url },
         { directory },
       );

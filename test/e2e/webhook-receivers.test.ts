@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { testWebhook } from '../../gateway/operations/webhooks.ts';
+import { testWebhook } from '../../gateway/control/webhooks/webhooks.ts';
 import { codeBlock } from '../support/code-block.ts';
 import { startEventsKit, type EventsKit } from '../support/kits/events-kit.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -52,7 +52,7 @@ const expected = [true, true, false, false, false, false, false, false];
 
 test('the TypeScript of RECEIVING.md knows genuine events', async () => {
   const file = join(directory.path, 'is-genuine.mts');
-  await writeFile(file, await codeBlock('gateway/events/RECEIVING.md', 'ts', 'isGenuine'));
+  await writeFile(file, await codeBlock('gateway/control/webhooks/RECEIVING.md', 'ts', 'isGenuine'));
   const { isGenuine } = (await import(file)) as {
     isGenuine: (headers: object, body: string, secret: string) => boolean;
   };
@@ -60,7 +60,7 @@ test('the TypeScript of RECEIVING.md knows genuine events', async () => {
 });
 
 test('the Python of RECEIVING.md knows genuine events', async () => {
-  const code = await codeBlock('gateway/events/RECEIVING.md', 'python', 'is_genuine');
+  const code = await codeBlock('gateway/control/webhooks/RECEIVING.md', 'python', 'is_genuine');
   const main = `
 import json, sys
 print(json.dumps([is_genuine(each["headers"], each["body"].encode(), each["secret"]) for each in json.load(sys.stdin)]))

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { currentTitle, windowNames, windowOf } from '../../gateway/limits/windows.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import { placeOfKey } from '../support/kits/keys.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { parseMemory } from '../../gateway/redis/redis-memory.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { parseMemory } from '../../gateway/platform/redis/redis-memory.ts';
 import { alertsText } from '../support/checks/observability-files.ts';
 import { shortenRules } from '../support/checks/shortened-rules.ts';
 import { send } from '../support/http/http.ts';

@@ -18,7 +18,7 @@ const creates = 60;
 const clients = [
   {
     language: 'ts',
-    document: 'gateway/docs/guide.md',
+    document: 'gateway/faces/docs/guide.md',
     status: 'sold',
     tags: [],
     command: process.execPath,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
-import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
+import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';

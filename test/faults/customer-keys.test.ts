@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { recordChangeCall } from '../../gateway/operations/record-change-call.ts';
-import { redisKeys, type CustomerId, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
+import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
+import { redisKeys, type CustomerId, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startEmbeddedRedis } from '../../gateway/redis/embedded/embedded-redis.ts';
+import { startEmbeddedRedis } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { postJson } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { backupCommands, runDocumented } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';

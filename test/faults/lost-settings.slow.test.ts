@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { placeOfHash } from '../../gateway/operations/api-key-index.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { placeOfHash } from '../../gateway/control/keys/api-key-index.ts';
+import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';

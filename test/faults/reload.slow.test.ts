@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { keyId } from '../../gateway/upstream/internal-token.ts';
 import { send } from '../support/http/http.ts';
 import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/reload-kit.ts';

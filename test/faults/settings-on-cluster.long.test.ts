@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import {
   diffSettings,
   readStored,
   settingsOf,
   type SettingChange,
-} from '../../gateway/operations/settings-diff.ts';
-import { writeSettings } from '../../gateway/operations/write-settings.ts';
-import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+} from '../../gateway/control/plans/settings-diff.ts';
+import { writeSettings } from '../../gateway/control/plans/write-settings.ts';
+import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
+import type { CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
-import type { CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
 import { startRedisCluster } from '../support/stores/redis-cluster.ts';

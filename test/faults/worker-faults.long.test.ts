@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded/embedded-redis.ts';
+import { readEmbeddedRedisUrl } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';

@@ -4,11 +4,11 @@ import {
   issueApiToken,
   listApiTokens,
   revokeApiToken,
-} from '../../gateway/operations/api-tokens.ts';
-import { hashSecret } from '../../gateway/operations/console-secret.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+} from '../../gateway/control/access/api-tokens.ts';
+import { hashSecret } from '../../gateway/control/access/console-secret.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';

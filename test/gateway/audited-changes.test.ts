@@ -1,16 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { addBan, liftBan } from '../../gateway/operations/bans.ts';
-import { setPlan } from '../../gateway/operations/plans.ts';
-import { removePlan } from '../../gateway/operations/remove-plan.ts';
-import { rotateKey } from '../../gateway/operations/rotate-key.ts';
-import type { Session } from '../../gateway/operations/session.ts';
-import { diffSettings, readStored, removalOf, settingsOf } from '../../gateway/operations/settings-diff.ts';
-import { writeSettings } from '../../gateway/operations/write-settings.ts';
-import { planSetting } from '../../gateway/plans/plan-settings.ts';
-import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
+import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
+import { setPlan } from '../../gateway/control/plans/plans.ts';
+import { removePlan } from '../../gateway/control/plans/remove-plan.ts';
+import {
+  diffSettings,
+  readStored,
+  removalOf,
+  settingsOf,
+} from '../../gateway/control/plans/settings-diff.ts';
+import { writeSettings } from '../../gateway/control/plans/write-settings.ts';
+import type { Session } from '../../gateway/control/session.ts';
+import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { planSetting } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';

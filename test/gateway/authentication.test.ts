@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/api-keys/api-key-cache.ts';
-import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { createMetrics } from '../../gateway/observability/metrics.ts';
-import { createRedisState } from '../../gateway/redis-state.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/keys/api-key-cache.ts';
+import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
+import { createMetrics } from '../../gateway/platform/observability/metrics.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { createRedisState } from '../../gateway/process/redis-state.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';

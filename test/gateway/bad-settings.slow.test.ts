@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { utcDate } from '../../gateway/limits/utc-day.ts';
-import { createInvalidValues } from '../../gateway/observability/invalid-values.ts';
-import { createPlans } from '../../gateway/plans/plans.ts';
-import { createOthersReader } from '../../gateway/redis/enforced-settings.ts';
-import { createHashReader } from '../../gateway/redis/hash-reader.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
+import { createInvalidValues } from '../../gateway/platform/observability/invalid-values.ts';
+import { createOthersReader } from '../../gateway/platform/redis/enforced-settings.ts';
+import { createHashReader } from '../../gateway/platform/redis/hash-reader.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
+import { createPlans } from '../../gateway/quota/plans.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps, type Service } from '../support/kits/service.ts';

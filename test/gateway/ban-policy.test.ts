@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultPlans } from '../../gateway/limits/limits.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import type { Ban } from '../../gateway/quota/quota-decision.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import {
   backingOff,
   obedient,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addBan, findBan } from '../../gateway/operations/bans.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
+import { addBan, findBan } from '../../gateway/control/bans/bans.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { addBan } from '../../gateway/operations/bans.ts';
+import { addBan } from '../../gateway/control/bans/bans.ts';
 import {
   changeCustomer,
   readCustomerDetail,
   removeCustomer,
   resumeCustomer,
   suspendCustomer,
-} from '../../gateway/operations/customers.ts';
-import { listKeys } from '../../gateway/operations/key-list.ts';
-import { importKeys } from '../../gateway/operations/key-transfer.ts';
-import { showCustomer } from '../../gateway/operations/stored-customers.ts';
-import { exportLine } from '../../gateway/operations/transfer-lines.ts';
+} from '../../gateway/control/customers/customers.ts';
+import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
+import { listKeys } from '../../gateway/control/keys/key-list.ts';
+import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
+import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
+import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { readKeyUse } from '../../gateway/quota/key-use.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { keyIssuer } from '../support/kits/keys.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventLoopSamplingMs } from '#runtime/process-metrics.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
 import { parsePromql } from '../support/checks/promql.ts';

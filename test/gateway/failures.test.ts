@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createFailureReports, readFailures } from '../../gateway/quota/failures.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 
 const failed = (requestId: string, code: string | null = 'not_found', status = 404) => ({

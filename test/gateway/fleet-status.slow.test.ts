@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LiveState } from '../../gateway/admin/live-state.ts';
-import { readFleetStatus } from '../../gateway/operations/fleet-status.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { readFleetStatus } from '../../gateway/control/status/fleet-status.ts';
+import type { LiveState } from '../../gateway/faces/api/live-state.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { openLive, problemTitles, signIn, type LiveConsole } from '../support/kits/live-kit.ts';
 import { startGateway } from '../support/kits/service.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
-import { sendJson } from '../../gateway/http/send-response.ts';
+import { ResponseHeaders } from '../../gateway/platform/http/response-headers.ts';
+import { sendJson } from '../../gateway/platform/http/send-response.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';

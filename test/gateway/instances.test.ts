@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createInstances } from '../../gateway/quota/instances.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 

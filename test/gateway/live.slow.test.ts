@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import type { TrafficPoint } from '../../gateway/operations/traffic.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { TrafficPoint } from '../../gateway/control/usage/traffic.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import type { ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { openLive, signIn } from '../support/kits/live-kit.ts';
 
 const description: unknown = parse(
-  readFileSync(new URL('../../gateway/admin/openapi.yaml', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../gateway/faces/api/openapi.yaml', import.meta.url), 'utf8'),
 );
 
 /** Fails unless openapi.yaml describes the content. */

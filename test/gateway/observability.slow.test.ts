@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { parseMemory } from '../../gateway/redis/redis-memory.ts';
+import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { parseMemory } from '../../gateway/platform/redis/redis-memory.ts';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyRev, createCaller } from '../../gateway/api-keys/api-key-cache.ts';
+import { anyRev, createCaller } from '../../gateway/keys/api-key-cache.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';

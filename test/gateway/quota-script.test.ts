@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
+import { scriptOutcome } from '../../gateway/platform/redis/define-scripts.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../../gateway/platform/redis/redis-gate.ts';
+import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch } from '../../gateway/quota/redis-quota.ts';
-import { scriptOutcome } from '../../gateway/redis/define-scripts.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
-import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 
 const placeOf = (index: number): KeyPlace => ({

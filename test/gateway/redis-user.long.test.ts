@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { logIn, logInToSentinels, permittedCommands, setUser } from '../support/kits/redis-users.ts';

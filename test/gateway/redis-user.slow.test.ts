@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { signIn } from '../support/kits/live-kit.ts';
@@ -216,7 +216,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
     await server.redis.acl('LOG', 'RESET');
     await resetCommandUse(server.redis);
     await writeFile(file, (await ops('keys', 'export')).stdout);
-    const following = spawn(process.execPath, ['gateway/ops/main.ts', 'audit', '--follow'], {
+    const following = spawn(process.execPath, ['gateway/faces/command/main.ts', 'audit', '--follow'], {
       env: { ...process.env, REDIS_URL: limitedUrl() },
       stdio: 'ignore',
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { anonymousPlan } from '../../gateway/plans/plan-settings.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { anonymousPlan } from '../../gateway/quota/plan-settings.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { recordChangeCall } from '../../gateway/operations/record-change-call.ts';
+import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setPlan } from '../../gateway/operations/plans.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { setPlan } from '../../gateway/control/plans/plans.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';

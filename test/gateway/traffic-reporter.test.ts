@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createMetrics, type Metrics } from '../../gateway/observability/metrics.ts';
-import { readTraffic } from '../../gateway/operations/traffic.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { createTrafficReporter } from '../../gateway/traffic/traffic-reporter.ts';
+import { readTraffic } from '../../gateway/control/usage/traffic.ts';
+import { createMetrics, type Metrics } from '../../gateway/platform/observability/metrics.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { createTrafficReporter } from '../../gateway/quota/traffic-reporter.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';

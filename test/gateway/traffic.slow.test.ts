@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';

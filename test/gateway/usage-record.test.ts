@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dayMs, utcDate } from '../../gateway/limits/utc-day.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { eventTypes, isEventType } from '../../gateway/events/event-types.ts';
-import { addBan } from '../../gateway/operations/bans.ts';
-import { changeRedis } from '../../gateway/operations/change-redis.ts';
-import { changeCustomer, suspendCustomer } from '../../gateway/operations/customers.ts';
-import { readFleetReport } from '../../gateway/operations/fleet-report.ts';
-import { issueFurtherKey, revokeKey } from '../../gateway/operations/keys.ts';
-import { rotateKey } from '../../gateway/operations/rotate-key.ts';
-import type { ChangingSession } from '../../gateway/operations/session.ts';
+import { addBan } from '../../gateway/control/bans/bans.ts';
+import { changeRedis } from '../../gateway/control/change-redis.ts';
+import { changeCustomer, suspendCustomer } from '../../gateway/control/customers/customers.ts';
+import { issueFurtherKey, revokeKey } from '../../gateway/control/keys/keys.ts';
+import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
+import type { ChangingSession } from '../../gateway/control/session.ts';
+import { readFleetReport } from '../../gateway/control/status/fleet-report.ts';
+import { eventTypes, isEventType } from '../../gateway/control/webhooks/event-types.ts';
 import {
   changeWebhook,
   listWebhooks,
   readWebhookDeliveries,
   removeWebhook,
   testWebhook,
-} from '../../gateway/operations/webhooks.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+} from '../../gateway/control/webhooks/webhooks.ts';
+import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { localNetworks, startEventsKit, type EventsKit } from '../support/kits/events-kit.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { createRedis, type RedisClient } from '../../gateway/redis/redis-client.ts';
+import { createRedis, type RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 
 const attemptMs = 1000;
 const retryMs = 50;

@@ -6,7 +6,7 @@ export interface Planted {
   edits: readonly { file: string; before: string; after: string }[];
 }
 
-const scripts = 'gateway/redis/scripts';
+const scripts = 'gateway/platform/redis/scripts';
 const edit = (file: string, before: string, after: string) => ({ file, before, after });
 
 export const planted: readonly Planted[] = [
@@ -51,7 +51,7 @@ export const planted: readonly Planted[] = [
     name: 'a cached key is believed for 2 s, whatever its rev',
     edits: [
       edit(`${scripts}/consume.lua`, "if rev ~= '-1' and", "if rev == '' and"),
-      edit('gateway/api-keys/api-key-cache.ts', 'const freshMs = 10_000;', 'const freshMs = 2000;'),
+      edit('gateway/keys/api-key-cache.ts', 'const freshMs = 10_000;', 'const freshMs = 2000;'),
     ],
   },
   {
@@ -107,7 +107,7 @@ export const planted: readonly Planted[] = [
     name: 'a suspension is not believed',
     edits: [
       edit(
-        'gateway/api-keys/api-key-record.ts',
+        'gateway/keys/api-key-record.ts',
         "return suspendedAt === undefined ? 'valid' : 'suspended';",
         "return suspendedAt === undefined ? 'valid' : 'valid';",
       ),

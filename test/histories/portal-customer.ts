@@ -1,6 +1,6 @@
-import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
-import type { Session } from '../../gateway/operations/session.ts';
+import { InvalidOperation } from '../../gateway/control/invalid-operation.ts';
+import type { Session } from '../../gateway/control/session.ts';
+import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { enterPortal, sendToPortal } from '../support/kits/portal-kit.ts';
 

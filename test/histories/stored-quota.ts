@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Session } from '../../gateway/operations/session.ts';
-import { readLastDays } from '../../gateway/operations/usage-record.ts';
-import { readEnforcedSettings, type InstanceSettings } from '../../gateway/redis/enforced-settings.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { Session } from '../../gateway/control/session.ts';
+import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
+import {
+  readEnforcedSettings,
+  type InstanceSettings,
+} from '../../gateway/platform/redis/enforced-settings.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import type { History, Interval, Use } from './history.ts';
 

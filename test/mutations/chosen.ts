@@ -12,7 +12,7 @@ const customerKeys = 'faults/customer-keys.test.ts';
 
 export const chosenChanges: readonly ChosenChange[] = [
   {
-    source: 'gateway/api-keys/api-key-cache.ts',
+    source: 'gateway/keys/api-key-cache.ts',
     before: 'const state = apiKeyState(caller, now());',
     after: 'const state = apiKeyState({ ...caller, suspendedAt: undefined }, now());',
     tests: ['unit/gateway/api-keys', customerKeys],
@@ -24,19 +24,19 @@ export const chosenChanges: readonly ChosenChange[] = [
     tests: [customerKeys],
   },
   {
-    source: 'gateway/redis/redis-keys.ts',
+    source: 'gateway/platform/redis/redis-keys.ts',
     before: 'redisKeys.dayPrefix(place.customerId),',
     after: 'redisKeys.dayPrefix(`cus_${place.keyHash}`),',
     tests: [customerKeys],
   },
   {
-    source: 'gateway/operations/rotate-key.ts',
+    source: 'gateway/control/keys/rotate-key.ts',
     before: 'const issued = await issueFurtherKey(session, customerId, wanted, confine);',
     after: "const issued = await (await import('./keys.ts')).issueKey(session, { ...wanted, plan: 'free' });",
     tests: [customerKeys],
   },
   {
-    source: 'gateway/redis/scripts/change-record.lua',
+    source: 'gateway/platform/redis/scripts/change-record.lua',
     before: "redis.call('HSET', customer, 'rev', string.format('%.0f', changed))",
     after: '',
     tests: ['gateway/quota-model.long.test.ts', customerKeys],

@@ -1,19 +1,19 @@
 /** Planted changes that no test can see or has to see, and why. */
 export const survivors: readonly { file: string; before: string; after: string; because: string }[] = [
   {
-    file: 'gateway/redis/scripts/give-back-4.lua',
+    file: 'gateway/platform/redis/scripts/give-back-4.lua',
     before: 'local isSame = leftMs > 0 and now + leftMs - window.lengthMs <= decidedAt + sameMs',
     after: 'local isSame = leftMs > 0 and now + leftMs - window.lengthMs < decidedAt + sameMs',
     because: 'it is a tolerance for two clocks, one millisecond smaller',
   },
   {
-    file: 'gateway/redis/scripts/bans.lua',
+    file: 'gateway/platform/redis/scripts/bans.lua',
     before: 'return leftMs, value, banMs - leftMs >= banUnderWayMs, wholeNumber(last[3])',
     after: 'return leftMs, value, banMs - leftMs > banUnderWayMs, wholeNumber(last[3])',
     because: 'it differs for a refusal in one single millisecond, the thousandth of the ban',
   },
   {
-    file: 'gateway/redis/scripts/add-usage-2.lua',
+    file: 'gateway/platform/redis/scripts/add-usage-2.lua',
     before:
       "local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(customerTag, utcDate(today))) == 1",
     after:
@@ -22,7 +22,7 @@ export const survivors: readonly { file: string; before: string; after: string; 
       'the units of an earlier day count the same in its record, to which they come from its counter when another day opens',
   },
   {
-    file: 'gateway/redis/scripts/consume.lua',
+    file: 'gateway/platform/redis/scripts/consume.lua',
     before: 'local yesterday = utcDate(dayNumber - 1)',
     after: 'local yesterday = utcDate(dayNumber - 2)',
     because:

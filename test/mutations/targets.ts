@@ -55,15 +55,18 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'limits/utc-day.ts': [record],
   'limits/window-states.ts': [],
   'limits/windows.ts': [],
-  'api-keys/api-key-cache.ts': [],
-  'api-keys/api-key-format.ts': [],
-  'api-keys/api-key-record.ts': [],
-  'api-keys/customer-record.ts': [],
-  'api-keys/newest-records.ts': [],
+  'keys/api-key-cache.ts': [],
+  'keys/api-key-format.ts': [],
+  'keys/api-key-record.ts': [],
+  'keys/customer-record.ts': [],
+  'keys/newest-records.ts': [],
 };
 
 export const targets: readonly Target[] = [
-  ...Object.entries(scripts).map(([file, tests]) => ({ source: `gateway/redis/scripts/${file}`, tests })),
+  ...Object.entries(scripts).map(([file, tests]) => ({
+    source: `gateway/platform/redis/scripts/${file}`,
+    tests,
+  })),
   ...Object.entries(sources).map(([file, tests]) => ({
     source: `gateway/${file}`,
     tests: [...units, ...tests],

@@ -30,7 +30,7 @@ const env = {
   GATEWAY_ADMIN_PORT: String(admin),
   PETS_SERVICE_PORT: String(pets),
 };
-const system = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
+const system = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
 let output = '';
 system.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
 system.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -48,7 +48,7 @@ async function printed(pattern: RegExp): Promise<string> {
 }
 
 async function issue(name: string, plan: string): Promise<string> {
-  const args = ['gateway/ops/main.ts', 'keys', 'issue', '--name', name, '--plan', plan, '--json'];
+  const args = ['gateway/faces/command/main.ts', 'keys', 'issue', '--name', name, '--plan', plan, '--json'];
   const { stdout } = await run(process.execPath, args, { cwd: root, env });
   return (JSON.parse(stdout) as { key: string }).key;
 }

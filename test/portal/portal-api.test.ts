@@ -1,10 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { UnknownId } from '../../gateway/operations/invalid-operation.ts';
-import { portalOperations } from '../../gateway/operations/portal-operations.ts';
-import { portalRoutes } from '../../gateway/portal/portal-routes.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys, type CustomerId } from '../../gateway/redis/redis-keys.ts';
+import { portalOperations } from '../../gateway/control/access/portal-operations.ts';
+import { UnknownId } from '../../gateway/control/invalid-operation.ts';
+import { portalRoutes } from '../../gateway/faces/portal/portal-routes.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';

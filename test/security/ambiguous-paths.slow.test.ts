@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import express from 'express';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isAmbiguousPath } from '../../gateway/services/routes.ts';
+import { isAmbiguousPath } from '../../gateway/upstream/routes.ts';
 import { sendRaw } from '../support/http/http.ts';
 import { listening } from '../support/http/listening.ts';
 import { startReverseProxy } from '../support/kits/reverse-proxy.ts';

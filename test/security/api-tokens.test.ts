@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiRoutes } from '../../gateway/admin/api/api.ts';
-import { apiScopes } from '../../gateway/operations/api-scopes.ts';
-import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { apiScopes } from '../../gateway/control/access/api-scopes.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { apiRoutes } from '../../gateway/faces/api/api.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import {

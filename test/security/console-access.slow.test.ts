@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
-import { type ConsoleRole } from '../../gateway/operations/console-sessions.ts';
-import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
+import { type ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
+import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -84,7 +84,7 @@ interface Operation {
   path: string;
 }
 
-const api = new URL('../../gateway/admin/', import.meta.url);
+const api = new URL('../../gateway/faces/', import.meta.url);
 const operation = (method = '', path = ''): Operation => ({ method: method.toUpperCase(), path });
 
 /** What the description has. */

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { createSecretFinder, recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send, sendRaw } from '../support/http/http.ts';
 import { contents, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';

@@ -19,7 +19,7 @@ export const asvs5: Standard = {
     [
       '1.2.1',
       'output is encoded for where it is shown',
-      ['unit/gateway/docs/html: a value is escaped, wherever it stands'],
+      ['unit/gateway/faces/docs/html: a value is escaped, wherever it stands'],
     ],
     [
       '1.2.4',
@@ -294,7 +294,7 @@ export const asvs5: Standard = {
     [
       '11.5.1',
       'what must not be guessed is random, with 128 bits',
-      ['unit/gateway/api-keys/api-key-format: is well-formed and never repeats'],
+      ['unit/gateway/keys/api-key-format: is well-formed and never repeats'],
     ],
     ['11.2-11.3', 'ciphers', { doesNotApply: 'nothing is encrypted here but connections, by TLS' }],
     [

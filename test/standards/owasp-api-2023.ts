@@ -143,7 +143,7 @@ export const owaspApi2023: Standard = {
       'server-side request forgery: a client chooses no address',
       [
         'unit/gateway/upstream/forwarded-headers: has no %s, not even from a trusted proxy',
-        'unit/gateway/http/http.properties: in absolute form is reduced to its path and query for any host',
+        'unit/gateway/platform/http/http.properties: in absolute form is reduced to its path and query for any host',
       ],
     ],
     [

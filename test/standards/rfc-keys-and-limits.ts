@@ -9,8 +9,8 @@ export const rfc6750: Standard = {
       '2.1',
       'a token is in Authorization, after Bearer',
       [
-        'unit/gateway/journey/authenticate: a key is found %s',
-        'unit/gateway/journey/authenticate: a key is found %s',
+        'unit/gateway/request/authenticate: a key is found %s',
+        'unit/gateway/request/authenticate: a key is found %s',
       ],
     ],
     [

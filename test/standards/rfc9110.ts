@@ -20,7 +20,7 @@ export const rfc9110: Standard = {
     [
       '5.1',
       'names of headers compare without regard to case',
-      ['unit/gateway/http/response-headers: match names in any case and keep the first spelling'],
+      ['unit/gateway/platform/http/response-headers: match names in any case and keep the first spelling'],
     ],
     [
       '5.3',
@@ -143,14 +143,14 @@ export const rfc9110: Standard = {
     [
       '11.4',
       'a scheme compares without regard to case',
-      ['unit/gateway/journey/authenticate: a key is found %s'],
+      ['unit/gateway/request/authenticate: a key is found %s'],
     ],
     ['11.6.1', 'a 401 says how to authenticate', ['contract/contract.slow: 401']],
     [
       '11.6.2',
       'an intermediary keeps credentials, unless they are for it',
       [
-        "unit/gateway/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing",
+        "unit/gateway/platform/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing",
       ],
     ],
     [

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
-import { formatApiKeyRecord } from '../../gateway/api-keys/api-key-record.ts';
-import { formatCustomerRecord } from '../../gateway/api-keys/customer-record.ts';
+import { program } from '../../gateway/faces/command/program.ts';
+import { formatApiKeyRecord } from '../../gateway/keys/api-key-record.ts';
+import { formatCustomerRecord } from '../../gateway/keys/customer-record.ts';
 import { isWindowName, windowNames, windows } from '../../gateway/limits/windows.ts';
-import { program } from '../../gateway/ops/program.ts';
 import { describeReference } from '../support/checks/reference.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -25,7 +25,7 @@ const documents = ['.', '.github', 'gateway', 'pets-service', 'prisma', 'test']
 const limits: Record<string, number> = { 'README.md': 120, 'gateway/REFERENCE.md': 300 };
 
 /** Pages of a running gateway. Their links are those of the pages. */
-const isGuide = (path: string) => path.startsWith('gateway/docs/');
+const isGuide = (path: string) => path.startsWith('gateway/faces/docs/');
 
 const linesOf = (path: string) => read(path).trimEnd().split('\n');
 

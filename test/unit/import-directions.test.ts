@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -32,58 +32,83 @@ async function lint(imports: readonly { file: string; imported: string }[]): Pro
 
 /** Each import breaks a direction of gateway/README.md, section Folders. */
 const forbiddenImports = [
-  { file: 'gateway/server.ts', imported: './operations/api-key-store.ts' },
-  { file: 'gateway/instance.ts', imported: './journey/authenticate.ts' },
-  { file: 'gateway/journey/authenticate.ts', imported: '../operations/api-key-store.ts' },
-  { file: 'gateway/journey/enforce-quota.ts', imported: '../redis/redis-client.ts' },
-  { file: 'gateway/api-keys/api-key-cache.ts', imported: '../quota/quota.ts' },
-  { file: 'gateway/limits/windows.ts', imported: '../redis/redis-keys.ts' },
-  { file: 'gateway/plans/plans.ts', imported: '../quota/quota.ts' },
-  { file: 'gateway/quota/quota.ts', imported: '../journey/enforce-quota.ts' },
-  { file: 'gateway/events/sweep.ts', imported: '../operations/stored-customers.ts' },
-  { file: 'gateway/quota/busy-customers.ts', imported: '../events/use-events.ts' },
-  { file: 'gateway/traffic/traffic-reporter.ts', imported: '../quota/busy-customers.ts' },
-  { file: 'gateway/redis/redis-clock.ts', imported: '../traffic/traffic-fields.ts' },
+  { file: 'gateway/app.ts', imported: './control/keys/keys.ts' },
+  { file: 'gateway/request/authenticate.ts', imported: '../control/keys/keys.ts' },
+  { file: 'gateway/request/enforce-quota.ts', imported: '../faces/portal/portal.ts' },
+  { file: 'gateway/request/receive.ts', imported: '../process/instance.ts' },
+  { file: 'gateway/keys/api-key-cache.ts', imported: '../quota/quota.ts' },
+  { file: 'gateway/limits/windows.ts', imported: '../platform/redis/redis-keys.ts' },
+  { file: 'gateway/quota/quota.ts', imported: '../request/enforce-quota.ts' },
+  { file: 'gateway/quota/busy-customers.ts', imported: '../control/webhooks/use-events.ts' },
+  { file: 'gateway/quota/usage.ts', imported: '../faces/docs/docs.ts' },
   { file: 'gateway/upstream/target.ts', imported: '../quota/quota.ts' },
-  { file: 'gateway/http/pipelines.ts', imported: '../upstream/target.ts' },
-  { file: 'gateway/redis/redis-client.ts', imported: '../plans/plans.ts' },
-  { file: 'gateway/config/config.ts', imported: '../redis/redis-client.ts' },
-  { file: 'gateway/observability/metrics.ts', imported: '../http/http-server.ts' },
-  { file: 'gateway/runtime/log.ts', imported: '../observability/metrics.ts' },
-  { file: 'gateway/journey/receive.ts', imported: '#runtime/log.ts' },
-  { file: 'gateway/journey/begin.ts', imported: '../docs/docs.ts' },
-  { file: 'gateway/app.ts', imported: './portal/portal.ts' },
-  { file: 'gateway/workers/worker.ts', imported: '../journey/authenticate.ts' },
-  { file: 'gateway/operations/plan-store.ts', imported: '../ops/output.ts' },
-  { file: 'gateway/ops/keys.ts', imported: '../admin/admin-app.ts' },
-  { file: 'gateway/admin/admin-app.ts', imported: '../ops/output.ts' },
-  { file: 'gateway/demo/demo-key.ts', imported: '../ops/output.ts' },
-  { file: 'gateway/docs/layout.ts', imported: '../quota/usage.ts' },
-  { file: 'gateway/quota/usage.ts', imported: '../docs/docs.ts' },
-  { file: 'gateway/admin/console/browser/key.ts', imported: '../../../operations/key-view.ts' },
-  { file: 'gateway/browser/format.ts', imported: '../operations/key-view.ts' },
-  { file: 'gateway/browser/elements/table.ts', imported: '../../admin/console/browser/key.ts' },
-  { file: 'gateway/docs/browser/main.ts', imported: '../../quota/usage.ts' },
+  { file: 'gateway/upstream/routes.ts', imported: '../keys/api-key-format.ts' },
+  { file: 'gateway/platform/http/pipelines.ts', imported: '../../upstream/target.ts' },
+  { file: 'gateway/platform/redis/redis-client.ts', imported: '../../quota/plans.ts' },
+  { file: 'gateway/platform/config/config.ts', imported: '../../keys/api-key-format.ts' },
+  { file: 'gateway/platform/runtime/log.ts', imported: '../../process/worker.ts' },
+  { file: 'gateway/control/plans/plans.ts', imported: '../../faces/command/output.ts' },
+  { file: 'gateway/control/webhooks/use-events.ts', imported: '../../request/authenticate.ts' },
+  { file: 'gateway/faces/command/audit.ts', imported: '../../process/instance.ts' },
+  { file: 'gateway/faces/api/admin-app.ts', imported: '../../request/authenticate.ts' },
+  { file: 'gateway/process/worker.ts', imported: '../deploy/demo/demo-key.ts' },
+  { file: 'gateway/deploy/demo/demo-key.ts', imported: '../../request/authenticate.ts' },
+  { file: 'gateway/faces/console/browser/key.ts', imported: '../../../control/keys/key-view.ts' },
+  { file: 'gateway/faces/browser/format.ts', imported: '../../control/keys/key-view.ts' },
+  { file: 'gateway/faces/browser/elements/table.ts', imported: '../../console/browser/key.ts' },
+  { file: 'gateway/faces/docs/browser/main.ts', imported: '../../../quota/usage.ts' },
   { file: 'gateway/errors.ts', imported: '../pets-service/errors.ts' },
   { file: 'pets-service/app.ts', imported: '../gateway/errors.ts' },
   { file: 'prisma/migrate.ts', imported: '../pets-service/config.ts' },
 ];
 
 const allowedImports = [
-  { file: 'gateway/app.ts', imported: './journey/authenticate.ts' },
-  { file: 'gateway/journey/authenticate.ts', imported: '../api-keys/api-key-cache.ts' },
-  { file: 'gateway/quota/quota.ts', imported: '../plans/plans.ts' },
-  { file: 'gateway/browser/elements/table.ts', imported: '../format.ts' },
-  { file: 'gateway/portal/browser/main.ts', imported: '../../browser/format.ts' },
-  { file: 'gateway/admin/console/browser/elements/limits-form.ts', imported: '../../../../limits/limits.ts' },
-  { file: 'gateway/browser/elements/window-meter.ts', imported: '../../limits/windows.ts' },
-  { file: 'gateway/redis/redis-client.ts', imported: '../config/redis-url.ts' },
-  { file: 'gateway/operations/traffic.ts', imported: '../traffic/traffic-fields.ts' },
-  { file: 'gateway/ops/keys.ts', imported: '../operations/api-key-store.ts' },
+  { file: 'gateway/app.ts', imported: './request/authenticate.ts' },
+  { file: 'gateway/request/authenticate.ts', imported: '../keys/api-key-cache.ts' },
+  { file: 'gateway/quota/quota.ts', imported: '../keys/current-record.ts' },
+  { file: 'gateway/faces/browser/elements/table.ts', imported: '../format.ts' },
+  { file: 'gateway/faces/portal/browser/main.ts', imported: '../../browser/format.ts' },
+  { file: 'gateway/faces/console/browser/elements/limits-form.ts', imported: '../../../../limits/limits.ts' },
+  { file: 'gateway/faces/browser/elements/window-meter.ts', imported: '../../../limits/windows.ts' },
+  { file: 'gateway/platform/redis/redis-client.ts', imported: '../config/redis-url.ts' },
+  { file: 'gateway/control/usage/traffic.ts', imported: '../../quota/traffic-counts.ts' },
+  { file: 'gateway/faces/command/keys-list.ts', imported: '../../control/keys/key-list.ts' },
+  { file: 'gateway/process/neighbours.ts', imported: '../faces/portal/portal.ts' },
   { file: 'gateway/server.ts', imported: '#runtime/lifecycle.ts' },
   { file: 'pets-service/server.ts', imported: '#runtime/lifecycle.ts' },
   { file: 'pets-service/app.ts', imported: '../prisma/migrate.ts' },
 ];
+
+/** The order of the rooms: each imports those before it. */
+const order = [
+  'limits',
+  'platform',
+  'keys',
+  'upstream',
+  'quota',
+  'request',
+  'control',
+  'faces',
+  'process',
+  'deploy',
+];
+
+test('no room imports one that stands above it, not even a type', () => {
+  const against = globSync('gateway/*/**/*.ts', { cwd: root }).flatMap((file) => {
+    const room = file.split('/')[1] ?? '';
+    const specifiers = readFileSync(join(root, file), 'utf8').matchAll(
+      /^(?:import|export) [^;]*? from '(\.[^']+)';$/gm,
+    );
+    return Array.from(specifiers, ([, specifier = '']) => join(dirname(file), specifier))
+      .filter((path) => order.indexOf(path.split('/')[1] ?? '') > order.indexOf(room))
+      .map((path) => `${file} imports ${path}`);
+  });
+  expect(against).toEqual([]);
+  const rooms = readdirSync(join(root, 'gateway'), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
+  expect(rooms.map(({ name }) => name).toSorted()).toEqual(order.toSorted());
+});
 
 /** Files that a file imports, directly or not; what it imports as a type only is not loaded. */
 function loadedBy(file: string, loaded = new Set<string>()): Set<string> {
@@ -94,7 +119,7 @@ function loadedBy(file: string, loaded = new Set<string>()): Set<string> {
     /^(?:import|export) (?!type )(?:[^;]*? from )?'([^']+)';$/gm,
   )) {
     if (specifier.startsWith('#runtime/'))
-      loadedBy(specifier.replace('#runtime/', 'gateway/runtime/'), loaded);
+      loadedBy(specifier.replace('#runtime/', 'gateway/platform/runtime/'), loaded);
     else if (specifier.startsWith('.')) loadedBy(join(dirname(file), specifier), loaded);
   }
   return loaded;
@@ -102,17 +127,71 @@ function loadedBy(file: string, loaded = new Set<string>()): Set<string> {
 
 test('what serves the API is a hundred files, and none of what operators, customers and readers see', () => {
   const files = [...loadedBy('gateway/app.ts')];
-  expect(files).toContain('gateway/journey/authenticate.ts');
-  expect(files).toContain('gateway/runtime/http-error.ts');
-  const folders = /^gateway\/(?:operations|ops|admin|portal|docs|browser|events|demo|workers)\//;
+  expect(files).toContain('gateway/request/authenticate.ts');
+  expect(files).toContain('gateway/platform/runtime/http-error.ts');
+  const folders = /^gateway\/(?:control|faces|process|deploy)\//;
   expect(files.filter((file) => folders.test(file))).toEqual([]);
   expect(files.length).toBeLessThanOrEqual(120);
+});
+
+/** Files of faces that import a noun otherwise than through the registry: they have a shape of their own, or say who may. */
+const byHand = {
+  'who may, and signing in': [
+    'api/access/announce-console.ts',
+    'api/access/caller.ts',
+    'api/access/require-permission.ts',
+    'api/access/require-token.ts',
+    'api/access/verify-session.ts',
+    'api/route.ts',
+    'api/session.ts',
+    'command/console.ts',
+    'portal/portal-access.ts',
+    'portal/portal-api.ts',
+  ],
+  'live figures, streams and files': [
+    'api/live-state.ts',
+    'api/live.ts',
+    'api/usage.ts',
+    'command/audit.ts',
+    'command/keys-list.ts',
+    'command/keys-show.ts',
+    'command/keys-transfer.ts',
+    'command/plans-file.ts',
+    'command/status.ts',
+    'command/top.ts',
+    'command/usage-days.ts',
+    'command/usage-export.ts',
+    'command/usage.ts',
+    'command/webhooks-test.ts',
+  ],
+  'what an adapter gives operations, or asks of every text': [
+    'api/api.ts',
+    'api/change-reason.ts',
+    'command/customers.ts',
+    'command/list-output.ts',
+    'command/operation-command.ts',
+    'command/options.ts',
+    'command/output.ts',
+    'command/redis-session.ts',
+    'command/setting-changes.ts',
+    'portal/portal-routes.ts',
+  ],
+};
+
+test('faces import a noun through the registry, but for what has a shape of its own', () => {
+  const faces = join(root, 'gateway/faces');
+  const importing = globSync('**/*.ts', { cwd: faces }).filter((file) =>
+    /^(?:import|export) (?!type )(?:[\w$]+|\{[^}]*?(?:\{|,|\s)(?!type )\w[^}]*\}) from '(?:\.\.\/)+control\/[a-z]+\//m.test(
+      readFileSync(join(faces, file), 'utf8'),
+    ),
+  );
+  expect(importing.toSorted()).toEqual(Object.values(byHand).flat().toSorted());
 });
 
 test('lint refuses an import against the direction of the folders', async () => {
   const refused = await lint(forbiddenImports);
   expect([...refused.keys()].toSorted()).toEqual(forbiddenImports.map(({ file }) => file).toSorted());
-  expect(refused.get('gateway/journey/authenticate.ts')).toContain('gateway/README.md, Folders');
+  expect(refused.get('gateway/request/authenticate.ts')).toContain('gateway/README.md, Folders');
 });
 
 test('lint accepts an import in the direction of the folders', async () => {

@@ -33,7 +33,7 @@ describe('the version', () => {
 
   test('is in both images, which take it from package.json', () => {
     // copy-imports.ts, which fills both images, always copies it.
-    expect(read('gateway/containers/copy-imports.ts')).toContain(`'package.json'`);
+    expect(read('gateway/deploy/containers/copy-imports.ts')).toContain(`'package.json'`);
     for (const service of ['gateway', 'pets-service']) {
       expect(read(`${service}/Dockerfile`)).toContain('COPY package.json package-lock.json ./');
       expect(read(`${service}/Dockerfile`)).not.toContain(version);
@@ -129,11 +129,12 @@ describe('.github', () => {
 
 test('commands and units that start a program outside of a container name the Node that it needs', () => {
   const text = [read('gateway/OPERATE.md'), read('package.json')]
-    .concat(globSync('*/systemd/*.service', { cwd: root }).map(read))
+    .concat(globSync('{gateway/deploy,pets-service}/systemd/*.service', { cwd: root }).map(read))
     .join('\n');
   const starts = text
     .split('\n')
-    .filter((line) => /\bnode [^`]*(gateway|pets-service)\/(server|ops\/main)\.ts/.test(line));
+    .filter((line) => /\bnode [^`]*(gateway|pets-service)\/(server|faces\/command\/main)\.ts/.test(line));
   expect(starts.length).toBeGreaterThanOrEqual(6);
-  for (const line of starts) expect(line).toContain('node --require ./gateway/demo/check-installation.cjs ');
+  for (const line of starts)
+    expect(line).toContain('node --require ./gateway/deploy/demo/check-installation.cjs ');
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadApiDescription } from '../../../gateway/api-description.ts';
+import { loadApiDescription } from '../../../gateway/upstream/api-description.ts';
 import { breakingChanges, type Description } from './breaking-changes.ts';
 
 const current = () => JSON.parse(loadApiDescription().json) as Description;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadApiDescription } from '../../../gateway/api-description.ts';
+import { loadApiDescription } from '../../../gateway/upstream/api-description.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import { runTool } from './tools.ts';
 

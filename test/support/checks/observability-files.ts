@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 const read = (name: string) =>
-  readFileSync(new URL(`../../../gateway/observability/${name}`, import.meta.url), 'utf8');
+  readFileSync(new URL(`../../../gateway/platform/observability/${name}`, import.meta.url), 'utf8');
 
 const ruleSchema = z.object({
   record: z.string().optional(),
@@ -34,7 +34,7 @@ const dashboardSchema = z.object({
   ),
 });
 
-export const alertsFile = new URL('../../../gateway/observability/alerts.yaml', import.meta.url);
+export const alertsFile = new URL('../../../gateway/platform/observability/alerts.yaml', import.meta.url);
 export const alertsText = read('alerts.yaml');
 /** Rules that record, and rules that alert, in their order. */
 export const rules = rulesSchema.parse(parse(alertsText)).groups.flatMap((group) => group.rules);

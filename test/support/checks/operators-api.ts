@@ -21,7 +21,7 @@ interface OpenApiDocument {
   };
 }
 
-const path = new URL('../../../gateway/admin/openapi.yaml', import.meta.url);
+const path = new URL('../../../gateway/faces/api/openapi.yaml', import.meta.url);
 /** The description of the operators' API. */
 export const operatorsApiDocument = parse(readFileSync(path, 'utf8')) as OpenApiDocument;
 

@@ -19,7 +19,7 @@ interface Document {
 }
 
 const document = parse(
-  readFileSync(new URL('../../../gateway/admin/openapi.yaml', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../gateway/faces/api/openapi.yaml', import.meta.url), 'utf8'),
 ) as Document;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { settings as gatewaySettings } from '../../../gateway/config/config.ts';
 import {
   errorCodes as gatewayCodes,
   GatewayError,
   type ErrorCode as GatewayCode,
 } from '../../../gateway/errors.ts';
-import { createMetrics } from '../../../gateway/observability/metrics.ts';
-import { program } from '../../../gateway/ops/program.ts';
+import { program } from '../../../gateway/faces/command/program.ts';
+import { settings as gatewaySettings } from '../../../gateway/platform/config/config.ts';
+import { createMetrics } from '../../../gateway/platform/observability/metrics.ts';
 import { wholeSettings } from '../../../gateway/quota/whole-settings.ts';
-import { apiFileSchema, serviceFileSchema } from '../../../gateway/services/services-file-schema.ts';
+import { apiFileSchema, serviceFileSchema } from '../../../gateway/upstream/services-file-schema.ts';
 import { settings as petsSettings } from '../../../pets-service/config.ts';
 import {
   errorCodes as petsCodes,
@@ -112,7 +112,7 @@ export function describeReference(): string {
     ],
     [
       '## Services file',
-      '`SERVICES_FILE` names it ([how to write one](services/README.md)). An entry of `services` has these fields:',
+      '`SERVICES_FILE` names it ([how to write one](upstream/README.md)). An entry of `services` has these fields:',
       fields(serviceFileSchema.shape),
       'The section `api` has these, all optional:',
       fields(apiFileSchema.shape),
@@ -136,7 +136,7 @@ export function describeReference(): string {
     ],
     [
       '## Routes',
-      "Those of the operators' API: [admin/openapi.yaml](admin/openapi.yaml), a page at `/api/docs` of the admin port. Those of the API itself: `/openapi.json` of a gateway, a page at `/docs/reference`.",
+      "Those of the operators' API: [faces/api/openapi.yaml](faces/api/openapi.yaml), a page at `/api/docs` of the admin port. Those of the API itself: `/openapi.json` of a gateway, a page at `/docs/reference`.",
     ],
     [
       '## Error codes',

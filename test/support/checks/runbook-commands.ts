@@ -27,7 +27,7 @@ export function backupCommands() {
 export async function runDocumented(commands: string, directory: string, url: string): Promise<void> {
   const script = `
     set -e
-    ops() { '${process.execPath}' --disable-warning=ExperimentalWarning '${root}/gateway/ops/main.ts' "$@"; }
+    ops() { '${process.execPath}' --disable-warning=ExperimentalWarning '${root}/gateway/faces/command/main.ts' "$@"; }
     ${commands.replaceAll('redis://new:6379', url)}`;
   await promisify(execFile)('sh', ['-c', script], {
     cwd: directory,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { anyRev, createCaller } from '../../../gateway/keys/api-key-cache.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { defaultBanPolicy, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { createOpenBatch } from '../kits/quota-batch.ts';
 import { createSimulatedTime } from './simulated-time.ts';
 

@@ -1,6 +1,6 @@
 import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys, type KeyPlace } from '../../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { redisKeys, type KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';
 
 /** Lets time pass for what belongs to one API key, because the clock of the server cannot be set. */
 export interface SimulatedTime {

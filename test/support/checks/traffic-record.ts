@@ -1,5 +1,5 @@
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 
 /** Counts in the record of the last minutes by field (traffic-counts.ts), without durations, which nobody knows before. */
 export async function recordedCounts(redis: RedisClient, minutes = 30): Promise<Record<string, number>> {

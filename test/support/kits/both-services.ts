@@ -1,4 +1,4 @@
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 import { issueServiceToken, loadPrivateKey } from '../../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
-import { bundleOptions } from '../../../gateway/browser-files.ts';
+import { bundleOptions } from '../../../gateway/faces/browser-files.ts';
 import { coverageDirectory } from './service.ts';
 
 const gateway = fileURLToPath(new URL('../../../gateway/', import.meta.url));
 
 /** Folders of the sources, by the beginning of the address of what is made of them. */
 const folders: Record<string, string> = {
-  console: 'admin/console/browser',
-  portal: 'portal/browser',
-  docs: 'docs/browser',
+  console: 'faces/console/browser',
+  portal: 'faces/portal/browser',
+  docs: 'faces/docs/browser',
 };
 
 /**

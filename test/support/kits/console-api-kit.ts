@@ -1,8 +1,8 @@
-import type { ApiScope } from '../../../gateway/operations/api-scopes.ts';
-import { issueApiToken } from '../../../gateway/operations/api-tokens.ts';
-import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
-import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
-import { createAuditLog } from '../../../gateway/redis/record-change.ts';
+import type { ApiScope } from '../../../gateway/control/access/api-scopes.ts';
+import { issueApiToken } from '../../../gateway/control/access/api-tokens.ts';
+import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
+import type { ConsoleRole } from '../../../gateway/control/access/console-sessions.ts';
+import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
 import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { expectDescribed } from '../checks/operators-api.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';

@@ -1,6 +1,6 @@
-import { addWebhook, type WebhookWithSecret } from '../../../gateway/operations/webhooks.ts';
-import { createAuditLog } from '../../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { addWebhook, type WebhookWithSecret } from '../../../gateway/control/webhooks/webhooks.ts';
+import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 

@@ -1,4 +1,4 @@
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';

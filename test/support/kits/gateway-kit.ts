@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 import { startAnyRedis, type RedisServer } from '../stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';

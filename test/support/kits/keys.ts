@@ -1,8 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
-import { setKeyPrefix } from '../../../gateway/config/key-prefix.ts';
-import { placeOfHash } from '../../../gateway/operations/api-key-index.ts';
+import { placeOfHash } from '../../../gateway/control/keys/api-key-index.ts';
 import {
   changeKey,
   issueFurtherKey,
@@ -11,14 +9,16 @@ import {
   type ApiKeyChange,
   type FurtherApiKey,
   type NewApiKey,
-} from '../../../gateway/operations/keys.ts';
-import { rotateKey } from '../../../gateway/operations/rotate-key.ts';
-import { readKeyOfHash, showStoredKey } from '../../../gateway/operations/stored-keys.ts';
-import { readKeyPrefix } from '../../../gateway/redis/published-key-prefix.ts';
-import { createAuditLog } from '../../../gateway/redis/record-change.ts';
-import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
-import type { CustomerId, KeyPlace } from '../../../gateway/redis/redis-keys.ts';
-import { petsKeyPrefix } from '../../../gateway/services/pets-service.ts';
+} from '../../../gateway/control/keys/keys.ts';
+import { rotateKey } from '../../../gateway/control/keys/rotate-key.ts';
+import { readKeyOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
+import { hashApiKey } from '../../../gateway/keys/api-key-format.ts';
+import { setKeyPrefix } from '../../../gateway/platform/config/key-prefix.ts';
+import { readKeyPrefix } from '../../../gateway/platform/redis/published-key-prefix.ts';
+import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
+import { createRedis, type RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import type { CustomerId, KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';
+import { petsKeyPrefix } from '../../../gateway/upstream/pets-service.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 

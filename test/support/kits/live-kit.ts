@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import type { LiveState } from '../../../gateway/admin/live-state.ts';
-import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
-import { createAuditLog } from '../../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
+import type { LiveState } from '../../../gateway/faces/api/live-state.ts';
+import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { signInWith, type ConsoleApi } from './console-kit.ts';
 import type { Service } from './service.ts';
 

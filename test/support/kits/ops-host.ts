@@ -1,4 +1,4 @@
-import { run } from '../../../gateway/ops/run.ts';
+import { run } from '../../../gateway/faces/command/run.ts';
 import type { Ended } from './service.ts';
 
 /** A command as runOps sends it, once the one before has ended. */

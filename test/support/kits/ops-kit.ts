@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 import { runOps, type Ended } from './service.ts';

@@ -1,6 +1,6 @@
-import { makePortalCode } from '../../../gateway/operations/portal-sessions.ts';
-import { createAuditLog } from '../../../gateway/redis/record-change.ts';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { makePortalCode } from '../../../gateway/control/access/portal-sessions.ts';
+import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 

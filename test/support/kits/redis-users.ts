@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 
 const password = 'password-of-the-gateway';
-const directory = new URL('../../../gateway/redis/', import.meta.url);
+const directory = new URL('../../../gateway/platform/redis/', import.meta.url);
 
 /** Commands that Redis knows from 7.2 on. */
 const newCommands = new Set(['+client|setinfo', '+waitaof']);

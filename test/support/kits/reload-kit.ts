@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
@@ -10,7 +10,7 @@ import { connectRedis, keyIssuer } from './keys.ts';
 import { startGateway, type Service } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const folder = fileURLToPath(new URL('../../../gateway/services/', import.meta.url));
+const folder = fileURLToPath(new URL('../../../gateway/upstream/', import.meta.url));
 
 export const descriptions = {
   pets: join(folder, 'pets.yaml'),

@@ -257,7 +257,7 @@ export async function redisStateOf({ adminUrl }: Pick<Service, 'adminUrl'>): Pro
 export function startOrdersService(port: number, dataDirectory: string): Promise<Service> {
   const publicKey = join(dataDirectory, 'internal-token', 'public.pem');
   const env = { ORDERS_PORT: String(port), TOKEN_PUBLIC_KEY_FILE: publicKey };
-  return startService('gateway/services/example/orders-service.ts', env);
+  return startService('gateway/upstream/example/orders-service.ts', env);
 }
 
 /** Starts a pets service as a process on a free port. It fills an empty database with the demo pets. */

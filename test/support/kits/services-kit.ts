@@ -6,7 +6,7 @@ import { connectRedis, keyIssuer } from './keys.ts';
 import { startGateway, startPetsService, type Service } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const services = fileURLToPath(new URL('../../../gateway/services/', import.meta.url));
+const services = fileURLToPath(new URL('../../../gateway/upstream/', import.meta.url));
 
 /** A gateway in front of the real pets service, and of an orders service that the test starts. */
 export interface ServicesKit extends AsyncDisposable {

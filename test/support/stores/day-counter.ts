@@ -1,6 +1,6 @@
 import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId } from '../../../gateway/platform/redis/redis-keys.ts';
 
 /** Redis key of today's counter of a customer. */
 export function dayCounterKey(customerId: CustomerId): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { formatPlace, redisKeys, type KeyPlace } from '../../../gateway/redis/redis-keys.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { formatPlace, redisKeys, type KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';
 
 const batchSize = 1000;
 

@@ -1,6 +1,6 @@
-import { defineScripts } from '../../../gateway/redis/define-scripts.ts';
-import { definitionsOf, loadScript } from '../../../gateway/redis/load-script.ts';
-import { scriptFiles, type RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { defineScripts } from '../../../gateway/platform/redis/define-scripts.ts';
+import { definitionsOf, loadScript } from '../../../gateway/platform/redis/load-script.ts';
+import { scriptFiles, type RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 
 const clockKey = 'test:clock';
 

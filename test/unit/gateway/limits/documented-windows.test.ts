@@ -27,7 +27,7 @@ function collect(value: unknown, path: string, found: Map<string, string[]>): vo
 
 test.each([
   ['gateway/openapi.yaml', 1],
-  ['gateway/admin/openapi.yaml', 15],
+  ['gateway/faces/api/openapi.yaml', 15],
 ])('%s has a field for each window wherever it has windows', (file, atLeast) => {
   const found = new Map<string, string[]>();
   collect(parse(readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8')), '', found);
@@ -44,7 +44,7 @@ test.each([
 
 test.each([
   ['gateway/openapi.yaml', 1],
-  ['gateway/admin/openapi.yaml', 2],
+  ['gateway/faces/api/openapi.yaml', 2],
 ])('%s names each window among the reasons of a refusal', (file, atLeast) => {
   const text = readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
   const lists: string[] = text.match(/`minute`, `[^.]*/g) ?? [];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createCaller } from '../../../../gateway/api-keys/api-key-cache.ts';
-import type { Plans } from '../../../../gateway/plans/plans.ts';
+import { createCaller } from '../../../../gateway/keys/api-key-cache.ts';
+import type { Plans } from '../../../../gateway/quota/plans.ts';
 import { knownLimits } from '../../../../gateway/quota/quota-decision.ts';
 
 test('a caller without known limits gets 503, and others their limits', () => {

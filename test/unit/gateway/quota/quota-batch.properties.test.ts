@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { scriptOutcome } from '../../../../gateway/platform/redis/define-scripts.ts';
+import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
+import { RedisUnavailable } from '../../../../gateway/platform/redis/redis-gate.ts';
+import { quotaKeys } from '../../../../gateway/platform/redis/redis-keys.ts';
 import { createQuotaBatch } from '../../../../gateway/quota/redis-quota.ts';
-import { scriptOutcome } from '../../../../gateway/redis/define-scripts.ts';
-import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
-import { RedisUnavailable } from '../../../../gateway/redis/redis-gate.ts';
-import { quotaKeys } from '../../../../gateway/redis/redis-keys.ts';
 
 const step = fc.oneof(
   {

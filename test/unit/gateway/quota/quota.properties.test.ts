@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
 import { dayMs } from '../../../../gateway/limits/utc-day.ts';
 import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
+import { textFields } from '../../../../gateway/platform/redis/enforced-settings.ts';
 import { banPolicySetting, formatPolicies, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
-import { textFields } from '../../../../gateway/redis/enforced-settings.ts';
 
 const limit = fc.integer({ min: 1, max: maxLimit });
 const anyText = fc.oneof(

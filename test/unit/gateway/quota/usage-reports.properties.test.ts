@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { dayMs } from '../../../../gateway/limits/utc-day.ts';
+import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { createUsageReports } from '../../../../gateway/quota/usage-reports.ts';
-import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 
 const customer = fc.constantFrom('cus_a' as const, 'cus_b' as const);
 const daysAgo = fc.constantFrom(0, 0, 1);

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { createUsageReports } from '../../../../gateway/quota/usage-reports.ts';
-import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 
 const customer = (number: number) => `cus_${number}` as const;
 

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { apiRoutes } from '../../../../gateway/admin/api/api.ts';
-import { targetPage } from '../../../../gateway/admin/console/browser/target-page.ts';
-import { createLiveSettings } from '../../../../gateway/live-settings.ts';
-import { createMetrics } from '../../../../gateway/observability/metrics.ts';
-import { settingPage } from '../../../../gateway/operations/setting-page.ts';
-import { program } from '../../../../gateway/ops/program.ts';
+import { settingPage } from '../../../../gateway/control/plans/setting-page.ts';
+import { apiRoutes } from '../../../../gateway/faces/api/api.ts';
+import { program } from '../../../../gateway/faces/command/program.ts';
+import { targetPage } from '../../../../gateway/faces/console/browser/target-page.ts';
+import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
+import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
+import { createLiveSettings } from '../../../../gateway/process/live-settings.ts';
 import { wholeSettings } from '../../../../gateway/quota/whole-settings.ts';
-import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
 
 const gateway = new URL('../../../../gateway/', import.meta.url);
-const browser = new URL('admin/console/browser/', gateway);
+const browser = new URL('faces/console/browser/', gateway);
 const consoleSource = readdirSync(browser, { recursive: true, encoding: 'utf8' })
   .flatMap((file) => (file.endsWith('.ts') ? [readFileSync(new URL(file, browser), 'utf8')] : []))
   .join('\n');

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { loadApiDescription } from '../../../../gateway/api-description.ts';
+import { loadApiDescription } from '../../../../gateway/upstream/api-description.ts';
 import {
   upstreamRequestHeaders,
   type ForwardedRequest,

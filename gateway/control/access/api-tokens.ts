@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { dayMs } from '../../limits/utc-day.ts';
+import type { Fields } from '../../platform/redis/define-setting.ts';
+import { parseJson } from '../../platform/redis/parse-json.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { changeSettings } from '../plans/settings-hash.ts';
+import type { ReadingSession, Session } from '../session.ts';
+import type { ApiScope } from './api-scopes.ts';
+import { generateSecret, hashSecret } from './console-secret.ts';
+import { timeOf } from './console-sessions.ts';
+
+export const apiTokenId = /^token_[\da-f]{12}$/;
+
+export const apiTokenSchema = z.object({
+  id: z.string().describe('For lists and the audit log; it gives no access'),
+  name: z.string().nullable(),
+  scopes: z.array(z.string()),
+  createdBy: z.string(),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
+
+/** A token with which a program uses the operators' API. */
+export type ApiToken = z.infer<typeof apiTokenSchema>;
+
+export const listedApiTokenSchema = apiTokenSchema
+  .extend({
+    lastUsedAt: z.iso.datetime().nullable().describe('To the minute; null if it was not used yet'),
+    state: z.enum(['valid', 'expired']),
+  })
+  .meta({ id: 'ApiToken' });
+
+export type ListedApiToken = z.infer<typeof listedApiTokenSchema>;
+
+interface NewApiToken {
+  name: string | null;
+  scopes: readonly ApiScope[];
+  expiresAt: Date;
+}
+
+/** The prefix lets scanners of repositories and logs find it. */
+const tokenPrefix = 'ops_';
+const tokenBits = 256;
+const tokenPattern = /^ops_[\w-]{43}$/;
+const maxLifetimeMs = 366 * dayMs;
+const shownAfterExpiryMs = 30 * dayMs;
+const touchMs = 60_000;
+
+const { apiTokens: tokensKey, apiTokensSeen: seenKey } = redisKeys;
+
+/**
+ * Issues a token, of which only the hash is stored. Those that expired a month ago are deleted.
+ * @throws InvalidOperation if it would expire in the past, or in more than a year
+ */
+export async function issueApiToken(
+  session: Session,
+  { name, scopes, expiresAt }: NewApiToken,
+): Promise<ApiToken & { token: string }> {
+  const { audit, now } = session;
+  const lifetimeMs = expiresAt.getTime() - now();
+  if (lifetimeMs <= 0) throw new InvalidOperation(`${expiresAt.toISOString()} is in the past`);
+  if (lifetimeMs > maxLifetimeMs) throw new InvalidOperation('a token lives for a year at most');
+  const token = tokenPrefix + generateSecret(tokenBits);
+  const record: ApiToken = {
+    id: `token_${randomBytes(6).toString('hex')}`,
+    name,
+    scopes: [...scopes],
+    createdBy: audit.who,
+    createdAt: new Date(now()).toISOString(),
+    expiresAt: expiresAt.toISOString(),
+  };
+  await changeSettings(session, tokensKey, (stored) => {
+    const old = parseRecords(stored).filter(
+      ({ record }) => record === undefined || expiryOf(record) < now() - shownAfterExpiryMs,
+    );
+    const fields = Object.fromEntries(old.map(({ tokenHash }) => [tokenHash, '']));
+    return Promise.resolve({
+      fields: { ...fields, [hashSecret(token)]: JSON.stringify(record) },
+      entry: { action: 'api-tokens.issue', target: record.id, before: null, after: audited(record) },
+    });
+  });
+  return { ...record, token };
+}
+
+/**
+ * Finds what a token permits, and records that it is in use, at most once a minute.
+ * @returns undefined if it was revoked, has expired or never existed
+ */
+export async function findApiToken(session: Session, token: string): Promise<ApiToken | undefined> {
+  if (!tokenPattern.test(token)) return undefined;
+  const tokenHash = hashSecret(token);
+  const record = await findValidToken(session, tokenHash);
+  if (record === undefined) return undefined;
+  // Nothing depends on it, and it must not delay a request.
+  void touch(session, tokenHash).catch(() => {});
+  return record;
+}
+
+/** Finds a token that was not revoked and has not expired by its hash. */
+export async function findValidToken(
+  { redis, now }: ReadingSession,
+  tokenHash: string,
+): Promise<ApiToken | undefined> {
+  const record = parseRecord(await redis.hget(tokensKey, tokenHash));
+  return record !== undefined && expiryOf(record) > now() ? record : undefined;
+}
+
+async function touch({ redis, now }: Session, tokenHash: string): Promise<void> {
+  if (now() - Number(await redis.hget(seenKey, tokenHash)) < touchMs) return;
+  await redis.hset(seenKey, tokenHash, now());
+  await redis.pexpire(seenKey, maxLifetimeMs);
+}
+
+/** Tokens that were not revoked, oldest first. */
+export async function listApiTokens({ redis, now }: Session): Promise<ListedApiToken[]> {
+  const [stored, seen] = [await redis.hgetall(tokensKey), await redis.hgetall(seenKey)];
+  const listed = parseRecords(stored).flatMap(({ tokenHash, record }): ListedApiToken[] => {
+    if (record === undefined) return [];
+    const state = expiryOf(record) > now() ? 'valid' : 'expired';
+    return [{ ...record, lastUsedAt: timeOf(seen[tokenHash]), state }];
+  });
+  return listed.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+}
+
+/** Refuses a token from its next request on. @throws InvalidOperation if there is no such token */
+export async function revokeApiToken(session: Session, id: string): Promise<ApiToken> {
+  const { record, tokenHash } = await changeSettings(session, tokensKey, (stored) => {
+    const { tokenHash = '', record } = parseRecords(stored).find((found) => found.record?.id === id) ?? {};
+    if (record === undefined) throw new InvalidOperation(`there is no token ${id}: see ops api-tokens list`);
+    return Promise.resolve({
+      tokenHash,
+      record,
+      fields: { [tokenHash]: '' },
+      entry: { action: 'api-tokens.revoke' as const, target: id, before: audited(record), after: null },
+    });
+  });
+  await session.redis.hdel(seenKey, tokenHash);
+  return record;
+}
+
+/** @returns undefined for a record that is invalid */
+const parseRecord = (text: string | null) => apiTokenSchema.safeParse(parseJson(text ?? '')).data;
+
+const parseRecords = (stored: Fields) =>
+  Object.entries(stored).map(([tokenHash, text]) => ({ tokenHash, record: parseRecord(text) }));
+
+const expiryOf = ({ expiresAt }: ApiToken) => Date.parse(expiresAt);
+
+const audited = ({ name, scopes, expiresAt }: ApiToken) => ({ name, scopes, expiresAt });

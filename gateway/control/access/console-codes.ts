@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { createAuditLog } from '../../platform/redis/record-change.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { ignoreInvalid } from '../invalid-operation.ts';
+import type { ReadingSession, Session } from '../session.ts';
+import { hashSecret } from './console-secret.ts';
+import {
+  consoleRoles,
+  createConsoleSessions,
+  type BegunSession,
+  type ConsoleRole,
+  type ConsoleSession,
+} from './console-sessions.ts';
+import { findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+
+/** Whom a link is for. */
+export interface ConsolePerson {
+  name: string;
+  role: ConsoleRole;
+}
+
+export interface ConsoleCode extends ConsolePerson {
+  /** Works once. It is not stored, only its hash is. */
+  code: string;
+  /** ISO 8601 in UTC. */
+  expiresAt: string;
+  /** Id of the session that it will begin. */
+  session: string;
+}
+
+const codePattern = /^[\w-]{22}$/;
+
+const codeRecord = z.object({
+  session: z.string(),
+  name: z.string(),
+  role: z.enum(consoleRoles),
+  grantedBy: z.string(),
+  expiresAtMs: z.number(),
+});
+
+/** Makes a code that begins one session for a person, within five minutes. */
+export async function makeConsoleCode(
+  operator: Session,
+  { name, role }: ConsolePerson,
+): Promise<ConsoleCode> {
+  const { audit } = operator;
+  const { code, codeHash, expiresAtMs, expiresAt } = newCode(operator);
+  const session = `console_${randomBytes(6).toString('hex')}`;
+  await audit({ action: 'console.link', target: session, before: null, after: { name, role, expiresAt } });
+  const record: z.infer<typeof codeRecord> = { session, name, role, grantedBy: audit.who, expiresAtMs };
+  await storeCode(operator, redisKeys.consoleCode(codeHash), record);
+  return { code, name, role, expiresAt, session };
+}
+
+interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'> {
+  /** Redis key that is deleted when the code is used. */
+  key: string;
+}
+
+/**
+ * Finds whom a code is for, without using it up.
+ * @returns undefined if it was used before, has expired or never existed
+ */
+export async function findConsolePerson(
+  session: ReadingSession,
+  code: string,
+): Promise<FoundCode | undefined> {
+  if (!codePattern.test(code)) return undefined;
+  const key = redisKeys.consoleCode(hashSecret(code));
+  const record = await findCode(session, key, codeRecord);
+  if (record === undefined) return undefined;
+  const { session: id, name, role, grantedBy } = record;
+  return { id, name, role, grantedBy, key };
+}
+
+/**
+ * Exchanges a code for a session, in the name of the person it is for.
+ * @param replaced sessions of the same browser, which end
+ * @returns undefined if it was used before, has expired or never existed
+ */
+export async function redeemConsoleCode(
+  { redis, now }: ReadingSession,
+  code: string,
+  replaced: readonly ConsoleSession[] = [],
+): Promise<BegunSession | undefined> {
+  const found = await findConsolePerson({ redis, now }, code);
+  if (found === undefined || !(await useCode({ redis }, found.key))) return undefined;
+  const { id, name, role, grantedBy } = found;
+  const audit = createAuditLog({ redis, who: name });
+  const sessions = createConsoleSessions({ redis, audit, now });
+  const begun = await sessions.begin({ id, name, role, grantedBy });
+  for (const session of replaced) await ignoreInvalid(sessions.end(session.id));
+  return begun;
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { parseJson } from '../../platform/redis/parse-json.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import type { Session } from '../session.ts';
+import { generateSecret, hashSecret } from './console-secret.ts';
+
+/** A viewer sees everything, an operator also changes it. */
+export const consoleRoles = ['viewer', 'operator'] as const;
+
+export type ConsoleRole = (typeof consoleRoles)[number];
+
+export const consoleSessionId = /^console_[\da-f]{12}$/;
+
+/** A person who is signed in to the console. */
+export const consoleSessionSchema = z.object({
+  id: z.string().describe('For lists and the audit log; it gives no access'),
+  name: z.string(),
+  role: z.enum(consoleRoles),
+  grantedBy: z.string().describe('Who has made the link'),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
+
+export type ConsoleSession = z.infer<typeof consoleSessionSchema>;
+
+export const listedConsoleSessionSchema = consoleSessionSchema.extend({
+  lastSeenAt: z.iso.datetime().nullable().describe('To the minute; null if it was not used since it began'),
+});
+
+export type ListedConsoleSession = z.infer<typeof listedConsoleSessionSchema>;
+
+export interface BegunSession {
+  /** Secret of the browser. It is not stored, only its hash is. */
+  token: string;
+  session: ConsoleSession;
+}
+
+const tokenBits = 256;
+const tokenPattern = /^[\w-]{43}$/;
+/** Twelve hours: a working day. */
+export const sessionMs = 12 * 3_600_000;
+
+/** Sessions of the console. A record is written once and then only deleted, so that nothing revives one that was ended. */
+export function createConsoleSessions({ redis, audit, now }: Session) {
+  const { consoleSessions: sessionsKey, consoleSeen: seenKey } = redisKeys;
+
+  /** @returns undefined for a record that is invalid or has expired */
+  function parseRecord(text: string | null): ConsoleSession | undefined {
+    const session = consoleSessionSchema.safeParse(parseJson(text ?? '')).data;
+    return session !== undefined && Date.parse(session.expiresAt) > now() ? session : undefined;
+  }
+
+  async function readAll(): Promise<{ tokenHash: string; session: ConsoleSession | undefined }[]> {
+    const records = await redis.hgetall(sessionsKey);
+    return Object.entries(records).map(([tokenHash, text]) => ({ tokenHash, session: parseRecord(text) }));
+  }
+
+  async function remove(tokenHashes: readonly string[]): Promise<void> {
+    if (tokenHashes.length === 0) return;
+    await redis.hdel(sessionsKey, ...tokenHashes);
+    await redis.hdel(seenKey, ...tokenHashes);
+  }
+
+  const recordEnd = ({ id, name, role }: ConsoleSession) =>
+    audit({ action: 'console.end', target: id, before: { name, role }, after: null });
+
+  return {
+    async begin(person: Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'>): Promise<BegunSession> {
+      const stale = (await readAll()).filter(({ session }) => session === undefined);
+      await remove(stale.map(({ tokenHash }) => tokenHash));
+      const token = generateSecret(tokenBits);
+      const createdAt = new Date(now()).toISOString();
+      const expiresAt = new Date(now() + sessionMs).toISOString();
+      const session: ConsoleSession = { ...person, createdAt, expiresAt };
+      const { id, name, role } = session;
+      await audit({ action: 'console.sign_in', target: id, before: null, after: { name, role, expiresAt } });
+      await redis.hset(sessionsKey, hashSecret(token), JSON.stringify(session));
+      // After the last session has expired, nothing is left.
+      await redis.pexpire(sessionsKey, sessionMs);
+      return { token, session };
+    },
+    /** Finds the session of a token. @returns undefined if it has ended or expired */
+    async find(token: string): Promise<ConsoleSession | undefined> {
+      if (!tokenPattern.test(token)) return undefined;
+      return parseRecord(await redis.hget(sessionsKey, hashSecret(token)));
+    },
+    /** Records that a session is in use. To be called at most once a minute. */
+    async touch(token: string) {
+      await redis.hset(seenKey, hashSecret(token), now());
+      await redis.pexpire(seenKey, sessionMs);
+    },
+    /** Sessions that have not expired, oldest first. */
+    async list(): Promise<ListedConsoleSession[]> {
+      const all = await readAll();
+      const seen = await redis.hgetall(seenKey);
+      const listed: ListedConsoleSession[] = [];
+      for (const { tokenHash, session } of all) {
+        if (session !== undefined) listed.push({ ...session, lastSeenAt: timeOf(seen[tokenHash]) });
+      }
+      return listed.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+    },
+    /** @throws InvalidOperation if there is no such session */
+    async end(id: string): Promise<ConsoleSession> {
+      const { tokenHash, session } = (await readAll()).find((entry) => entry.session?.id === id) ?? {};
+      if (tokenHash === undefined || session === undefined) {
+        throw new InvalidOperation(`there is no session ${id}: it has ended or expired, or never was`);
+      }
+      await recordEnd(session);
+      await remove([tokenHash]);
+      return session;
+    },
+    /**
+     * Ends all sessions, also those whose record is invalid.
+     * @param except id of a session that goes on
+     * @returns those that were valid
+     */
+    async endAll(except?: string): Promise<ConsoleSession[]> {
+      const ending = (await readAll()).filter(
+        ({ session }) => except === undefined || session?.id !== except,
+      );
+      const sessions = ending.flatMap(({ session }) => session ?? []);
+      for (const session of sessions) await recordEnd(session);
+      await remove(ending.map(({ tokenHash }) => tokenHash));
+      return sessions;
+    },
+  };
+}
+
+/** @param ms Unix milliseconds, as text that may have been edited by hand */
+export function timeOf(ms: string | undefined): string | null {
+  return ms !== undefined && /^\d{1,15}$/.test(ms) ? new Date(Number(ms)).toISOString() : null;
+}

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { createAuditLog } from '../../platform/redis/record-change.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { showCustomer } from '../customers/stored-customers.ts';
+import type { ReadingSession, Session } from '../session.ts';
+import { findValidToken } from './api-tokens.ts';
+import { generateSecret, hashSecret } from './console-secret.ts';
+import { codeMs, findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+
+/** A person whom an operator's own product has let into the portal of a customer. */
+export interface PortalSession {
+  customerId: CustomerId;
+  /** Who has made the link. */
+  grantedBy: string;
+  /** ISO 8601 in UTC. */
+  expiresAt: string;
+}
+
+export interface PortalCode {
+  /** Id of the customer. */
+  customer: CustomerId;
+  /** Works once. It is not stored, only its hash is. */
+  code: string;
+  /** ISO 8601 in UTC. */
+  expiresAt: string;
+}
+
+const tokenBits = 256;
+export const portalTokenPattern = /^[\w-]{43}$/;
+const codePattern = /^[\w-]{22}$/;
+/** An hour: enough to look and to change a key. */
+export const portalSessionMs = 3_600_000;
+
+const linkSchema = z.object({
+  customerId: z.string().refine(isCustomerId),
+  grantedBy: z.string(),
+  /** Hash of the API token that has made the link; absent if a person has. */
+  tokenHash: z.string().optional(),
+  expiresAtMs: z.number(),
+});
+
+type Link = z.infer<typeof linkSchema>;
+
+/** Name in the audit log of what a customer does. */
+export const portalPerson = (customerId: CustomerId) => `portal:${customerId}`;
+
+/**
+ * Makes a code that begins one session of the portal for a customer, within five minutes.
+ * @param tokenHash of the API token that makes it, with which it ends, as does its session
+ * @throws InvalidOperation if there is no such customer
+ */
+export async function makePortalCode(
+  session: Session,
+  customer: string,
+  tokenHash?: string,
+): Promise<PortalCode> {
+  const { redis, audit } = session;
+  const { id: customerId } = await showCustomer(redis, customer);
+  const { code, codeHash, expiresAtMs, expiresAt } = newCode(session);
+  await audit({ action: 'portal.link', target: customerId, before: null, after: { expiresAt } });
+  const link: Link = { customerId, grantedBy: audit.who, tokenHash, expiresAtMs };
+  await storeCode(session, redisKeys.portalCode(codeHash), link);
+  return { customer: customerId, code, expiresAt };
+}
+
+/**
+ * Finds a link or a session.
+ * @param lifetimeMs of all such
+ * @returns undefined if it has ended, or the API token that has made it
+ */
+async function findLink(session: ReadingSession, key: string, lifetimeMs: number): Promise<Link | undefined> {
+  const found = await findCode(session, key, linkSchema);
+  if (found === undefined) return undefined;
+  const { customerId, tokenHash, expiresAtMs } = found;
+  const [endedMs, token] = await Promise.all([
+    session.redis.get(redisKeys.portalEnded(customerId)),
+    tokenHash === undefined ? 'of a person' : findValidToken(session, tokenHash),
+  ]);
+  const isOver = endedMs !== null && expiresAtMs - lifetimeMs <= Number(endedMs);
+  return isOver || token === undefined ? undefined : found;
+}
+
+/**
+ * Ends all sessions of a customer, and its links that were not used yet.
+ * @throws InvalidOperation if there is no such customer
+ */
+export async function endPortalSessions(
+  { redis, audit, now }: Session,
+  customer: string,
+): Promise<{ customer: CustomerId; endedAt: string }> {
+  const { id } = await showCustomer(redis, customer);
+  const endedMs = now();
+  const endedAt = new Date(endedMs).toISOString();
+  await audit({ action: 'portal.end', target: id, before: null, after: { endedAt } });
+  await redis.set(redisKeys.portalEnded(id), endedMs, 'PX', portalSessionMs);
+  return { customer: id, endedAt };
+}
+
+/**
+ * Finds the customer of a code, without using it up.
+ * @returns undefined as beginPortalSession does
+ */
+export async function findCodeCustomer(
+  session: ReadingSession,
+  code: string,
+): Promise<CustomerId | undefined> {
+  if (!codePattern.test(code)) return undefined;
+  return (await findLink(session, redisKeys.portalCode(hashSecret(code)), codeMs))?.customerId;
+}
+
+/**
+ * Exchanges a code for a session.
+ * @returns undefined if it was used before, has expired or never existed
+ */
+export async function beginPortalSession(
+  { redis, now }: ReadingSession,
+  code: string,
+): Promise<{ token: string; session: PortalSession } | undefined> {
+  if (!codePattern.test(code)) return undefined;
+  const key = redisKeys.portalCode(hashSecret(code));
+  const found = await findLink({ redis, now }, key, codeMs);
+  if (found === undefined || !(await useCode({ redis }, key))) return undefined;
+  const { customerId, grantedBy } = found;
+  const token = generateSecret(tokenBits);
+  const expiresAtMs = now() + portalSessionMs;
+  const expiresAt = new Date(expiresAtMs).toISOString();
+  const audit = createAuditLog({ redis, who: portalPerson(customerId) });
+  await audit({
+    action: 'portal.sign_in',
+    target: customerId,
+    before: null,
+    after: { grantedBy, expiresAt },
+  });
+  const record = JSON.stringify({ ...found, expiresAtMs } satisfies Link);
+  await redis.set(redisKeys.portalSession(hashSecret(token)), record, 'PX', portalSessionMs);
+  return { token, session: { customerId, grantedBy, expiresAt } };
+}
+
+/**
+ * @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else, or if its
+ * customer was removed, or the API token that has made its link
+ */
+export async function findPortalSession(
+  session: ReadingSession,
+  token: string,
+): Promise<PortalSession | undefined> {
+  if (!portalTokenPattern.test(token)) return undefined;
+  const found = await findLink(session, redisKeys.portalSession(hashSecret(token)), portalSessionMs);
+  if (found === undefined) return undefined;
+  const { customerId, grantedBy, expiresAtMs } = found;
+  if ((await session.redis.exists(redisKeys.customer(customerId))) === 0) return undefined;
+  return { customerId, grantedBy, expiresAt: new Date(expiresAtMs).toISOString() };
+}
+
+/** Ends the session of a token. */
+export async function endPortalSession({ redis, now }: ReadingSession, token: string): Promise<void> {
+  const found = await findPortalSession({ redis, now }, token);
+  if (found === undefined) return;
+  const { customerId, grantedBy } = found;
+  const audit = createAuditLog({ redis, who: portalPerson(customerId) });
+  await audit({ action: 'portal.end', target: customerId, before: { grantedBy }, after: null });
+  await redis.del(redisKeys.portalSession(hashSecret(token)));
+}

@@ -1,0 +1,225 @@
+import { parseJson } from '../../platform/redis/parse-json.ts';
+import type { Change } from '../../platform/redis/record-change.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
+import { isSameText } from '../customers/text-matcher.ts';
+import { assertNotApiKey } from '../keys/pasted-key.ts';
+import { findStoredKey } from '../keys/stored-keys.ts';
+import type { Session } from '../session.ts';
+
+/** An entry as it is stored, perhaps by hand. */
+export interface AuditEntry extends Omit<Change, 'action'> {
+  /** Id in the stream. Later entries have larger ones. */
+  id: string;
+  /** ISO 8601 in UTC, by Redis' clock. */
+  at: string;
+  who: string;
+  action: string;
+  /** Why, in the words of the person; undefined if none was given. */
+  reason?: string;
+  /** Id of an earlier entry, whose change was not made: this entry says so. */
+  notMade?: string;
+}
+
+/** What entries have to match, all of it. A field that is undefined matches every entry. */
+export interface AuditFilter {
+  /** Beginning of the action, such as `keys` or `plans.set`. */
+  action?: string | undefined;
+  /** Name of the person, in upper or lower case. */
+  who?: string | undefined;
+  /** See auditTargets. */
+  targets?: readonly string[] | undefined;
+  since?: Date | undefined;
+  /** Entries before this time. */
+  until?: Date | undefined;
+}
+
+const [minPage, maxPage] = [50, 500];
+
+/** Reads the newest entries that match, oldest first. */
+export async function readAudit(
+  redis: RedisClient,
+  count: number,
+  filter: AuditFilter = {},
+): Promise<AuditEntry[]> {
+  return (await readAuditPage(redis, { filter, count })).entries.toReversed();
+}
+
+interface AuditPageOptions {
+  filter: AuditFilter;
+  count: number;
+  /** Id of an entry; only older ones are read. */
+  before?: string | undefined;
+  /** Entries to look at, whether they match or not. */
+  maxScanned?: number;
+}
+
+interface AuditPage {
+  /** Newest first. */
+  entries: AuditEntry[];
+  /** Id of the last entry that was looked at, for `before`; null if there are no older ones within the filter's times. */
+  next: string | null;
+}
+
+/** Reads the newest entries that match. */
+export async function readAuditPage(
+  redis: RedisClient,
+  { filter, count, before, maxScanned = Infinity }: AuditPageOptions,
+): Promise<AuditPage> {
+  const entries: AuditEntry[] = [];
+  const { start, end } = auditRange(filter);
+  const pageSize = Math.min(maxPage, Math.max(minPage, count));
+  let scanned = 0;
+  for (let from = before === undefined ? end : `(${before}`; ;) {
+    const page = await redis.xrevrange(redisKeys.audit, from, start, 'COUNT', pageSize);
+    const isLast = page.length < pageSize;
+    for (const item of page) {
+      if (entries.length < count) entries.push(...parseMatching([item], filter));
+      if (entries.length >= count) return { entries, next: isLast && item === page.at(-1) ? null : item[0] };
+    }
+    const last = page.at(-1);
+    if (last === undefined || isLast) return { entries, next: null };
+    scanned += page.length;
+    if (scanned >= maxScanned) return { entries, next: last[0] };
+    from = `(${last[0]}`;
+  }
+}
+
+/** Reads all entries that match in pages, oldest first, in constant memory. */
+export async function* readAuditPages(redis: RedisClient, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
+  const { start, end } = auditRange(filter);
+  for (let from = start; ;) {
+    const page = await redis.xrange(redisKeys.audit, from, end, 'COUNT', maxPage);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield parseMatching(page, filter);
+    from = `(${last[0]}`;
+  }
+}
+
+/** Id of the newest entry, and 0-0 without any: what `readAuditNewer` starts from. */
+export async function readLatestAuditId(redis: RedisClient): Promise<string> {
+  const [newest] = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
+  return newest?.[0] ?? '0-0';
+}
+
+/**
+ * Reads the entries after the given one, at most 500, oldest first, without waiting for any: for callers that ask again.
+ * @param readFilter called after the entries are read, so that it knows a key that a customer has got with one of them
+ * @returns those that match, and the id of the last one that was looked at
+ */
+export async function readAuditNewer(
+  redis: RedisClient,
+  id: string,
+  readFilter: () => Promise<AuditFilter>,
+): Promise<{ entries: AuditEntry[]; latest: string }> {
+  const page = await redis.xrange(redisKeys.audit, `(${id}`, '+', 'COUNT', maxPage);
+  return { entries: parseMatching(page, await readFilter()), latest: page.at(-1)?.[0] ?? id };
+}
+
+/** First and last id in the stream that can match, for XRANGE. */
+function auditRange({ since, until }: AuditFilter): { start: string; end: string } {
+  return {
+    start: since === undefined ? '-' : String(Math.max(0, since.getTime())),
+    // An id without a sequence number means the last one of that millisecond.
+    end: until === undefined ? '+' : String(Math.max(0, until.getTime() - 1)),
+  };
+}
+
+type StreamItem = [id: string, fields: string[]];
+
+/** The entries that match. Values are parsed in these only: a filter may leave out most of them. */
+function parseMatching(items: readonly StreamItem[], filter: AuditFilter): AuditEntry[] {
+  const { action: beginning = '', who: person, targets, since, until } = filter;
+  return items.flatMap(([id, fields]) => {
+    const texts = new Map<string, string>();
+    for (let index = 0; index < fields.length; index += 2) {
+      texts.set(fields[index] ?? '', fields[index + 1] ?? '');
+    }
+    const [who = '', action = '', target = ''] = ['who', 'action', 'target'].map((name) => texts.get(name));
+    const atMs = Number(id.split('-')[0]);
+    const matches =
+      action.startsWith(beginning) &&
+      (person === undefined || isSameText(who, person)) &&
+      (targets === undefined || targets.includes(target)) &&
+      (since === undefined || atMs >= since.getTime()) &&
+      (until === undefined || atMs < until.getTime());
+    if (!matches) return [];
+    const [reason, notMade] = [texts.get('reason'), texts.get('notMade')];
+    return {
+      id,
+      // An id that was made by hand may have no time.
+      at: Math.abs(atMs) <= maxTimeMs ? new Date(atMs).toISOString() : '',
+      who,
+      action,
+      target,
+      before: recordedValue(texts.get('before') ?? ''),
+      after: recordedValue(texts.get('after') ?? ''),
+      ...(reason === undefined ? {} : { reason }),
+      ...(notMade === undefined ? {} : { notMade }),
+    };
+  });
+}
+
+const maxTimeMs = 8.64e15;
+
+/** An entry that was added by hand may contain any text. */
+function recordedValue(text: string): unknown {
+  const value = parseJson(text);
+  return value === undefined ? text : value;
+}
+
+/**
+ * Targets of the entries about an id or a name. For a customer also its keys, since limits can be changed through one of them.
+ * @throws InvalidOperation for an API key
+ */
+export async function auditTargets(target: string, session: Pick<Session, 'redis'>): Promise<string[]> {
+  assertNotApiKey(target);
+  if (!isCustomerId(target)) return [target];
+  return [target, ...(await session.redis.smembers(redisKeys.customerKeys(target)))];
+}
+
+/** An entry about a key with what people know the key by. Null for other entries, and if nothing is known any more. */
+export interface NamedEntry extends AuditEntry {
+  /** Name of the key as it is now. */
+  targetName: string | null;
+  targetHint: string | null;
+}
+
+const isKeyId = (target: string) => target.startsWith('key_');
+
+/** Adds names and hints. Each key is read once; of one that is gone, the entry itself has the name. */
+export async function nameTargets(
+  entries: readonly AuditEntry[],
+  { redis }: Pick<Session, 'redis'>,
+): Promise<NamedEntry[]> {
+  const ids = new Set(entries.map(({ target }) => target).filter(isKeyId));
+  const records = new Map(
+    await Promise.all(Array.from(ids, async (id) => [id, (await findStoredKey(redis, id))?.record] as const)),
+  );
+  return entries.map((entry) => {
+    const { target, before, after } = entry;
+    const known = { ...fieldsOf(before), ...fieldsOf(after), ...records.get(target) };
+    const text = (value: unknown) => (isKeyId(target) && typeof value === 'string' ? value : null);
+    return Object.assign({}, entry, { targetName: text(known['name']), targetHint: text(known['hint']) });
+  });
+}
+
+/** A field that a change has changed. Undefined if the record or setting did not have it. */
+export interface ChangedField {
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** Fields of an entry that differ before and after it. Without `rev`, which every change raises. */
+export function changedFields(before: unknown, after: unknown): ChangedField[] {
+  const [from, to] = [fieldsOf(before), fieldsOf(after)];
+  return Object.keys({ ...from, ...to })
+    .filter((name) => name !== 'rev' && JSON.stringify(from[name]) !== JSON.stringify(to[name]))
+    .map((name) => ({ field: name, before: from[name], after: to[name] }));
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { banInput } from '../keys/key-input.ts';
+import { keyShown } from '../keys/key-operations.ts';
+import { countInput, nextInput, pageOf } from '../list-schemas.ts';
+import { changeAndShow, list } from '../operation.ts';
+import { addBan, liftBan, listBans, readBanPage } from './bans.ts';
+import { scorePattern } from './scored-pages.ts';
+
+export const banSchema = z
+  .object({
+    id: z.string().describe('Of the API key'),
+    name: z.string(),
+    plan: z.string(),
+    reason: z.string(),
+    endsAt: z.iso.datetime().nullable().describe('Null for a ban without an end that was made by hand'),
+  })
+  .meta({ id: 'Ban' });
+
+const afterPattern = new RegExp(String.raw`^${scorePattern}:[\w-]{1,100}$`);
+
+export const banOperations = [
+  list({
+    operationId: 'listBans',
+    http: 'GET /bans',
+    command: {
+      usage: 'bans list',
+      says: 'active bans, soonest to expire first',
+      examples: ['bans list'],
+      columns: { ID: 'id', NAME: 'name', PLAN: 'plan', ENDS: 'endsAt', REASON: 'reason' },
+    },
+    summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',
+    input: z.strictObject({
+      after: nextInput.regex(afterPattern, { error: 'is not the next of a page' }).optional(),
+      limit: countInput(500, 100),
+    }),
+    responds: 'A page',
+    result: pageOf(banSchema),
+    run: (session) => listBans(session),
+    page: (session, { input: { after, limit } }) => readBanPage(session, after, limit),
+  }),
+  changeAndShow({
+    operationId: 'banKey',
+    http: 'PUT /keys/:id/ban',
+    command: {
+      usage: 'bans add <id>',
+      says: 'ban a key from its next request on',
+      examples: ['bans add key_282dd48c706990d481 --for 2h --reason "scraping"'],
+      options: {
+        seconds: {
+          flags: '--for <duration>',
+          says: 'length, such as 15m, 12h or 30d',
+          from: 'duration',
+          isRequired: true,
+        },
+        until: false,
+        reason: { says: 'reason; the client reads it in its responses' },
+      },
+    },
+    summary: 'Ban a key from its next request on, in place of any other ban',
+    input: banInput,
+    ...keyShown,
+    run(session, { target, input: { seconds = 0, until, reason } }) {
+      const durationMs = until === undefined ? seconds * 1000 : until.getTime() - session.now();
+      if (durationMs < 1) throw new InvalidOperation('the end of the ban is in the past');
+      return addBan(session, target, durationMs, reason);
+    },
+  }),
+  changeAndShow({
+    operationId: 'liftBan',
+    http: 'DELETE /keys/:id/ban',
+    command: {
+      usage: 'bans lift <id>',
+      examples: ['bans lift key_282dd48c706990d481'],
+    },
+    summary: 'End the ban of a key within a second, and forget the strikes that led to it',
+    ...keyShown,
+    run: (session, { target }) => liftBan(session, target),
+  }),
+];

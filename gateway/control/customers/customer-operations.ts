@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import { textNames } from '../../limits/customer-texts.ts';
+import { windowNames } from '../../limits/windows.ts';
+import { portalLink } from '../../platform/config/console-url.ts';
+import { failureSchema, readFailures } from '../../quota/failures.ts';
+import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts';
+import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
+import { limitOptions, newLimitOptions, usageOperationsOf } from '../keys/limited-operations.ts';
+import { countInput, listOf, nextInput } from '../list-schemas.ts';
+import { change, changeAndShow, list, read } from '../operation.ts';
+import {
+  changeCustomer,
+  createCustomer,
+  customerDetailSchema,
+  customerPageSchema,
+  customerViewSchema,
+  listCustomers,
+  readCustomerDetail,
+  readCustomerPage,
+  removeCustomer,
+  resumeCustomer,
+  suspendCustomer,
+} from './customers.ts';
+import { showCustomer } from './stored-customers.ts';
+
+/** A page takes half a second at most, whatever the conditions. */
+const maxRead = 20_000;
+const id = 'cus_282dd48c706990d481';
+
+export const portalLinkSchema = z.object({
+  link: z.string().describe('Begins a session of an hour. What is behind # reaches no log'),
+  customer: z.string(),
+  expiresAt: z.iso.datetime(),
+});
+
+const shown = {
+  responds: 'The customer after the change',
+  result: customerDetailSchema,
+  resultId: 'ChangedCustomer',
+  shows: readCustomerDetail,
+};
+
+/** Customers, whose keys share a plan, limits and what is used of them. */
+export const customerOperations = [
+  list({
+    operationId: 'listCustomers',
+    http: 'GET /customers',
+    command: {
+      usage: 'customers list',
+      says: 'customers, oldest first',
+      examples: ['customers list --plan pro', 'customers list --output csv > customers.csv'],
+      options: {
+        search: {
+          flags: '--name <text>',
+          says: 'customers with the text in their name, contact, reference or id',
+        },
+        plan: { says: 'customers on a plan' },
+        after: false,
+        limit: false,
+      },
+      columns: {
+        ID: 'id',
+        NAME: 'name',
+        PLAN: 'plan',
+        MINUTE: 'minute',
+        DAY: 'day',
+        STATE: 'state',
+        KEYS: 'keys',
+        CREATED: 'createdAt',
+      },
+      csv: [
+        'id',
+        'name',
+        'plan',
+        ...windowNames,
+        'state',
+        'suspendedAt',
+        ...textNames,
+        'createdAt',
+        'keys',
+        'rev',
+      ],
+    },
+    summary: 'Customers, newest first',
+    description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,
+    input: z.strictObject({
+      search: z
+        .string()
+        .max(200, 'is longer than 200 characters')
+        .optional()
+        .describe('Part of the name, contact, reference or id. An API key is refused.'),
+      plan: z.string().optional(),
+      after: nextInput.optional(),
+      limit: countInput(100, 50),
+    }),
+    responds: 'A page of customers',
+    result: customerPageSchema,
+    run: (session, { input: { search, plan } }) => listCustomers(session, { search, plan }),
+    page: (session, { input: { limit, ...conditions } }) =>
+      readCustomerPage(session, { ...conditions, size: limit, maxRead }),
+  }),
+  change({
+    operationId: 'createCustomer',
+    http: 'POST /customers',
+    command: {
+      usage: 'customers create',
+      says: 'make a customer without a key; ops keys issue makes one with a key',
+      examples: ['customers create --plan pro --name Acme --reference C-4711'],
+      options: { name: { says: 'name of the customer' }, ...newLimitOptions },
+    },
+    summary: 'Make a customer without a key',
+    input: newCustomerInput,
+    responds: 'The customer',
+    result: customerViewSchema,
+    resultId: 'NewCustomer',
+    status: 201,
+    run: (session, { input }) => createCustomer(session, withoutNulls(input)),
+  }),
+  read({
+    operationId: 'getCustomer',
+    http: 'GET /customers/:customer',
+    summary: 'One customer, with its keys and their use now',
+    responds: 'The customer',
+    result: customerDetailSchema,
+    run: (session, { target }) => readCustomerDetail(session, target),
+  }),
+  changeAndShow({
+    operationId: 'changeCustomer',
+    http: 'PATCH /customers/:customer',
+    command: {
+      usage: 'customers set <customer>',
+      says: 'change a customer, from the next request of any of its keys on; the text "none" removes one',
+      examples: [
+        `customers set ${id} --plan business`,
+        `customers set ${id} --day 5000 --reason "import of their stock"`,
+      ],
+      options: { name: { says: 'name of the customer' }, ...limitOptions },
+    },
+    summary: 'Change a customer, from the next request of any of its keys on',
+    description:
+      'Fields that are absent stay as they are. 409 if somebody else has changed the customer or one of its keys since `rev`.',
+    input: customerChangeInput,
+    seen: seenRev,
+    ...shown,
+    run: (session, { target, input, seen }) => changeCustomer(session, target, { ...input, ...seen }),
+  }),
+  changeAndShow({
+    operationId: 'suspendCustomer',
+    http: 'POST /customers/:customer/suspend',
+    command: {
+      usage: 'customers suspend <customer>',
+      examples: [`customers suspend ${id} --reason "unpaid since May"`],
+    },
+    summary: 'Refuse all keys of a customer from their next request on',
+    ...shown,
+    run: (session, { target }) => suspendCustomer(session, target),
+  }),
+  changeAndShow({
+    operationId: 'resumeCustomer',
+    http: 'POST /customers/:customer/resume',
+    command: { usage: 'customers resume <customer>', examples: [`customers resume ${id}`] },
+    summary: 'End the suspension of a customer',
+    ...shown,
+    run: (session, { target }) => resumeCustomer(session, target),
+  }),
+  change({
+    operationId: 'linkCustomer',
+    http: 'POST /customers/:customer/link',
+    noun: 'links',
+    command: {
+      usage: 'customers link <customer>',
+      says: 'print a link to the portal of a customer; it works once, within five minutes',
+      examples: [`customers link ${id}`],
+    },
+    summary: 'Make a link to the portal of a customer, which works once within five minutes',
+    responds: 'The link, which is in this response only',
+    result: portalLinkSchema,
+    resultId: 'PortalLink',
+    status: 201,
+    async run(session, { target, context }) {
+      const { code, ...made } = await makePortalCode(session, target, context.apiTokenHash);
+      return { link: portalLink(context.publicOrigin(), code), ...made };
+    },
+  }),
+  changeAndShow({
+    operationId: 'signOutCustomer',
+    http: 'POST /customers/:customer/sign-out',
+    noun: 'links',
+    command: {
+      usage: 'customers sign-out <customer>',
+      examples: [`customers sign-out ${id} --reason "a laptop was stolen"`],
+    },
+    summary: 'End all sessions of a customer in the portal, and its links that were not used yet',
+    ...shown,
+    run: (session, { target }) => endPortalSessions(session, target),
+  }),
+  change({
+    operationId: 'removeCustomer',
+    http: 'DELETE /customers/:customer',
+    command: { usage: 'customers remove <customer>', examples: [`customers remove ${id}`] },
+    summary: 'Delete a customer whose keys have all ended; its record of use stays',
+    responds: 'The customer as it was',
+    result: customerViewSchema,
+    resultId: 'RemovedCustomer',
+    run: (session, { target }) => removeCustomer(session, target),
+  }),
+  list({
+    operationId: 'listCustomerFailures',
+    http: 'GET /customers/:customer/failures',
+    summary: 'Last failed requests of a customer in the last seven days, newest first',
+    description: 'At most five of each code, so that many of one kind hide no other. Some seconds old.',
+    responds: 'Failed requests',
+    result: listOf(failureSchema),
+    run: async (session, { target }) => readFailures(session, (await showCustomer(session.redis, target)).id),
+  }),
+  ...usageOperationsOf({
+    path: '/customers/:customer',
+    owner: 'a customer',
+    operationIds: { resetDay: 'resetCustomerDay', usage: 'getCustomerUsage' },
+    shown,
+    command: {
+      usage: 'customers reset-usage <customer>',
+      says: 'give a customer its UTC day back: the day limit counts from 0 again, the record of use keeps all',
+      examples: [`customers reset-usage ${id} --reason "their retry loop, ticket 813"`],
+    },
+  }),
+];

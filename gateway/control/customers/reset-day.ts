@@ -1,0 +1,29 @@
+import { dayNumberOf, utcDate } from '../../limits/utc-day.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { readRetentionDays } from '../plans/settings.ts';
+import type { Session } from '../session.ts';
+import { findCustomerId } from './stored-customers.ts';
+
+/**
+ * Sets the UTC day of a customer back: its day limit counts from 0 again. The record of use keeps what was served, and a month limit
+ * counts it.
+ * @returns the units that were set back
+ * @param id of the customer, or of one of its keys
+ * @throws InvalidOperation if there is no such key, or nothing of its day is used
+ */
+export async function resetDay({ redis, audit, now }: Session, id: string): Promise<number> {
+  const customerId = await findCustomerId(redis, id);
+  const date = utcDate(dayNumberOf(now()));
+  const [used] = await redis.mget(redisKeys.day(customerId, date));
+  const changes = [
+    { action: 'usage.reset-day', target: id, before: { date, used }, after: { date, used: '0' } } as const,
+  ];
+  const units = await audit.make(changes, {
+    script: 'resetDayAudited',
+    keys: [redisKeys.dayPrefix(customerId)],
+    args: [await readRetentionDays(redis)],
+  });
+  if (!units) throw new InvalidOperation(`the customer ${customerId} has used nothing today (UTC)`);
+  return units;
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import {
+  formatCustomerRecord,
+  parseCustomerRecord,
+  type CustomerRecord,
+} from '../../keys/customer-record.ts';
+import { textsIn, type CustomerTexts } from '../../limits/customer-texts.ts';
+import { limitsIn, type Limits } from '../../limits/limits.ts';
+import type { AuditAction } from '../../platform/redis/audit-actions.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { UnknownId } from '../invalid-operation.ts';
+import { customerPages, placeOf } from '../keys/api-key-index.ts';
+import { assertNotApiKey } from '../keys/pasted-key.ts';
+import { retryOvertaken, showStoredKey } from '../keys/stored-keys.ts';
+import { recordChangeCall } from '../record-change-call.ts';
+import type { Session } from '../session.ts';
+
+/** There is no customer with an id. */
+export class UnknownCustomer extends UnknownId {
+  constructor(id: string) {
+    super(`there is no customer with the id ${JSON.stringify(id)}`);
+  }
+}
+
+/** The record of a customer that is made now. */
+export function newCustomer(
+  wanted: Limits & CustomerTexts & Pick<CustomerRecord, 'name' | 'plan'>,
+  nowMs: number,
+): CustomerRecord {
+  const { name, plan } = wanted;
+  const [id, createdAt] = [`cus_${randomBytes(9).toString('hex')}`, new Date(nowMs).toISOString()] as const;
+  return { id, name, plan, createdAt, ...limitsIn(wanted), ...textsIn(wanted), rev: 0 };
+}
+
+/** Reads a customer. @returns undefined if there is none @throws UnexpectedValue if its record was edited into something else */
+export async function findCustomer(redis: RedisClient, id: string): Promise<CustomerRecord | undefined> {
+  return isCustomerId(id) ? parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id))) : undefined;
+}
+
+const pageSize = 500;
+
+/** All customers by time of creation, in pages. */
+export async function* storedCustomerPages(redis: RedisClient): AsyncGenerator<CustomerRecord[]> {
+  for await (const ids of customerPages(redis, pageSize)) {
+    const found = await Promise.all(ids.map((id) => findCustomer(redis, id)));
+    yield found.filter((customer) => customer !== undefined);
+  }
+}
+
+/** @throws UnknownCustomer if there is no such customer; UnexpectedValue as readStoredCustomer does */
+export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {
+  assertNotApiKey(id);
+  const record = await findCustomer(redis, id);
+  if (record === undefined) throw new UnknownCustomer(id);
+  return record;
+}
+
+/**
+ * Finds a customer by its own id or by that of one of its API keys, also of one whose record is gone.
+ * @throws InvalidOperation if there is no such key
+ */
+export async function findCustomerId(redis: RedisClient, id: string): Promise<CustomerId> {
+  if (isCustomerId(id)) return id;
+  return ((await placeOf(redis, id)) ?? (await showStoredKey(redis, id)).place).customerId;
+}
+
+/**
+ * Reads, edits, and writes if nobody wrote in between; otherwise starts again. Audited.
+ * @throws InvalidOperation as showCustomer does, and what `edit` throws
+ */
+export function updateCustomer(
+  { redis, audit }: Pick<Session, 'redis' | 'audit'>,
+  id: string,
+  action: AuditAction,
+  edit: (record: CustomerRecord) => CustomerRecord | Promise<CustomerRecord>,
+): Promise<CustomerRecord> {
+  return retryOvertaken(id, async () => {
+    const before = await showCustomer(redis, id);
+    const edited = await edit(before);
+    const { rev: _unknownYet, ...after } = edited;
+    const rev = await audit.make([{ action, target: id, before, after }], {
+      script: 'changeRecordAudited',
+      ...recordChangeCall({
+        customerId: before.id,
+        rev: before.rev,
+        customer: formatCustomerRecord(edited),
+      }),
+    });
+    return rev ? { ...edited, rev } : undefined;
+  });
+}

@@ -1,0 +1,112 @@
+import type { ApiKeyRecord } from '../../keys/api-key-record.ts';
+import type { CustomerLimits } from '../../keys/customer-record.ts';
+import { missingScopes } from '../../limits/access.ts';
+import { changedLimits, defaultPlans, type Limits } from '../../limits/limits.ts';
+import { hasWindow, windowNames, windows, type ByWindow } from '../../limits/windows.ts';
+import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { anonymousPlan, enterprisePlan, parsePlanLimits } from '../../quota/plan-settings.ts';
+import { InvalidOperation, IssueForOperators } from '../invalid-operation.ts';
+import { readPlanNames, unknownPlan } from '../plans/plan-names.ts';
+import { anyLimit, readPlanLimits } from '../plans/plans.ts';
+
+/** A change of what a customer and its keys have in common. Undefined leaves a field unchanged; null removes it. */
+export interface LimitedChange extends ByWindow<number | null> {
+  /** Rev of the record that the change is based on; any if undefined. */
+  rev?: number | undefined;
+  name?: string | undefined;
+  plan?: string | undefined;
+}
+
+/** What they have in common after a change. */
+export function changedLimited(
+  record: CustomerLimits & { name: string },
+  change: LimitedChange,
+): CustomerLimits & { name: string } {
+  return {
+    name: change.name ?? record.name,
+    plan: change.plan ?? record.plan,
+    ...noOwnLimits,
+    ...changedLimits(record, change),
+  };
+}
+
+/** Before the limits of a record that may have fewer than before. */
+const noOwnLimits: Limits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
+
+/** A field after a change: undefined leaves it as it is, null removes it. */
+export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
+  return change === undefined ? value : (change ?? undefined);
+}
+
+/** @throws InvalidOperation for a time in the past */
+export function assertFuture(time: Date | null | undefined, nowMs: number): void {
+  if (time instanceof Date && time.getTime() <= nowMs) {
+    throw new InvalidOperation('the expiry is in the past');
+  }
+}
+
+type KeyLimits = Limits & Pick<ApiKeyRecord, 'plan'>;
+type KeyAccess = Limits & Pick<ApiKeyRecord, 'scopes'>;
+
+/** @throws InvalidOperation as assertLimits and assertAccess do */
+export async function assertPermitted(redis: RedisClient, key: KeyLimits & KeyAccess): Promise<void> {
+  await assertLimits(redis, key);
+  await assertAccess(redis, key);
+}
+
+/**
+ * @throws InvalidOperation if the plan does not exist, is not set in Redis, or has invalid limits
+ */
+export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<void> {
+  const { plan } = key;
+  if (plan === enterprisePlan) {
+    if (!hasWindow(key)) {
+      throw new IssueForOperators(`an enterprise customer needs a limit of its own: ${anyLimit}`);
+    }
+    return;
+  }
+  const limits = plan === anonymousPlan ? {} : parsePlanLimits(plan, await readPlanLimits(redis, plan));
+  if (!hasWindow(limits) || windowNames.some((name) => limits[name] === null)) {
+    if (Object.hasOwn(defaultPlans, plan)) {
+      throw new IssueForOperators(
+        `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
+      );
+    }
+    throw unknownPlan(plan, await readPlanNames(redis));
+  }
+}
+
+/**
+ * Compares scopes and own limits of a key with what the operations ask, which the gateways that run say.
+ * @throws InvalidOperation for a scope that no operation needs, and for a limit that is less than one costs that the key may
+ * call
+ */
+export async function assertAccess(redis: RedisClient, { scopes, ...limits }: KeyAccess): Promise<void> {
+  const limited = windows.flatMap(({ name, each }) => {
+    const limit = limits[name];
+    return limit === undefined ? [] : [{ name, each, limit }];
+  });
+  if (scopes === undefined && limited.length === 0) return;
+  const found = (await readProcessStatuses(redis)).flatMap(({ access }) => access ?? []);
+  const known = new Set(found.flatMap((access) => access.scopes));
+  const unknown = known.size === 0 ? undefined : scopes?.find((scope) => !known.has(scope));
+  if (unknown !== undefined) {
+    throw new InvalidOperation(
+      `no operation needs the scope ${unknown}; known are ${[...known].toSorted().join(', ')}`,
+    );
+  }
+  for (const { operation, units, scopes: needed } of found.flatMap(({ costs }) => costs)) {
+    const below = limited.find(({ limit }) => limit < units);
+    if (below === undefined || missingScopes(needed, scopes).length > 0) continue;
+    throw new InvalidOperation(
+      `${operation} costs ${units}, more than the limit of ${below.limit} ${below.each}: give the key a higher one, or scopes without ${needed.join(' and ')}`,
+    );
+  }
+}
+
+/** Lists a plan that was made with plain redis-cli, when a key is put on it. */
+export async function listPlan(redis: RedisClient, { plan }: KeyLimits): Promise<void> {
+  if (plan !== enterprisePlan) await redis.sadd(redisKeys.planNames, plan);
+}

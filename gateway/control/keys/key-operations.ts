@@ -1,0 +1,276 @@
+import { z } from 'zod';
+import { byWindow, hasWindow } from '../../limits/windows.ts';
+import { customerIdPattern } from '../../platform/redis/redis-keys.ts';
+import { showCustomer } from '../customers/stored-customers.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
+import { change, changeAndShow, list, read, type OptionForm } from '../operation.ts';
+import { readPlans, storedLimitsSchema, type ListedPlan } from '../plans/plans.ts';
+import type { Session } from '../session.ts';
+import { findKeyId } from './find-key.ts';
+import {
+  furtherKeyInput,
+  graceInput,
+  keyChangeInput,
+  newKeyInput,
+  seenRev,
+  timeInput,
+  withoutNulls,
+} from './key-input.ts';
+import { keyPageSchema, readKeyPage } from './key-list.ts';
+import { keyDetailSchema, keyStates, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
+import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
+import { limitOptions, newLimitOptions, usageOperationsOf } from './limited-operations.ts';
+import { rotateKey } from './rotate-key.ts';
+import { showStoredKey } from './stored-keys.ts';
+
+/** A page takes half a second at most, whatever the filter: the console goes on with `next`. */
+const maxRead = 20_000;
+const maxPastedLength = 10_000;
+const id = 'key_282dd48c706990d481';
+
+export const keyPlanSchema = z.object({
+  name: z.string(),
+  ...storedLimitsSchema.shape,
+  needsOwnLimits: z.boolean().describe('Keys on it need a limit of their own'),
+});
+
+export const issuedKeySchema = keyViewSchema.extend({
+  key: z.string().describe('In this response only'),
+});
+
+/** Response of an operation that issues a key. */
+const issued = {
+  responds: 'The key, which is in this response only, with its record',
+  result: issuedKeySchema,
+  status: 201,
+};
+
+function viewIssued({ key, record }: IssuedApiKey, { now }: Session): z.infer<typeof issuedKeySchema> {
+  const { id, ...rest } = recordView(record, now());
+  return { id, key, ...rest };
+}
+
+/** Response of an operation that changes a key. */
+export const keyShown = {
+  responds: 'The key after the change',
+  result: keyDetailSchema,
+  resultId: 'ChangedKey',
+  shows: readKeyDetail,
+};
+
+const keyOptions = {
+  name: { says: 'name of the key' },
+  expiresAt: {
+    flags: '--expires <time>',
+    says: 'time of expiry, ISO 8601, or a duration such as 90d, or "never"',
+    nothing: 'never',
+    from: 'time',
+  },
+  scopes: { says: 'operations that the key may call, by their scopes, or "all"', nothing: 'all' },
+} satisfies Record<string, OptionForm>;
+
+/** API keys of customers. */
+export const keyOperations = [
+  read({
+    operationId: 'listKeys',
+    http: 'GET /keys',
+    summary: 'API keys, newest first; with several conditions, those that meet all of them',
+    description:
+      `Reads some ${maxRead.toLocaleString('en')} keys at most. A page may therefore have fewer items than its limit, or ` +
+      'none, although there are more: go on with `next` until it is null.',
+    input: z.strictObject({
+      search: z
+        .string()
+        .max(200, 'is longer than 200 characters')
+        .optional()
+        .describe(
+          'An id, a SHA-256, a hint such as api_ab12, or part of a name or of an id. An API key is refused.',
+        ),
+      plan: z.string().optional(),
+      state: z.enum(keyStates, `has to be one of ${keyStates.join(', ')}`).optional(),
+      banned: flagInput
+        .optional()
+        .describe('Banned keys only, soonest to be free first. Without bans that were made with redis-cli.'),
+      ownLimits: flagInput.optional().describe('Keys with limits of their own only'),
+      expiresBefore: timeInput
+        .optional()
+        .describe('Keys that expire, or have expired, before this time only'),
+      after: nextInput.optional(),
+      limit: countInput(100, 50),
+    }),
+    responds: 'A page of keys',
+    result: keyPageSchema,
+    isSearch: true,
+    run: (session, { input: { limit, ...conditions } }) =>
+      readKeyPage(session, { ...conditions, size: limit, maxRead }),
+  }),
+  // Of the command, which makes either: the API has a route for each.
+  change({
+    operationId: 'issueAnyKey',
+    command: {
+      usage: 'keys issue',
+      examples: [
+        'keys issue --plan free --name Acme',
+        'keys issue --customer cus_282dd48c706990d481 --name "Acme, mobile app"',
+        'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
+      ],
+      options: {
+        ...keyOptions,
+        ...newLimitOptions,
+        name: { says: 'name of the customer, or of its further key' },
+        customer: {
+          flags: '--customer <customer>',
+          says: 'a further key of this customer, which shares its plan and limits',
+        },
+      },
+    },
+    summary: 'Issue a key with a customer of its own, or of one that exists; it is shown once and not stored',
+    input: newKeyInput.partial().extend({
+      customer: z
+        .string()
+        .regex(customerIdPattern, 'is not the id of a customer, such as cus_282dd48c706990d481')
+        .optional(),
+    }),
+    ...issued,
+    async run(session, { input }) {
+      const { customer, plan, name, ...rest } = withoutNulls(input);
+      if (customer === undefined) {
+        if (plan === undefined || name === undefined)
+          throw new InvalidOperation('a key with a customer of its own needs --plan and --name');
+        return viewIssued(await issueKey(session, { ...rest, plan, name }), session);
+      }
+      if (plan !== undefined || hasWindow(rest))
+        throw new InvalidOperation('plan and limits are those of the customer: see ops customers set');
+      const { id } = await showCustomer(session.redis, customer);
+      return viewIssued(await issueFurtherKey(session, id, { ...rest, name }), session);
+    },
+  }),
+  change({
+    operationId: 'issueKey',
+    http: 'POST /keys',
+    summary: 'Issue a key',
+    input: newKeyInput,
+    ...issued,
+    run: async (session, { input }) => viewIssued(await issueKey(session, withoutNulls(input)), session),
+  }),
+  change({
+    operationId: 'issueFurtherKey',
+    http: 'POST /customers/:customer/keys',
+    noun: 'keys',
+    summary: 'Issue a further key of a customer, which shares its plan and limits',
+    input: furtherKeyInput,
+    ...issued,
+    async run(session, { target, input }) {
+      const { id } = await showCustomer(session.redis, target);
+      return viewIssued(await issueFurtherKey(session, id, withoutNulls(input)), session);
+    },
+  }),
+  read({
+    operationId: 'findKey',
+    http: 'POST /keys/find',
+    access: 'viewer',
+    summary: 'Find a key by the key itself',
+    description: 'A viewer may do this. The key is neither stored nor logged.',
+    input: z.strictObject({
+      text: z
+        .string('has to be a text')
+        .max(maxPastedLength, `is longer than ${maxPastedLength} characters`)
+        .describe('An API key or the SHA-256 of one, also in the middle of a text'),
+    }),
+    responds: 'The id of the key',
+    result: z.object({ id: z.string() }),
+    run: async (session, { input: { text } }) => ({ id: await findKeyId(text, session) }),
+  }),
+  // For forms, which must not begin a count of all keys, as GET /api/plans does.
+  list({
+    operationId: 'listKeyPlans',
+    http: 'GET /key-plans',
+    noun: 'plans',
+    summary: 'Plans that a key can be on, with their limits in Redis',
+    responds: 'All of them',
+    result: listOf(keyPlanSchema),
+    async run(session) {
+      const plans = await readPlans(session);
+      return plans.filter(({ kind }) => kind !== 'address').map(viewKeyPlan);
+    },
+  }),
+  read({
+    operationId: 'getKey',
+    http: 'GET /keys/:id',
+    summary: 'One key, with its use now and what its next request gets',
+    responds: 'The key',
+    result: keyDetailSchema,
+    run: (session, { target }) => readKeyDetail(session, target),
+  }),
+  changeAndShow({
+    operationId: 'changeKey',
+    http: 'PATCH /keys/:id',
+    command: {
+      usage: 'keys set <id>',
+      examples: [
+        `keys set ${id} --plan pro`,
+        `keys set ${id} --day 5000 --reason "import of their stock"`,
+        `keys set ${id} --minute plan`,
+      ],
+      options: { ...keyOptions, ...limitOptions },
+    },
+    summary: 'Change a key, from its next request on',
+    description:
+      'Fields that are absent stay as they are. 409 if somebody else has changed the key, its customer or another of its keys since `rev`.',
+    input: keyChangeInput,
+    seen: seenRev,
+    ...keyShown,
+    run: async (session, { target, input, seen }) =>
+      recordView(await changeKey(session, target, { ...input, ...seen }), session.now()),
+  }),
+  change({
+    operationId: 'rotateKey',
+    http: 'POST /keys/:id/rotate',
+    command: {
+      usage: 'keys rotate <id>',
+      examples: [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0s`],
+      options: {
+        graceSeconds: {
+          flags: '--grace <duration>',
+          says: 'time that the old key still works; 0s ends it now',
+          from: 'duration',
+          default: '24h',
+        },
+      },
+    },
+    summary: 'Issue a key that replaces another one, which works until the grace period ends',
+    input: graceInput,
+    ...issued,
+    run: async (session, { target, input }) =>
+      viewIssued(await rotateKey(session, target, input.graceSeconds * 1000), session),
+  }),
+  // No rev: to revoke is right whatever else has changed, and doing it twice changes nothing.
+  changeAndShow({
+    operationId: 'revokeKey',
+    http: 'POST /keys/:id/revoke',
+    command: {
+      usage: 'keys revoke <id>',
+      says: 'refuse a key for good, from its next request on',
+      examples: [`keys revoke ${id} --reason "leaked, ticket 812"`],
+      async asks({ redis }, id) {
+        const { name, plan, revokedAt } = (await showStoredKey(redis, id)).record;
+        if (revokedAt !== undefined) return undefined;
+        return `Revoke ${id} (${JSON.stringify(name)}, plan ${plan}) for good, from its next request on?`;
+      },
+    },
+    summary: 'Refuse a key for good, from its next request on, even if its record is invalid',
+    ...keyShown,
+    run: async (session, { target }) => recordView(await revokeKey(session, target), session.now()),
+  }),
+  ...usageOperationsOf({
+    path: '/keys/:id',
+    owner: 'the customer of a key',
+    operationIds: { resetDay: 'resetDay', usage: 'getKeyUsage' },
+    shown: keyShown,
+  }),
+];
+
+function viewKeyPlan({ name, kind, ...plan }: ListedPlan): z.infer<typeof keyPlanSchema> {
+  return { name, ...byWindow((window) => plan[window]), needsOwnLimits: kind === 'own_limits' };
+}

@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto';
+import { apiKeyHint, generateApiKey, hashApiKey } from '../../keys/api-key-format.ts';
+import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../../keys/api-key-record.ts';
+import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
+import { limitsIn, type Limits } from '../../limits/limits.ts';
+import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { newCustomer, showCustomer } from '../customers/stored-customers.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { assertRev } from '../overtaken-change.ts';
+import { recordChangeCall } from '../record-change-call.ts';
+import type { Session } from '../session.ts';
+import { addCustomerToIndex, addToIndex, forgetEndedKeys, placeOfHash } from './api-key-index.ts';
+import type { KeyFields, WithoutNulls } from './key-input.ts';
+import {
+  assertAccess,
+  assertFuture,
+  assertLimits,
+  assertPermitted,
+  changed,
+  changedLimited,
+  listPlan,
+  type LimitedChange,
+} from './key-limits.ts';
+import { retryOvertaken, showStoredKey, updateStoredKey } from './stored-keys.ts';
+
+/** A key of a customer that exists. */
+export interface FurtherApiKey extends WithoutNulls<KeyFields> {
+  /** The customer's by default. */
+  name?: string | undefined;
+}
+
+type FurtherKey = FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>;
+
+/** @throws InvalidOperation for a key that its customer may not have */
+export type ConfineKey = (wanted: FurtherKey) => Promise<FurtherKey>;
+
+/** A key of a customer that is made with it, of the same name. */
+export interface NewApiKey extends FurtherApiKey, Limits {
+  name: string;
+  plan: string;
+}
+
+/** Undefined leaves a field unchanged; null removes it. */
+export interface ApiKeyChange extends LimitedChange, KeyFields {}
+
+export interface IssuedApiKey {
+  /** Not stored anywhere: only the caller has it. */
+  key: string;
+  record: ApiKeyRecord;
+}
+
+/** Throws what `issueKey` would throw, and changes nothing. */
+export async function assertIssuable({ redis, now }: Session, wanted: NewApiKey): Promise<void> {
+  assertFuture(wanted.expiresAt, now());
+  await assertPermitted(redis, wanted);
+}
+
+/**
+ * Issues a key with a customer of its own.
+ * @param key an existing key to store; generated if absent
+ * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without a limit of its own
+ */
+export async function issueKey(
+  session: Session,
+  wanted: NewApiKey,
+  key = generateApiKey(),
+): Promise<IssuedApiKey> {
+  await assertIssuable(session, wanted);
+  const customer = newCustomer(wanted, session.now());
+  await listPlan(session.redis, customer);
+  const record = newRecord(customer, wanted, { id: newKeyId(), key }, session.now());
+  const issued = await write(session, record, key, customer);
+  if (issued === undefined) throw new InvalidOperation('this key exists already');
+  return issued;
+}
+
+/**
+ * Issues a further key of a customer, which shares its plan, its limits and what is used of them.
+ * @throws InvalidOperation as `issueKey` does, and if there is no such customer. A key that replaces another one may be on a
+ * plan that is gone, as that one is
+ * @param confine checks the key that is wanted, or narrows it, by the keys that the customer has at the moment it is written
+ */
+export async function issueFurtherKey(
+  session: Session,
+  customerId: CustomerId,
+  further: FurtherKey,
+  confine: ConfineKey = (wanted) => Promise.resolve(wanted),
+): Promise<IssuedApiKey> {
+  const { redis, now } = session;
+  assertFuture(further.expiresAt, now());
+  // The same in each attempt, so that none leaves an entry of its own in the index.
+  const made = { id: newKeyId(), key: generateApiKey() };
+  const issued = await retryOvertaken(customerId, async () => {
+    const customer = await showCustomer(redis, customerId);
+    const wanted = await confine(further);
+    if (wanted.replaces === undefined) await assertLimits(redis, customer);
+    await assertAccess(redis, { ...customer, scopes: wanted.scopes });
+    return write(session, newRecord(customer, wanted, made, now()), made.key);
+  });
+  await forgetEndedKeys(redis, customerId);
+  return issued;
+}
+
+const newKeyId = () => `key_${randomBytes(9).toString('hex')}`;
+
+function newRecord(
+  customer: CustomerRecord,
+  wanted: FurtherKey,
+  { id, key }: Pick<ApiKeyRecord, 'id'> & Pick<IssuedApiKey, 'key'>,
+  nowMs: number,
+): ApiKeyRecord {
+  const { plan, suspendedAt, id: customerId, rev } = customer;
+  const { name = customer.name, expiresAt, ...own } = wanted;
+  return {
+    ...own,
+    id,
+    customerId,
+    name,
+    plan,
+    hint: apiKeyHint(key),
+    createdAt: new Date(nowMs).toISOString(),
+    expiresAt: expiresAt?.toISOString(),
+    ...limitsIn(customer),
+    suspendedAt,
+    rev,
+  };
+}
+
+/**
+ * Writes a new key, and its customer if that is new, too.
+ * @returns undefined if the customer was changed in between
+ */
+async function write(
+  { redis, audit }: Session,
+  record: ApiKeyRecord,
+  key: string,
+  customer?: CustomerRecord,
+): Promise<IssuedApiKey | undefined> {
+  const { customerId } = record;
+  const keyHash = hashApiKey(key);
+  const other = await placeOfHash(redis, keyHash);
+  if (other !== undefined && (await redis.exists(redisKeys.apiKey(other))) === 1) {
+    throw new InvalidOperation('this key exists already');
+  }
+  // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
+  if (customer !== undefined) await addCustomerToIndex(redis, customer);
+  await addToIndex(redis, record, { customerId, keyHash });
+  const { rev: _unknownYet, ...after } = record;
+  const entry = { action: 'keys.issue', target: record.id, before: null, after } as const;
+  const fields = formatApiKeyRecord(record);
+  const rev = await audit.make([entry], {
+    script: 'changeRecordAudited',
+    ...recordChangeCall({
+      customerId,
+      rev: record.rev,
+      ...(customer && { customer: formatCustomerRecord(customer) }),
+      key: { keyHash, fields, expiry: recordExpiry(record), isNew: true },
+    }),
+  });
+  return rev ? { key, record: { ...record, rev } } : undefined;
+}
+
+/** @throws InvalidOperation as `issueKey` does, for an unknown id and for a revoked key; OvertakenChange for another rev */
+export function changeKey(session: Session, id: string, change: ApiKeyChange): Promise<ApiKeyRecord> {
+  const { redis, now } = session;
+  return updateStoredKey(session, id, 'keys.set', async (record) => {
+    assertRev(record, change.rev);
+    if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
+    assertFuture(change.expiresAt, now());
+    const edited = {
+      ...record,
+      ...changedLimited(record, change),
+      expiresAt: changed(record.expiresAt, isoTime(change.expiresAt)),
+      scopes: changed(record.scopes, change.scopes),
+    };
+    await assertPermitted(redis, edited);
+    await listPlan(redis, edited);
+    return edited;
+  });
+}
+
+function isoTime(time: Date | null | undefined): string | null | undefined {
+  return time instanceof Date ? time.toISOString() : time;
+}
+
+/**
+ * Refuses the key from its next request on. Revoking it again changes nothing.
+ * @throws InvalidOperation if there is no such key
+ */
+export async function revokeKey(session: Session, id: string): Promise<ApiKeyRecord> {
+  const { record } = await showStoredKey(session.redis, id);
+  if (record.revokedAt !== undefined) return record;
+  const now = new Date(session.now()).toISOString();
+  return updateStoredKey(session, id, 'keys.revoke', ({ revokedAt = now, ...rest }) => ({
+    ...rest,
+    revokedAt,
+  }));
+}

@@ -1,0 +1,302 @@
+import { z } from 'zod';
+import type { ApiScope } from './access/api-scopes.ts';
+import type { ChangedField } from './audit/audit-log.ts';
+import type { ChangingSession, ReadingSession, Session } from './session.ts';
+
+/** What an operation may know of the face that calls it. */
+export interface OperationContext {
+  /** Where customers see the gateway. */
+  publicOrigin(): string;
+  /** Networks that webhooks may lead to although they are not public. */
+  webhookNetworks: readonly string[];
+  /** Hash of the API token of a program that calls. */
+  apiTokenHash?: string | undefined;
+  /** Id of the console session of a person who calls. */
+  sessionId?: string | undefined;
+  /** Number of customers on each plan, perhaps some seconds old. */
+  planCustomers(session: ReadingSession): Promise<ReadonlyMap<string, number>>;
+  /** Says what is wrong with what is shown. */
+  warn(text: string): void;
+  /** Throws an error of the face if a program that calls lacks one of the scopes. */
+  assertScopes(needed: readonly ApiScope[]): void;
+}
+
+interface Call<Input, Seen = unknown> {
+  /** What the path, or the first argument of the command, names. */
+  target: string;
+  input: Input;
+  /** What the caller has seen of what is to be changed; undefined if it did not say. */
+  seen?: Seen | undefined;
+  context: OperationContext;
+}
+
+/** A call whose input is still to be checked. */
+export type RawCall = Call<unknown>;
+
+interface Described {
+  /** Name of the operation in the document. */
+  operationId: string;
+  /** Method and path below that of the API, as in `PUT /keys/:id/ban`; undefined without a route. */
+  http?: `${'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
+  /** Begins with a verb, or with what is listed, for route and command alike. */
+  summary: string;
+  description?: string;
+  /** First part of the scope that a token needs, by default that of the path; null closes the operation to tokens. */
+  noun?: string | null;
+  /** `viewer`: changes nothing, so a viewer may call it whatever its method. */
+  access?: 'viewer';
+  /** Of the response; 200 by default. */
+  status?: number;
+  /** What the response has, in words. */
+  responds: string;
+}
+
+/** An option of a command. By default a field is `--<name> <text>`, and its description is what is said of it. */
+export interface OptionForm {
+  /** As in `--expires <time>`; of a boolean two, as in `--on --off`. */
+  flags?: string;
+  /** Of a boolean two, with ` | ` between them. */
+  says?: string;
+  /** Word for null. */
+  nothing?: string;
+  /** What the text is, if it is neither what the field says nor a list of it: a time or a duration from now, or a duration. */
+  from?: 'time' | 'duration';
+  /** In place of an option that is not given. */
+  default?: string;
+  isRequired?: true;
+}
+
+/** How the command calls an operation, as far as that does not follow from the rest. */
+export interface CommandForm {
+  /** Words and argument, as in `bans add <id>`. */
+  usage: string;
+  /** In place of the summary. */
+  says?: string;
+  /** What is typed after `ops`, for the help. */
+  examples?: readonly string[];
+  /** Fields that are no option are left out by `false`. */
+  options?: Readonly<Record<string, OptionForm | false>>;
+  /** Question before, unless `--yes` is given; nothing is asked if it returns undefined. */
+  asks?: (session: Session, target: string) => string | undefined | Promise<string | undefined>;
+}
+
+type Cell = string | number | readonly string[] | null | undefined;
+
+/** Columns of a list by their headings: the name of a field, or what makes a cell of an item. */
+export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((item: Item) => Cell)>>;
+
+export type Items<Item> = readonly Item[] | AsyncIterable<readonly Item[]>;
+
+interface Page<Item> {
+  items: Item[];
+  next: string | null;
+}
+
+/** What people see of a result: a text, or fields with what they were. */
+type Printed = string | readonly ChangedField[];
+
+interface Definition<Input, Result extends object, Shown extends object> extends Described {
+  input?: z.ZodType<Input>;
+  /** Of a body, for the document. */
+  example?: object;
+  /** Of the route. */
+  result: z.ZodType<Shown>;
+  command?: CommandForm & {
+    /** In place of a line for each field. */
+    prints?: (result: Result) => Printed;
+  };
+}
+
+interface Change<Input, Result extends object, Shown extends object, Seen> extends Definition<
+  Input,
+  Result,
+  Shown
+> {
+  /** Id of the schema of the route's response. */
+  resultId?: string;
+  /** Fields in which the route asks for what the caller has seen. */
+  seen?: z.ZodType<Seen>;
+  /** Why the change is usually a mistake, so that it has to be confirmed. */
+  doubts?: (session: Session, call: Call<Input>) => Promise<string | undefined>;
+  /** What the command shows in place of the change with `--dry-run`. */
+  preview?: (session: Session, call: Call<Input>) => Promise<Result>;
+  /** What the route shows after the change, in place of its result. */
+  shows?: (session: Session, target: string) => Promise<Shown>;
+  run: (session: ChangingSession, call: Call<Input, Seen>) => Promise<Result>;
+}
+
+interface Read<Input, Result extends object> extends Definition<Input, Result, Result> {
+  /** Whether it has to look at many records. */
+  isSearch?: boolean;
+  run: (session: Session, call: Call<Input>) => Result | Promise<Result>;
+}
+
+interface Listing<Input, Item> extends Described {
+  input?: z.ZodType<Input>;
+  /** Of the route. */
+  result: z.ZodType<Page<Item>>;
+  command?: Omit<CommandForm, 'asks'> & {
+    columns: Columns<Item>;
+    /** Columns that a table has only if an item has a value for them. */
+    sparse?: readonly string[];
+    /** Fields of the CSV, if these are not the columns. The names are stable: they are only added, at the end. */
+    csv?: readonly (keyof Item & string)[];
+  };
+  /** All items, for the command. */
+  run: (session: Session, call: Call<Input>) => Items<Item> | Promise<Items<Item>>;
+  /** For the route; by default all items. */
+  page?: (session: Session, call: Call<Input>) => Promise<Page<Item>>;
+}
+
+/** Result of an operation, and what people see of it in place of a line for each field. */
+export interface Outcome {
+  result: object;
+  text: Printed | undefined;
+}
+
+interface Common extends Described {
+  example?: object;
+  input: z.ZodType | undefined;
+  result: z.ZodType;
+  command: CommandForm | undefined;
+}
+
+export interface ReadOperation extends Common {
+  kind: 'read';
+  isSearch: boolean;
+  /** Checks the input. @throws ZodError */
+  prepare(call: RawCall): (session: Session) => Promise<Outcome>;
+}
+
+export interface ChangeOperation extends Common {
+  kind: 'change';
+  resultId: string | undefined;
+  seen: z.ZodType | undefined;
+  shows: ((session: Session, target: string) => Promise<object>) | undefined;
+  prepare(call: RawCall): (session: ChangingSession) => Promise<Outcome>;
+  preview: ((call: RawCall) => (session: Session) => Promise<Outcome>) | undefined;
+  doubts: ((call: RawCall) => (session: Session) => Promise<string | undefined>) | undefined;
+}
+
+/** Prints all items of a list. */
+export type PrintItems = <Item>(items: Items<Item>, layout: Layout<Item>) => Promise<void>;
+
+export interface Layout<Item> {
+  columns: Columns<Item>;
+  sparse?: readonly string[] | undefined;
+  csv?: readonly (keyof Item & string)[] | undefined;
+}
+
+export interface ListOperation extends Common {
+  kind: 'list';
+  /** Whether a page has to look at many records. */
+  isSearch: boolean;
+  prepare(call: RawCall): (session: Session) => Promise<Outcome>;
+  /** For the command. */
+  printed(call: RawCall, print: PrintItems): (session: Session) => Promise<void>;
+}
+
+/** What people, programs and the console can do, said once: its route, its document and its command are made from it. */
+export type Operation = ReadOperation | ChangeOperation | ListOperation;
+
+/** Input of an operation that takes none. */
+export const noInput = z.custom<never>();
+
+function parsed<Input>(schema: z.ZodType<Input> = noInput, call: RawCall): Call<Input> {
+  return { ...call, input: schema.parse(call.input) };
+}
+
+/** Makes the `prepare` of an operation that a session runs at once. */
+function preparing<S, Input, Result extends object, Seen>({
+  input,
+  command,
+  seen,
+  run,
+}: Pick<Definition<Input, Result, object>, 'input' | 'command'> & {
+  seen?: z.ZodType<Seen> | undefined;
+  run: (session: S, call: Call<Input, Seen>) => Result | Promise<Result>;
+}) {
+  return (raw: RawCall) => {
+    const call = { ...parsed(input, raw), seen: raw.seen === undefined ? undefined : seen?.parse(raw.seen) };
+    return async (session: S): Promise<Outcome> => {
+      const result = await run(session, call);
+      return { result, text: command?.prints?.(result) };
+    };
+  };
+}
+
+/** An operation that changes nothing. */
+export function read<Input, Result extends object>(
+  definition: Read<Input, NoInfer<Result>> & { result: z.ZodType<Result> },
+): ReadOperation {
+  const { input, command, isSearch = false } = definition;
+  return { ...definition, input, command, isSearch, kind: 'read', prepare: preparing(definition) };
+}
+
+/** An operation that changes something, and returns what its route shows. */
+export function change<Input, Result extends object, Seen>(
+  definition: Omit<Change<Input, NoInfer<Result>, Result, Seen>, 'shows'>,
+): ChangeOperation {
+  return changeOperation<Input, Result, Result, Seen>(definition);
+}
+
+/** The same if the route shows something else after it than the command. */
+export function changeAndShow<Input, Result extends object, Shown extends object, Seen>(
+  definition: Change<Input, Result, Shown, Seen> &
+    Required<Pick<Change<Input, Result, Shown, Seen>, 'shows'>>,
+): ChangeOperation {
+  return changeOperation(definition);
+}
+
+function changeOperation<Input, Result extends object, Shown extends object, Seen>(
+  definition: Change<Input, Result, Shown, Seen>,
+): ChangeOperation {
+  const { input, command, resultId, seen, shows, preview, doubts } = definition;
+  return {
+    ...definition,
+    input,
+    command,
+    resultId,
+    seen,
+    shows,
+    kind: 'change',
+    prepare: preparing(definition),
+    preview: preview && preparing({ ...definition, seen: undefined, run: preview }),
+    doubts:
+      doubts &&
+      ((raw) => {
+        const call = parsed(input, raw);
+        return (session) => doubts(session, call);
+      }),
+  };
+}
+
+/** An operation that lists all of a kind. */
+export function list<Input, Item extends object>(definition: Listing<Input, Item>): ListOperation {
+  const { input, command, run, page } = definition;
+  return {
+    ...definition,
+    input,
+    command,
+    kind: 'list',
+    isSearch: page !== undefined,
+    prepare(raw) {
+      const call = parsed(input, raw);
+      return async (session) => {
+        if (page !== undefined) return { result: await page(session, call), text: undefined };
+        const items: Item[] = [];
+        for await (const part of pagesOf(await run(session, call))) items.push(...part);
+        return { result: { items, next: null }, text: undefined };
+      };
+    },
+    printed(raw, print) {
+      const { columns = {}, sparse, csv } = command ?? {};
+      const call = parsed(input, raw);
+      return async (session) => print(await run(session, call), { columns, sparse, csv });
+    },
+  };
+}
+
+function pagesOf<Item>(items: Items<Item>): AsyncIterable<readonly Item[]> | Iterable<readonly Item[]> {
+  return Symbol.asyncIterator in items ? items : [items];
+}

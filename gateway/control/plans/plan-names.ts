@@ -1,0 +1,68 @@
+import { nearestName } from '#runtime/nearest-name.ts';
+import { defaultPlans } from '../../limits/limits.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { builtInPlans, enterprisePlan, planOfKey } from '../../quota/plan-settings.ts';
+import { IssueForOperators, type InvalidOperation } from '../invalid-operation.ts';
+import { assertNotApiKey } from '../keys/pasted-key.ts';
+import type { EnforcedValues } from './enforced-values.ts';
+
+/** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
+export interface PlanNames {
+  /** Built-in plans first, and then those in gw:plans. */
+  listed: string[];
+  /** Others that running gateways enforce: lost in Redis, or removed since the gateways started. */
+  enforcedOnly: string[];
+  /** Whether Redis has lost gw:plans: it has the built-in plans otherwise. */
+  lost: boolean;
+}
+
+export async function comparePlanNames(redis: RedisClient, enforced: EnforcedValues): Promise<PlanNames> {
+  const stored = await redis.smembers(redisKeys.planNames);
+  const builtIn = Object.keys(defaultPlans);
+  const own = stored.filter((name) => !builtInPlans.has(name)).toSorted();
+  const known = new Set([...stored, ...builtInPlans.keys()]);
+  const others = new Set(enforced.keys.flatMap(planOfKey).filter((name) => !known.has(name)));
+  return {
+    listed: [...builtIn, ...own],
+    enforcedOnly: Array.from(others).toSorted(),
+    lost: !builtIn.every((name) => stored.includes(name)),
+  };
+}
+
+/** Names of all plans that keys can be on, in the order of the alphabet. */
+export async function readPlanNames(redis: RedisClient): Promise<string[]> {
+  const listed = await redis.smembers(redisKeys.planNames);
+  return [...new Set([...Object.keys(defaultPlans), enterprisePlan, ...listed])].toSorted();
+}
+
+/**
+ * @param names names of plans that exist
+ * @param advice what to do if the nearest of them was not meant
+ * @returns the error for a plan that does not exist
+ * @throws InvalidOperation for an API key, which the error would repeat
+ */
+export function unknownPlan(name: string, names: readonly string[], advice?: string): InvalidOperation {
+  assertNotApiKey(name);
+  const near = nearestName(name, names);
+  const question = near === undefined ? [] : [`did you mean "${near}"?`];
+  const hints = [...question, advice ?? (near === undefined ? `the plans are ${listPlans(names)}` : '')];
+  return new IssueForOperators(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
+}
+
+/** @throws InvalidOperation for a plan that does not exist */
+export async function assertPlanName(redis: RedisClient, name: string | undefined): Promise<void> {
+  const names = name === undefined ? [] : await readPlanNames(redis);
+  if (name !== undefined && !names.includes(name)) {
+    throw unknownPlan(name, names, `the plans are ${listPlans(names)}`);
+  }
+}
+
+const maxListed = 20;
+
+/** Names of plans for a message: each once, and not all if there are many. */
+export function listPlans(names: readonly string[]): string {
+  const distinct = [...new Set(names)];
+  const more = distinct.length > maxListed ? ', …' : '';
+  return distinct.slice(0, maxListed).join(', ') + more;
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { ReadingSession } from '../session.ts';
+import { findProblems, type Facts } from './find-problems.ts';
+import { combineMeasures, measuresSchema } from './fleet-measures.ts';
+import { gatewaySchema, readFleetStatus } from './fleet-status.ts';
+import { problemSchema, severities, type Problem } from './problem.ts';
+import { readRedisStatus, redisStateSchema } from './redis-status.ts';
+import { combineUpstreams, upstreamStateSchema } from './upstream-states.ts';
+
+const time = z.iso.datetime();
+
+/** The state of the fleet as operators see it, on the page Now and in `ops status`. */
+export const fleetReportSchema = z
+  .object({
+    at: time,
+    summary: z.string().describe('The state in a sentence'),
+    problems: z.array(problemSchema).describe('What is wrong, most severe first'),
+    redis: redisStateSchema.describe('While it is not available, only this gateway is known'),
+    activeBans: z.int(),
+    gateways: z.array(gatewaySchema),
+    upstreams: z.array(upstreamStateSchema),
+    recent: measuresSchema,
+  })
+  .meta({ id: 'FleetReport', description: 'Times are those of the clock of Redis.' });
+
+export type FleetReport = z.infer<typeof fleetReportSchema>;
+
+/** @param redisIsPrivate whether the gateway runs this Redis itself */
+export async function readFleetReport(
+  session: ReadingSession,
+  redisIsPrivate: boolean,
+): Promise<FleetReport> {
+  const [fleet, servers] = await Promise.all([readFleetStatus(session), readRedisStatus(session.redis)]);
+  return describeFleet({ redis: { available: true, servers }, redisIsPrivate, fleet });
+}
+
+export function describeFleet(known: Pick<Facts, 'redis' | 'redisIsPrivate' | 'fleet'>): FleetReport {
+  const { atMs, gateways, activeBans } = known.fleet;
+  const [upstreams, recent] = [combineUpstreams(gateways), combineMeasures(gateways)];
+  const problems = findProblems({ ...known, upstreams, recent });
+  return {
+    at: new Date(atMs).toISOString(),
+    summary: summarizeProblems(problems),
+    problems,
+    redis: known.redis,
+    activeBans,
+    gateways: gateways.map((gateway) => gatewaySchema.parse(gateway)),
+    upstreams,
+    recent,
+  };
+}
+
+const nouns: Record<Problem['severity'], [one: string, several: string]> = {
+  critical: ['critical problem', 'critical problems'],
+  warning: ['warning', 'warnings'],
+  notice: ['notice', 'notices'],
+};
+
+/** The state of the fleet in a sentence. Notices are for information: with nothing else, all is well. */
+export function summarizeProblems(problems: readonly Pick<Problem, 'severity'>[]): string {
+  const counted = severities.flatMap((severity) => {
+    const count = problems.filter((problem) => problem.severity === severity).length;
+    return count === 0 ? [] : [`${count} ${nouns[severity][count === 1 ? 0 : 1]}`];
+  });
+  if (problems.some(isWrong)) return `${counted.join(', ')}.`;
+  return ['All is well', ...counted].join('; ') + '.';
+}
+
+/** Whether somebody has to do something about it. */
+export const isWrong = ({ severity }: Pick<Problem, 'severity'>) => severity !== 'notice';

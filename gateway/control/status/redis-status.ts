@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { mastersOf, type RedisClient } from '../../platform/redis/redis-client.ts';
+import { infoField, infoNumber, parseMemory } from '../../platform/redis/redis-memory.ts';
+
+const countOrNull = z.int().nullable();
+
+/** One Redis server that accepts writes. Some managed ones and stand-ins tell little. */
+const redisServerSchema = z
+  .object({
+    address: z.string().describe('Host and port'),
+    version: z.string().nullable(),
+    role: z.string().nullable(),
+    uptimeSeconds: countOrNull,
+    memory: z.object({ usedBytes: z.int(), limitBytes: z.int() }).nullable(),
+    appendOnly: z.boolean().nullable().describe('Whether changes are kept in an append-only file'),
+    evictedKeys: countOrNull,
+    connectedClients: countOrNull,
+    connectedReplicas: countOrNull,
+    latencyMs: z
+      .number()
+      .nullable()
+      .describe('Shortest time from sending a PING to its reply, of a few attempts'),
+  })
+  .meta({ id: 'RedisServer', description: 'What the server does not tell is null.' });
+
+export type RedisServerStatus = z.infer<typeof redisServerSchema>;
+
+export const redisStateSchema = z.discriminatedUnion('available', [
+  z.object({ available: z.literal(true), servers: z.array(redisServerSchema) }),
+  z.object({ available: z.literal(false), since: z.iso.datetime() }),
+]);
+
+/** A single one can be delayed by this process itself. */
+const pings = 3;
+
+async function measureLatency(server: Pick<Redis, 'ping'>): Promise<number> {
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < pings; attempt += 1) {
+    const sentAtMs = performance.now();
+    await server.ping();
+    shortestMs = Math.min(shortestMs, performance.now() - sentAtMs);
+  }
+  return Math.round(shortestMs * 100) / 100;
+}
+
+/** Reads what the servers say of themselves, as far as the Redis user may run INFO. */
+export function readRedisStatus(redis: RedisClient): Promise<RedisServerStatus[]> {
+  return Promise.all(
+    mastersOf(redis).map(async (server) => {
+      // A user without PING is not told the latency.
+      const latencyMs = await measureLatency(server).catch(() => null);
+      const info = await server.info().catch(() => '');
+      const number = (field: string) =>
+        infoField(info, field) === undefined ? null : infoNumber(info, field);
+      const appendOnly = infoField(info, 'aof_enabled');
+      return {
+        address: `${server.options.host}:${server.options.port}`,
+        version: infoField(info, 'redis_version') ?? null,
+        role: infoField(info, 'role') ?? null,
+        uptimeSeconds: number('uptime_in_seconds'),
+        memory: parseMemory(info) ?? null,
+        appendOnly: appendOnly === undefined ? null : appendOnly === '1',
+        evictedKeys: number('evicted_keys'),
+        connectedClients: number('connected_clients'),
+        connectedReplicas: number('connected_slaves'),
+        latencyMs,
+      };
+    }),
+  );
+}

@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { CustomerId } from '../../platform/redis/redis-keys.ts';
+
+const time = z.iso.datetime();
+const customerId = z.string().describe('Id of the customer');
+const key = {
+  customerId,
+  keyId: z.string(),
+  keyName: z.string(),
+};
+
+interface EventTypeDefinition {
+  summary: string;
+  /** Content of `data`. */
+  data: z.ZodObject;
+}
+
+/**
+ * All types of events. Documents, the description of the operators' API and the choice of types in the console follow from
+ * this list, and a test goes through it.
+ */
+export const eventTypes = {
+  'quota.threshold': {
+    summary: 'A customer has used 80 % or 100 % of its day or month limit',
+    data: z.object({
+      customerId,
+      plan: z.string(),
+      window: z.string().describe('`day` or `month`'),
+      windowStart: time,
+      windowEnd: time,
+      threshold: z.int().describe('Share of the limit in percent'),
+      limit: z.int(),
+      used: z.int().describe('Units used when it was crossed'),
+    }),
+  },
+  'ban.began': {
+    summary: 'A key is banned, by a gateway or by an operator',
+    data: z.object({
+      ...key,
+      endsAt: time,
+      reason: z.string().nullable().describe('In the words of an operator; null for a ban by a gateway'),
+    }),
+  },
+  'key.created': {
+    summary: 'A key was issued, also in place of another one',
+    data: z.object({
+      ...key,
+      expiresAt: time.nullable(),
+      replaces: z.string().nullable().describe('Id of the key that it replaces'),
+    }),
+  },
+  'key.rotated': {
+    summary: 'A key was replaced by another one, and works for a while',
+    data: z.object({ ...key, expiresAt: time.nullable(), replacedBy: z.string() }),
+  },
+  'key.revoked': { summary: 'A key was revoked', data: z.object({ ...key, revokedAt: time }) },
+  'key.expiring': {
+    summary: 'A key expires within 7 days, and was not replaced',
+    data: z.object({ ...key, expiresAt: time }),
+  },
+  'customer.suspended': {
+    summary: 'All keys of a customer are refused',
+    data: z.object({ customerId, suspendedAt: time }),
+  },
+  'plan.changed': {
+    summary: 'A customer is on another plan',
+    data: z.object({ customerId, from: z.string(), to: z.string() }),
+  },
+} as const satisfies Record<string, EventTypeDefinition>;
+
+export type EventType = keyof typeof eventTypes;
+
+export const eventTypeNames = Object.keys(eventTypes).filter(isEventType);
+
+export function isEventType(text: string): text is EventType {
+  return Object.hasOwn(eventTypes, text);
+}
+
+/** What an event says of its type. */
+export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type]['data']>;
+
+/** Sent to one webhook alone, when somebody asks for a test. */
+export const testType = 'webhook.test';
+
+/** An event as receivers get it. */
+export interface GatewayEvent {
+  /** The same whenever the event is published again. */
+  id: string;
+  type: EventType | typeof testType;
+  /** Undefined for a test. */
+  customerId: CustomerId | undefined;
+  /** ISO 8601 in UTC. */
+  at: string;
+  data: object;
+}
+
+interface Occurrence<Type extends EventType> {
+  type: Type;
+  customerId: CustomerId;
+  atMs: number;
+  data: EventData<Type>;
+  /** What tells the event from all others of its type and customer. */
+  identity: readonly (string | number)[];
+}
+
+export function gatewayEvent<Type extends EventType>(occurrence: Occurrence<Type>): GatewayEvent {
+  const { type, customerId, atMs, data, identity } = occurrence;
+  const id = eventId(type, customerId, ...identity);
+  return { id, type, customerId, at: new Date(atMs).toISOString(), data };
+}
+
+export function eventId(...identity: readonly (string | number)[]): string {
+  return `evt_${hash('sha256', identity.join('|'), 'hex').slice(0, 32)}`;
+}

@@ -1,0 +1,72 @@
+import type { Caller } from '../../keys/api-key-cache.ts';
+import { dayNumberOf, utcDate } from '../../limits/utc-day.ts';
+import { windows as allWindows, calendarStartMs, type WindowName } from '../../limits/windows.ts';
+import type { Ban, DecisionListener } from '../../quota/quota-decision.ts';
+import type { EventPublisher } from './event-publisher.ts';
+import { gatewayEvent } from './event-types.ts';
+
+/** Shares of a limit in percent. */
+const thresholds = [80, 100];
+/** A minute ends before anybody reads of it. */
+const thresholdWindows: readonly WindowName[] = allWindows
+  .filter(({ calendar }) => calendar !== undefined)
+  .map(({ name }) => name);
+
+/** Units from which on a share of a limit is used. */
+const unitsAt = (share: number, limit: number) => Math.ceil((limit * share) / 100);
+
+const isoTime = (ms: number) => new Date(ms).toISOString();
+
+export type UseObserver = ReturnType<typeof createUseObserver>;
+
+/** Finds events in the decisions on requests, without a further Redis command. */
+export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) {
+  return {
+    decided: (({ customerId, plan }, decision, units) => {
+      if (decision.outcome !== 'allowed' || decision.isLocal) return;
+      const { windows, nowMs } = decision;
+      for (const window of thresholdWindows) {
+        const state = windows[window];
+        if (state === undefined) continue;
+        const { limit, remaining, resetMs } = state;
+        const used = limit - remaining;
+        for (const threshold of thresholds) {
+          const at = unitsAt(threshold, limit);
+          // All but a few requests end here. The counts of Redis are atomic, so one request crosses each threshold.
+          if (used < at || used - units >= at) continue;
+          const startMs = calendarStartMs(window, nowMs);
+          const event = gatewayEvent({
+            type: 'quota.threshold',
+            customerId,
+            atMs: nowMs,
+            data: {
+              customerId,
+              plan,
+              window,
+              windowStart: isoTime(startMs),
+              windowEnd: isoTime(nowMs + resetMs),
+              threshold,
+              limit,
+              used,
+            },
+            identity: [window, utcDate(dayNumberOf(startMs)), threshold],
+          });
+          publish(event, resetMs);
+        }
+      }
+    }) satisfies DecisionListener,
+    /** For each ban that this process meets. */
+    banned({ id, customerId, name }: Caller, { nowMs, remainingMs, setEndMs }: Ban): void {
+      // An operator's ban is published with the operator's change.
+      if (setEndMs === undefined) return;
+      const event = gatewayEvent({
+        type: 'ban.began',
+        customerId,
+        atMs: nowMs,
+        data: { customerId, keyId: id, keyName: name, endsAt: isoTime(setEndMs), reason: null },
+        identity: [id, setEndMs],
+      });
+      publish(event, remainingMs);
+    },
+  };
+}

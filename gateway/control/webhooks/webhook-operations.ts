@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { nameInput } from '../keys/key-input.ts';
+import { listOf } from '../list-schemas.ts';
+import { change, list, type OptionForm } from '../operation.ts';
+import { eventTypeNames } from './event-types.ts';
+import { deliverySchema } from './webhook-status.ts';
+import {
+  addWebhook,
+  changeWebhook,
+  eventTypeSchema,
+  findWebhook,
+  listEventTypes,
+  listWebhooks,
+  readWebhookDeliveries,
+  removeWebhook,
+  scopesOfEvents,
+  testWebhook,
+  webhookSchema,
+  type WebhookView,
+} from './webhooks.ts';
+
+const fields = {
+  url: z.string('has to be a URL').max(1000, 'is longer than 1,000 characters'),
+  types: z
+    .array(z.enum(eventTypeNames, `has to be a list of ${eventTypeNames.join(', ')}`))
+    .min(1, 'is empty: give null for all types')
+    .nullable()
+    .describe('Null for all types')
+    .optional(),
+  description: nameInput.nullable().optional(),
+};
+
+const options = {
+  types: { nothing: 'all', says: 'types of events, with commas between them, or "all"' },
+  description: { says: 'what it is for' },
+} satisfies Record<string, OptionForm>;
+
+const needsReading = 'A token needs the scopes to read what the webhook is sent, too.';
+const changed = { result: webhookSchema, resultId: 'ChangedWebhook' };
+const id = 'wh_282dd48c706990d4';
+const typesOf = ({ types }: WebhookView) => types?.join(',') ?? 'all';
+
+/** Addresses that events are sent to. */
+export const webhookOperations = [
+  list({
+    operationId: 'listEventTypes',
+    http: 'GET /event-types',
+    noun: 'webhooks',
+    summary: 'Types of events',
+    responds: 'All types',
+    result: listOf(eventTypeSchema),
+    run: () => Promise.resolve(listEventTypes()),
+  }),
+  list({
+    operationId: 'listWebhooks',
+    http: 'GET /webhooks',
+    command: {
+      usage: 'webhooks list',
+      examples: ['webhooks list'],
+      columns: {
+        ID: 'id',
+        STATE: 'state',
+        CUSTOMER: ({ customerId }) => customerId ?? 'all',
+        TYPES: typesOf,
+        URL: 'url',
+      },
+      csv: [
+        'id',
+        'customerId',
+        'url',
+        'description',
+        'state',
+        'failingSince',
+        'disabledBecause',
+        'createdAt',
+        'types',
+      ],
+    },
+    summary: 'Webhooks, oldest first',
+    responds: 'All of them',
+    result: listOf(webhookSchema),
+    run: (session) => listWebhooks(session),
+  }),
+  change({
+    operationId: 'addWebhook',
+    http: 'POST /webhooks',
+    command: {
+      usage: 'webhooks add <url>',
+      says: 'send events to an address; prints the secret that signs them, which is shown this once',
+      examples: [
+        'webhooks add https://example.com/hook --customer cus_282dd48c706990d481',
+        'webhooks add https://billing.example.com/usage --types ban.began,plan.changed',
+      ],
+      options: {
+        ...options,
+        customerId: { flags: '--customer <customer>', says: 'events of this customer only' },
+      },
+    },
+    summary: 'Send events to an address',
+    description: needsReading,
+    input: z.strictObject({
+      ...fields,
+      customerId: z
+        .string()
+        .nullable()
+        .describe('Customer whose events it gets; null for all customers')
+        .optional(),
+    }),
+    responds: 'The webhook with its secret',
+    result: webhookSchema.extend({ secret: z.string().describe('Signs its events; shown this once') }),
+    resultId: 'WebhookWithSecret',
+    status: 201,
+    run(session, { input, context }) {
+      context.assertScopes(scopesOfEvents(input.types ?? null));
+      return addWebhook(session, input, context.webhookNetworks);
+    },
+  }),
+  change({
+    operationId: 'changeWebhook',
+    http: 'PATCH /webhooks/:webhook',
+    command: {
+      usage: 'webhooks set <webhook>',
+      says: 'change a webhook, or switch it on or off; --on also ends that it is disabled',
+      examples: [`webhooks set ${id} --off`, `webhooks set ${id} --on`],
+      options: {
+        ...options,
+        url: { flags: '--url <url>', says: 'another address' },
+        enabled: {
+          flags: '--on --off',
+          says: 'send events to it | send nothing to it; it does not get what happens in between',
+        },
+      },
+    },
+    summary: 'Change a webhook, or switch it on or off',
+    description:
+      'Fields that are absent stay as they are. Switching on also ends that it is disabled. ' + needsReading,
+    input: z.strictObject({ ...fields, enabled: z.boolean() }).partial(),
+    responds: 'The webhook after the change',
+    ...changed,
+    async run(session, { target, input, context }) {
+      const before = await findWebhook(session, target);
+      context.assertScopes(scopesOfEvents(input.types === undefined ? before.types : input.types));
+      return changeWebhook(session, target, input, context.webhookNetworks);
+    },
+  }),
+  change({
+    operationId: 'removeWebhook',
+    http: 'DELETE /webhooks/:webhook',
+    command: { usage: 'webhooks remove <webhook>', examples: [`webhooks remove ${id}`] },
+    summary: 'Delete a webhook with its deliveries',
+    responds: 'The webhook as it was',
+    ...changed,
+    run: (session, { target }) => removeWebhook(session, target),
+  }),
+  change({
+    operationId: 'testWebhook',
+    http: 'POST /webhooks/:webhook/test',
+    summary: 'Send a webhook an event of the type webhook.test, once',
+    responds: 'Id of the event, which is in its deliveries within some seconds',
+    result: z.object({ eventId: z.string() }),
+    run: async (session, { target }) => ({ eventId: await testWebhook(session, target) }),
+  }),
+  list({
+    operationId: 'listDeliveries',
+    http: 'GET /webhooks/:webhook/deliveries',
+    command: {
+      usage: 'webhooks deliveries <webhook>',
+      examples: [`webhooks deliveries ${id}`],
+      columns: {
+        AT: 'at',
+        TYPE: 'type',
+        CUSTOMER: 'customerId',
+        EVENT: 'eventId',
+        ATTEMPT: 'attempt',
+        OUTCOME: 'outcome',
+        STATUS: 'status',
+        ERROR: 'error',
+        MS: 'ms',
+      },
+    },
+    summary: 'The last 50 attempts of a webhook, newest first',
+    responds: 'Attempts of the last 30 days',
+    result: listOf(deliverySchema),
+    run: (session, { target }) => readWebhookDeliveries(session, target),
+  }),
+];

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { parseJson } from '../../platform/redis/parse-json.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import type { GatewayEvent } from './event-types.ts';
+import type { Webhook } from './webhook-record.ts';
+
+/** How an attempt ended: it will be made again if it failed, and not if it is dead. */
+export const deliveryOutcomes = ['delivered', 'failed', 'dead'] as const;
+
+export const deliverySchema = z
+  .object({
+    at: z.iso.datetime().describe('End of the attempt'),
+    eventId: z.string(),
+    type: z.string(),
+    customerId: z.string().nullable(),
+    attempt: z.int().describe('1 for the first'),
+    outcome: z
+      .enum(deliveryOutcomes)
+      .describe('`failed`: it will be sent again. `dead`: it was given up after 24 hours'),
+    status: z.int().nullable().describe('Of the response; null without one'),
+    error: z.string().nullable(),
+    ms: z.int(),
+  })
+  .meta({ id: 'Delivery' });
+
+export type Delivery = z.infer<typeof deliverySchema>;
+
+const maxDeliveries = 50;
+const keptSeconds = 30 * 86_400;
+
+/** A webhook that has failed for so long, without a success, is disabled. */
+export const disableAfterMs = 86_400_000;
+/** After so long without an attempt it is unknown whether the receiver was down in between: the failure begins again. */
+const gapMs = 21_600_000;
+/** The last attempt of an event may come a little early by the clock of another process. */
+const toleranceMs = 60_000;
+
+const statusSchema = z.object({
+  failingSince: z.coerce.number().optional(),
+  lastFailure: z.coerce.number().optional(),
+  throttledUntil: z.coerce.number().optional(),
+  disabledAt: z.coerce.number().optional(),
+  disabledBecause: z.string().optional(),
+});
+
+/** How it goes with a webhook; times in Unix ms. */
+export type WebhookStatus = z.infer<typeof statusSchema>;
+
+export async function readWebhookStatus(redis: RedisClient, id: string): Promise<WebhookStatus> {
+  return statusSchema.catch({}).parse(await redis.hgetall(redisKeys.webhookStatus(id)));
+}
+
+/** Newest first. */
+export async function readDeliveries(redis: RedisClient, id: string): Promise<Delivery[]> {
+  const lines = await redis.lrange(redisKeys.webhookLog(id), 0, -1);
+  return lines.flatMap((line) => deliverySchema.safeParse(parseJson(line)).data ?? []);
+}
+
+/** Adds an attempt to the log of the webhook. */
+export async function recordDelivery(
+  redis: RedisClient,
+  { id }: Pick<Webhook, 'id'>,
+  { id: eventId, type, customerId }: GatewayEvent,
+  attempt: Omit<Delivery, 'eventId' | 'type' | 'customerId'>,
+): Promise<void> {
+  const key = redisKeys.webhookLog(id);
+  await redis.lpush(
+    key,
+    JSON.stringify({ ...attempt, eventId, type, customerId: customerId ?? null } satisfies Delivery),
+  );
+  await redis.ltrim(key, 0, maxDeliveries - 1);
+  await redis.expire(key, keptSeconds);
+}
+
+/** A success, or an operator who switches the webhook on, ends that it fails. */
+export async function clearFailures(redis: RedisClient, id: string): Promise<void> {
+  await redis.del(redisKeys.webhookStatus(id));
+}
+
+/** @returns why the webhook is disabled now; undefined if it goes on */
+export async function recordFailure(
+  redis: RedisClient,
+  id: string,
+  { nowMs, isGone, throttledUntil }: { nowMs: number; isGone: boolean; throttledUntil: number | undefined },
+): Promise<string | undefined> {
+  const { failingSince = nowMs, lastFailure = nowMs } = await readWebhookStatus(redis, id);
+  const since = nowMs - lastFailure > gapMs ? nowMs : failingSince;
+  const disabledBecause = isGone
+    ? 'the receiver responded with status 410 (Gone)'
+    : nowMs - since >= disableAfterMs - toleranceMs
+      ? 'every attempt has failed for 24 hours'
+      : undefined;
+  await redis.hset(redisKeys.webhookStatus(id), {
+    failingSince: since,
+    lastFailure: nowMs,
+    ...(throttledUntil === undefined ? {} : { throttledUntil }),
+    ...(disabledBecause === undefined ? {} : { disabledAt: nowMs, disabledBecause }),
+  });
+  return disabledBecause;
+}
+
+/** Webhooks that get nothing any more because they have failed. */
+export async function readDisabled(redis: RedisClient, webhooks: readonly Webhook[]): Promise<Webhook[]> {
+  const statuses = await Promise.all(webhooks.map(({ id }) => readWebhookStatus(redis, id)));
+  return webhooks.filter(({ enabled }, index) => enabled && statuses[index]?.disabledAt !== undefined);
+}

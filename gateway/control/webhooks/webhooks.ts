@@ -1,0 +1,247 @@
+import { hash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { AuditAction } from '../../platform/redis/audit-actions.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import type { ApiScope } from '../access/api-scopes.ts';
+import { showCustomer } from '../customers/stored-customers.ts';
+import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
+import { changeSettings } from '../plans/settings-hash.ts';
+import type { Session } from '../session.ts';
+import { publishTest } from './event-queue.ts';
+import { eventTypeNames, eventTypes, isEventType, type EventType } from './event-types.ts';
+import { hostIssue, parseWebhookUrl } from './webhook-address.ts';
+import { parseWebhooks, type Webhook } from './webhook-record.ts';
+import { clearFailures, readDeliveries, readWebhookStatus, type Delivery } from './webhook-status.ts';
+
+const maxWebhooks = 20;
+
+export const webhookStates = ['on', 'off', 'failing', 'disabled'] as const;
+
+/** A webhook as people see it: without its secret. */
+export const webhookSchema = z
+  .object({
+    id: z.string(),
+    customerId: z.string().nullable().describe('Customer whose events it gets; null for all customers'),
+    url: z.string(),
+    types: z.array(z.string()).nullable().describe('Types of events that it gets; null for all'),
+    description: z.string().nullable(),
+    state: z
+      .enum(webhookStates)
+      .describe(
+        '`failing`: its last attempt failed. `disabled`: it has failed for 24 hours or is gone, and gets nothing',
+      ),
+    failingSince: z.iso.datetime().nullable(),
+    disabledBecause: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Webhook' });
+
+export type WebhookView = z.infer<typeof webhookSchema>;
+
+export const eventTypeSchema = z.object({ type: z.string(), summary: z.string() });
+
+const eventScopes: Readonly<Record<EventType, ApiScope>> = {
+  'quota.threshold': 'usage:read',
+  'ban.began': 'bans:read',
+  'key.created': 'keys:read',
+  'key.rotated': 'keys:read',
+  'key.revoked': 'keys:read',
+  'key.expiring': 'keys:read',
+  'customer.suspended': 'customers:read',
+  'plan.changed': 'customers:read',
+};
+
+/** Scopes with which a program could read what a webhook is sent. @param types null for all */
+export function scopesOfEvents(types: readonly string[] | null): ApiScope[] {
+  const sent = eventTypeNames.filter((type) => types?.includes(type) ?? true);
+  return [...new Set(sent.map((type) => eventScopes[type]))];
+}
+
+export const listEventTypes = () =>
+  eventTypeNames.map((type) => ({ type, summary: eventTypes[type].summary }));
+
+/** Undefined leaves a field unchanged. */
+export interface WebhookChange {
+  url?: string | undefined;
+  /** Null for all types. */
+  types?: readonly string[] | null | undefined;
+  description?: string | null | undefined;
+  enabled?: boolean | undefined;
+}
+
+export interface NewWebhook extends Omit<WebhookChange, 'enabled'> {
+  url: string;
+  /** The customer whose events it gets; null for those of all customers. */
+  customerId?: string | null | undefined;
+}
+
+/** With its secret, which is shown this once. */
+export type WebhookWithSecret = WebhookView & { secret: string };
+
+/** Oldest first. */
+export async function listWebhooks(session: Pick<Session, 'redis'>): Promise<WebhookView[]> {
+  const webhooks = parseWebhooks(await session.redis.hgetall(redisKeys.webhooks));
+  return Promise.all(webhooks.map((webhook) => viewOf(session, webhook)));
+}
+
+/**
+ * @param networks that webhooks may lead to although they are not public
+ * @throws InvalidOperation for an address that may not be used, an unknown type or customer, or too many webhooks
+ */
+export async function addWebhook(
+  session: Session,
+  { url, types = null, description = null, customerId = null }: NewWebhook,
+  networks: readonly string[],
+): Promise<WebhookWithSecret> {
+  const { redis, now } = session;
+  assertTypes(types);
+  if (customerId !== null) await showCustomer(redis, customerId);
+  const webhook: Webhook = {
+    id: `wh_${randomBytes(8).toString('hex')}`,
+    url: await checkedUrl(url, networks),
+    customerId,
+    types: types && [...types],
+    enabled: true,
+    description,
+    createdAt: new Date(now()).toISOString(),
+  };
+  // Standard Webhooks asks for 24 to 64 bytes.
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  await redis.hset(redisKeys.webhookSecrets, webhook.id, secret);
+  try {
+    await write(session, webhook.id, 'webhooks.add', (_before, all) => {
+      if (all.length >= maxWebhooks)
+        throw new InvalidOperation(`there are ${maxWebhooks} webhooks already: remove one first`);
+      return webhook;
+    });
+  } catch (error) {
+    await redis.hdel(redisKeys.webhookSecrets, webhook.id);
+    throw error;
+  }
+  return { ...(await viewOf(session, webhook)), secret };
+}
+
+/** Switching a webhook on ends that it is disabled. @throws InvalidOperation as addWebhook does, or if there is none */
+export async function changeWebhook(
+  session: Session,
+  id: string,
+  { url, types, description, enabled }: WebhookChange,
+  networks: readonly string[],
+): Promise<WebhookView> {
+  assertTypes(types);
+  const checked = url === undefined ? undefined : await checkedUrl(url, networks);
+  const after = await write(session, id, 'webhooks.set', (before) => {
+    const known = found(before, id);
+    return {
+      ...known,
+      url: checked ?? known.url,
+      types: types === undefined ? known.types : types && [...types],
+      description: description === undefined ? known.description : description,
+      enabled: enabled ?? known.enabled,
+    };
+  });
+  if (enabled === true) await clearFailures(session.redis, id);
+  return viewOf(session, found(after, id));
+}
+
+/** @throws InvalidOperation if there is none */
+export async function removeWebhook(session: Session, id: string): Promise<WebhookView> {
+  const { redis } = session;
+  const view = await viewOf(session, await findWebhook(session, id));
+  await write(session, id, 'webhooks.remove', (before) => {
+    found(before, id);
+    return undefined;
+  });
+  await redis.hdel(redisKeys.webhookSecrets, id);
+  await redis.del(redisKeys.webhookStatus(id));
+  await redis.del(redisKeys.webhookLog(id));
+  return view;
+}
+
+/**
+ * Sends an event of the type webhook.test to this webhook alone, in one attempt, also if it is off or disabled.
+ * @returns id of the event, which is in its deliveries soon
+ * @throws InvalidOperation if there is no such webhook
+ */
+export async function testWebhook(session: Session, id: string): Promise<string> {
+  return publishTest(session.redis, await findWebhook(session, id), session.now());
+}
+
+/** The newest attempts, newest first. @throws InvalidOperation if there is no such webhook */
+export async function readWebhookDeliveries(session: Session, id: string): Promise<Delivery[]> {
+  await findWebhook(session, id);
+  return readDeliveries(session.redis, id);
+}
+
+export async function findWebhook({ redis }: Pick<Session, 'redis'>, id: string): Promise<Webhook> {
+  const webhooks = parseWebhooks(await redis.hgetall(redisKeys.webhooks));
+  return found(
+    webhooks.find((webhook) => webhook.id === id),
+    id,
+  );
+}
+
+function found(webhook: Webhook | undefined, id: string): Webhook {
+  if (webhook === undefined) throw new UnknownId(`there is no webhook ${JSON.stringify(id)}`);
+  return webhook;
+}
+
+/** @returns the address as it is stored @throws InvalidOperation */
+async function checkedUrl(text: string, networks: readonly string[]): Promise<string> {
+  const parsed = parseWebhookUrl(text, networks);
+  const issue = 'issue' in parsed ? parsed.issue : await hostIssue(parsed.url, networks);
+  if ('issue' in parsed || issue !== undefined)
+    throw new InvalidOperation(`the address of the webhook ${issue}`);
+  return parsed.url;
+}
+
+/** @throws InvalidOperation */
+function assertTypes(types: readonly string[] | null | undefined): void {
+  if (types?.length === 0)
+    throw new InvalidOperation('the list of types is empty: leave it out for all of them');
+  const unknown = types?.find((type) => !isEventType(type));
+  if (unknown !== undefined) {
+    throw new InvalidOperation(
+      `there is no type of event ${JSON.stringify(unknown)}: it is one of ${eventTypeNames.join(', ')}`,
+    );
+  }
+}
+
+async function viewOf({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Promise<WebhookView> {
+  const { enabled, ...shown } = webhook;
+  const { failingSince, disabledAt, disabledBecause = null } = await readWebhookStatus(redis, webhook.id);
+  const ofFailing = disabledAt !== undefined ? 'disabled' : failingSince === undefined ? 'on' : 'failing';
+  return {
+    ...shown,
+    state: enabled ? ofFailing : 'off',
+    failingSince: failingSince === undefined ? null : new Date(failingSince).toISOString(),
+    disabledBecause,
+  };
+}
+
+/** Changes one webhook, audited without what may be secret: the path of its address. */
+async function write(
+  session: Session,
+  id: string,
+  action: AuditAction,
+  decide: (before: Webhook | undefined, all: readonly Webhook[]) => Webhook | undefined,
+): Promise<Webhook | undefined> {
+  const { after } = await changeSettings(session, redisKeys.webhooks, (fields) => {
+    const all = parseWebhooks(fields);
+    const before = all.find((webhook) => webhook.id === id);
+    const decided = decide(before, all);
+    return Promise.resolve({
+      after: decided,
+      fields: { [id]: decided === undefined ? '' : JSON.stringify(decided) },
+      entry: { action, target: id, before: audited(before), after: audited(decided) },
+    });
+  });
+  return after;
+}
+
+/** The fingerprint shows that an address was changed, also if only its path was. */
+function audited(webhook: Webhook | undefined): object | null {
+  if (webhook === undefined) return null;
+  const { origin } = new URL(webhook.url);
+  return { ...webhook, url: `${origin}/… (SHA-256 ${hash('sha256', webhook.url, 'hex').slice(0, 8)}…)` };
+}

@@ -1,0 +1,181 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
+import { text } from '#runtime/environment.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import { tokenKeyDirectory } from '#runtime/token-key-pair.ts';
+import { z } from 'zod';
+import { loadConfig } from '../../platform/config/config.ts';
+import { browserHost } from '../../platform/config/console-url.ts';
+import { loadApiDescription } from '../../upstream/api-description.ts';
+import { loadServices } from '../../upstream/load-services.ts';
+import { petsServiceName } from '../../upstream/pets-service.ts';
+import { whenNpmEnds } from './launcher.ts';
+
+/*
+ * `npm start`: runs both services on this machine, with demo data and a key to try them; the example service, if
+ * SERVICES_FILE is its file; and the gateway alone, if the file has no pets service. Each is a process of its own, as in production; this one starts them, prints how to use them,
+ * and stops them together.
+ */
+
+const messageSchema = z.discriminatedUnion('type', [
+  /** The settings are valid. */
+  z.object({ type: z.literal('configured') }),
+  z.object({
+    type: z.literal('ready'),
+    port: z.number(),
+    adminPort: z.number().optional(),
+    demoKey: z.string().optional(),
+    consoleLink: z.string().optional(),
+  }),
+]);
+
+type Ready = Extract<z.infer<typeof messageSchema>, { type: 'ready' }>;
+
+interface ChildService {
+  child: ChildProcess;
+  /** Resolves when it has read its settings, or has exited because of them. */
+  configured: Promise<void>;
+  exited: Promise<void>;
+}
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const services = new Map<string, ChildService>();
+let stopping = false;
+
+/** Starts a service. Resolves when it serves. */
+function launch(name: string, script: string, env: NodeJS.ProcessEnv = {}): Promise<Ready> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
+    cwd: root,
+    // `node --watch` (npm run dev) would have the services report their imports to this process.
+    env: { DEMO: 'true', ...process.env, ...env, WATCH_REPORT_DEPENDENCIES: undefined },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // A process group of its own: Ctrl-C reaches only this process, which stops the services in order.
+    detached: true,
+  });
+  const configured = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<Ready>();
+  const exited = Promise.withResolvers<void>();
+  services.set(name, { child, configured: configured.promise, exited: exited.promise });
+  child.on('message', (received) => {
+    const message = messageSchema.parse(received);
+    configured.resolve();
+    if (message.type === 'ready') ready.resolve(message);
+  });
+  child.on('exit', (code, signal) => {
+    configured.resolve();
+    exited.resolve();
+    services.delete(name);
+    if (stopping) return;
+    // With exit code 1 the service itself has printed the reason.
+    if (code !== 1) process.stderr.write(`${name} ended unexpectedly (${signal ?? `exit code ${code}`})\n`);
+    void stopAll(1);
+  });
+  return ready.promise;
+}
+
+/** Stops the gateway first: its requests in flight still need the pets service. */
+async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
+  if (stopping) {
+    // A second signal: the services stop waiting for requests in flight.
+    for (const { child } of services.values()) child.kill(signal);
+    return;
+  }
+  stopping = true;
+  // Each service prints its invalid settings before it is stopped.
+  await Promise.all(Array.from(services.values(), ({ configured }) => configured));
+  for (const name of ['gateway', 'pets-service', 'orders-service']) {
+    const service = services.get(name);
+    service?.child.kill(signal);
+    await service?.exited;
+  }
+  process.exit(exitCode);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stopAll(0, signal));
+// The terminal was closed. Not passed on: a gateway with a services file would read that again.
+process.on('SIGHUP', () => void stopAll(0));
+
+whenNpmEnds(() => void stopAll(1));
+
+const exampleServicesFile = fileURLToPath(new URL('../../upstream/example/services.yaml', import.meta.url));
+
+/** The gateway runs, so its public key is there. */
+function launchExample(directory: string): Promise<Ready> {
+  const publicKeyFile =
+    process.env['INTERNAL_TOKEN_PUBLIC_KEY_FILES'] ??
+    join(tokenKeyDirectory(resolve(root, directory)), 'public.pem');
+  return launch('orders-service', 'gateway/upstream/example/orders-service.ts', {
+    TOKEN_PUBLIC_KEY_FILE: publicKeyFile,
+  });
+}
+
+const isSet = (name: string) => Boolean(process.env[name] || process.env[`${name}_FILE`]);
+// The services report an invalid one.
+const dataDirectory = text.safeParse(process.env['DATA_DIR'] || '.data');
+// Each embedded store has a lock. Of two starts at the same moment, each could get one of them, and both would end.
+if (!isSet('REDIS_URL') && !isSet('DATABASE_URL') && dataDirectory.success) {
+  try {
+    process.on('exit', lockDataDirectory(resolve(root, dataDirectory.data), 'start'));
+  } catch (error) {
+    process.stderr.write(`npm start: ${errorMessage(error)}\n`);
+    process.exit(1);
+  }
+}
+
+/** What the gateway will serve; undefined if its settings are invalid, which it then says itself. */
+function readApi() {
+  try {
+    const { services: found, api: settings } = loadServices(loadConfig(process.env));
+    const { operations, basePath } = loadApiDescription(undefined, found, settings);
+    const example = operations.find(({ route, method }) => method === 'GET' && !route.includes('{'));
+    const hasPets = found.some(({ name }) => name === petsServiceName);
+    return { basePath, hasPets, example: example?.route.replace(/\*$/, '') ?? `${basePath}/usage` };
+  } catch {
+    return undefined;
+  }
+}
+
+const { basePath, hasPets, example } = readApi() ?? { basePath: '', hasPets: true, example: '' };
+const [gateway, pets] = await Promise.all([
+  launch('gateway', 'gateway/server.ts'),
+  hasPets ? launch('pets-service', 'pets-service/server.ts') : undefined,
+]);
+
+const isExample =
+  isSet('SERVICES_FILE') && resolve(root, process.env['SERVICES_FILE'] ?? '') === exampleServicesFile;
+const orders = isExample && dataDirectory.success ? await launchExample(dataDirectory.data) : undefined;
+
+const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
+const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
+const petsService = `http://${browserHost(process.env['PETS_SERVICE_HOST'])}:${pets?.port}`;
+const tryIt =
+  gateway.demoKey === undefined
+    ? [
+        '  There is no demo key; the log above says why. When Redis is available:',
+        '',
+        '  npm run --silent ops -- keys issue --plan free --name me',
+      ]
+    : [
+        '  Try it (a key on the Free plan, 60 requests a minute):',
+        '',
+        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' ${api}${example}`,
+      ];
+const lines = [
+  '',
+  `  API            ${api}${basePath}`,
+  `  Documentation  ${api}/docs`,
+  `  Description    ${api}/openapi.json`,
+  `  Metrics        ${admin}/metrics`,
+  `  Console        ${gateway.consoleLink ?? 'npm run --silent ops -- console'}`,
+  ...(pets === undefined ? [] : [`  Pets service   ${petsService} (internal: needs a service token)`]),
+  ...(orders === undefined
+    ? []
+    : [`  Orders         http://127.0.0.1:${orders.port} (internal: an example)`]),
+  '',
+  ...tryIt,
+  '',
+  '  Ctrl-C stops everything.',
+];
+process.stdout.write(`${lines.join('\n')}\n\n`);

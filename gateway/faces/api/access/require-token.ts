@@ -1,0 +1,44 @@
+import type { Request, RequestHandler } from 'express';
+import { findApiToken, type ApiToken } from '../../../control/access/api-tokens.ts';
+import type { ApiDependencies } from '../api-dependencies.ts';
+import { setCaller } from './caller.ts';
+import { createMinuteLimit, tooManyRequests, type MinuteLimit } from './minute-limit.ts';
+import type { RefuseSecret } from './refuse-secret.ts';
+
+interface RequireTokenDependencies extends Pick<ApiDependencies, 'read'> {
+  refuseSecret: RefuseSecret;
+}
+
+/** Requests a minute of a token, at each gateway: the process may serve clients as well. */
+export const maxTokenRequests = 600;
+
+/** RFC 6750 section 2.1. */
+const bearer = /^Bearer +(\S+)$/i;
+
+/** Whether a request has a token, valid or not. A proxy that asks for a password passes on another scheme. */
+export const hasToken = ({ headers }: Pick<Request, 'headers'>) =>
+  /^Bearer\b/i.test(headers.authorization ?? '');
+
+/**
+ * Refuses a request without a valid token, and one of a token that sends too many. The token is looked up in Redis at each
+ * request, so that one that was revoked is over at once.
+ */
+export function requireToken({ read, refuseSecret }: RequireTokenDependencies): RequestHandler {
+  const chargeRequest = createMinuteLimit(maxTokenRequests);
+  return async function requireToken(req, _res, next) {
+    const [, secret = ''] = bearer.exec(req.headers.authorization ?? '') ?? [];
+    const token = await read((session) => findApiToken(session, secret));
+    if (token === undefined) return refuseSecret(req, 'invalid_token');
+    await assertWithinLimit(token, chargeRequest);
+    setCaller(req, { id: token.id, who: auditName(token), secret, scopes: token.scopes });
+    next();
+  };
+}
+
+/** The id tells tokens of the same name apart, such as one and the next. */
+const auditName = ({ id, name }: ApiToken) => (name === null ? id : `${name} (${id})`);
+
+async function assertWithinLimit({ id }: ApiToken, chargeRequest: MinuteLimit): Promise<void> {
+  const waitSeconds = await chargeRequest(id);
+  if (waitSeconds !== undefined) throw tooManyRequests('The token has sent too many requests', waitSeconds);
+}

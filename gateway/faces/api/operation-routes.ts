@@ -1,0 +1,133 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import { InvalidOperation } from '../../control/invalid-operation.ts';
+import type { Operation, OperationContext } from '../../control/operation.ts';
+import type { Session } from '../../control/session.ts';
+import { isIdOf, targets } from '../../control/targets.ts';
+import { apiTokenHashOf, callerOf } from './access/caller.ts';
+import { assertScopes } from './access/require-permission.ts';
+import { ApiError } from './api-error.ts';
+import { respondOnce } from './respond-once.ts';
+import { changed } from './results.ts';
+import { buildRoute, type Api, type Route } from './route.ts';
+
+const methods = { GET: 'get', PUT: 'put', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+const confirmedInput = z.object({
+  confirmed: z
+    .boolean()
+    .default(false)
+    .describe('Needed for what is usually a mistake: the refusal says what'),
+});
+
+/** Routes of the operations that have one. */
+export function operationRoutes(operations: readonly Operation[]): Route[] {
+  const changedSchemas = new Map<unknown, z.ZodType>();
+  return operations.flatMap((operation) => {
+    const [, method = '', path = ''] = /^(\w+) (.+)$/.exec(operation.http ?? '') ?? [];
+    if (!isMethod(method)) return [];
+    const { input: _input, ...described } = operation;
+    const route = {
+      ...described,
+      ...((operation.input ?? seenOf(operation)) && { input: inputOf(operation) }),
+      result: resultOf(operation, changedSchemas),
+    };
+    const kind = targets[/:(\w+)/.exec(path)?.[1] ?? ''];
+    return buildRoute(methods[method], path, route, respondOnce, ({ req, target, input }, api: Api) => {
+      // A name that the caller chooses is for the operation to judge.
+      if (kind !== undefined && method !== 'PUT' && !isIdOf(kind, target))
+        throw new ApiError('not_found', { message: `No ${kind.noun} has such an id.` });
+      return prepare(operation, { req, target, input }, api);
+    });
+  });
+}
+
+const isMethod = (text: string): text is keyof typeof methods => Object.hasOwn(methods, text);
+
+const seenOf = (operation: Operation) => (operation.kind === 'change' ? operation.seen : undefined);
+
+/** The input, with what the route asks for beside it. */
+function inputOf(operation: Operation): z.ZodType {
+  const { input = z.strictObject({}) } = operation;
+  if (operation.kind !== 'change' || !(input instanceof z.ZodObject)) return input;
+  const more = { ...shapeOf(operation.seen), ...(operation.doubts && confirmedInput.shape) };
+  return Object.keys(more).length === 0 ? input : input.safeExtend(more);
+}
+
+const shapeOf = (schema: z.ZodType | undefined) => (schema instanceof z.ZodObject ? schema.shape : {});
+
+/** The same schema for the same result, since its id names it in the document. */
+function resultOf(operation: Operation, known: Map<unknown, z.ZodType>): z.ZodType {
+  const { result } = operation;
+  if (operation.kind !== 'change') return result;
+  const { resultId: id } = operation;
+  const schema =
+    known.get(id ?? result) ?? (id === undefined ? changed(result) : changed(result).meta({ id }));
+  known.set(id ?? result, schema);
+  return schema;
+}
+
+function prepare(
+  operation: Operation,
+  { req, target, input }: { req: Request; target: string; input: unknown },
+  api: Api,
+): () => Promise<object> {
+  const context = contextOf(req, api);
+  switch (operation.kind) {
+    case 'read':
+    case 'list': {
+      const run = operation.prepare({ target, input, context });
+      const show = async (session: Session) => (await run(session)).result;
+      return () => (operation.isSearch ? api.search(req, show) : api.read(show));
+    }
+    case 'change': {
+      const { shows, seen, doubts } = operation;
+      if (seen ?? doubts) inputOf(operation).parse(input);
+      const { seen: given, confirmed, rest } = parts(input, seen, doubts !== undefined);
+      const call = { target, input: operation.input && rest, seen: given, context };
+      const doubt = confirmed ? undefined : doubts?.(call);
+      const run = operation.prepare(call);
+      return async () => {
+        const { result, warnings } = await api.change(req, async (session): Promise<object> => {
+          assertSure(await doubt?.(session));
+          const { result } = await run(session);
+          return shows === undefined ? result : shows(session, target);
+        });
+        return { ...result, warnings };
+      };
+    }
+  }
+}
+
+/** Parts of a body: what the caller has seen, whether it is sure, and the input of the operation. */
+function parts(body: unknown, seen: z.ZodType | undefined, asks: boolean) {
+  if (seen === undefined && !asks) return { rest: body };
+  const rest: Record<string, unknown> = { ...z.looseObject({}).parse(body) };
+  const take = (schema: z.ZodType) => {
+    const taken = Object.fromEntries(Object.keys(shapeOf(schema)).map((name) => [name, rest[name]]));
+    for (const name of Object.keys(taken)) delete rest[name];
+    return taken;
+  };
+  const { confirmed } = asks ? confirmedInput.parse(take(confirmedInput)) : {};
+  return { confirmed, seen: seen && take(seen), rest };
+}
+
+/** @throws InvalidOperation for what is usually a mistake */
+function assertSure(doubt: string | undefined): void {
+  if (doubt !== undefined)
+    throw new InvalidOperation(`${doubt}. Nothing was changed: confirm it (confirmed: true) if it is meant.`);
+}
+
+function contextOf(req: Request, { publicOrigin, webhookNetworks, planCustomers }: Api): OperationContext {
+  const caller = callerOf(req);
+  return {
+    publicOrigin,
+    webhookNetworks,
+    planCustomers,
+    warn() {},
+    sessionId: caller.session?.id,
+    get apiTokenHash() {
+      return apiTokenHashOf(caller);
+    },
+    assertScopes: (needed) => assertScopes(caller, needed),
+  };
+}

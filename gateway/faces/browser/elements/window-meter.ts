@@ -1,0 +1,47 @@
+import { html, nothing } from 'lit';
+import { currentTitle, type WindowName } from '../../../limits/windows.ts';
+import { formatDuration, formatNumber, formatTime } from '../format.ts';
+import type { WindowView } from '../responses.ts';
+
+/** Share of a limit from which on it is nearly used up. */
+const nearShare = 0.8;
+
+/** @param window such as "59 of 60 used" */
+export const usedOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
+  limit === null ? `${formatNumber(used)} used` : `${formatNumber(used)} of ${formatNumber(limit)} used`;
+
+/**
+ * A meter for a window with its figures, and when it ends. Nothing for a window without a limit. Without a known limit, the
+ * bar is full.
+ * @param now when the window was read
+ * @param source where the limit comes from
+ */
+export function windowMeter(
+  name: WindowName,
+  window: WindowView | undefined,
+  now: string,
+  source: unknown = nothing,
+) {
+  if (window === undefined) return nothing;
+  const { used, limit, remaining, resetsAt } = window;
+  const max = limit ?? Math.max(used, 1);
+  return html`<section class="panel limit-meter">
+    <h3>${currentTitle(name)}</h3>
+    <p class="figure">${usedOf(window)}</p>
+    <meter
+      min="0"
+      max=${max}
+      low=${max * nearShare}
+      high=${max - 0.5}
+      optimum="0"
+      .value=${Math.min(used, max)}
+      aria-label=${`${currentTitle(name)}: ${usedOf(window)}`}
+    ></meter>
+    <p class="quiet">
+      ${remaining === null ? 'The limit is not known.' : `${formatNumber(remaining)} left.`} Resets in
+      ${formatDuration((Date.parse(resetsAt) - Date.parse(now)) / 1000)}, at
+      ${formatTime(resetsAt, { dateStyle: 'time' })}.
+    </p>
+    ${source}
+  </section>`;
+}

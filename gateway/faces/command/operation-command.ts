@@ -1,0 +1,266 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
+import { assertNotApiKey } from '../../control/keys/pasted-key.ts';
+import type {
+  CommandForm,
+  Items,
+  Layout,
+  Operation,
+  OperationContext,
+  OptionForm,
+  Outcome,
+  PrintItems,
+  RawCall,
+} from '../../control/operation.ts';
+import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
+import { operations } from '../../control/registry.ts';
+import { loadConfig } from '../../platform/config/config.ts';
+import { publicOrigin } from '../../platform/config/console-url.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
+import { addListOptions, cellOf, outputFormat, printList, type ListLayout } from './list-output.ts';
+import {
+  asOption,
+  assertNoKey,
+  durationArgument,
+  jsonOption,
+  targetArgument,
+  timeAheadArgument,
+  type ChangeOptions,
+} from './options.ts';
+import { print, printable, printError, printResult, printWarning } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+import { formatFields } from './setting-changes.ts';
+import { required } from './usage-error.ts';
+
+/** Null as the value of an option: commander takes null for an empty text. */
+const nothing = Symbol('null');
+
+/** An option with the field that it is for. */
+interface FieldOption {
+  field: string;
+  option: Option;
+  isRequired: boolean;
+  /** Of an option whose presence is the value. */
+  value?: boolean;
+}
+
+/** A command of a noun: those made from operations, and others. */
+export function nounCommand(noun: string, description: string, ...others: Command[]): Command {
+  const command = new Command(noun).description(description);
+  for (const operation of operations) {
+    if (operation.command?.usage.startsWith(`${noun} `))
+      command.addCommand(operationCommand(operation, operation.command));
+  }
+  for (const other of others) command.addCommand(other);
+  return command;
+}
+
+/** What is typed after `ops`, by the command that is made from an operation. */
+export const operationExamples = Object.fromEntries(
+  operations.flatMap(({ command }) =>
+    command === undefined ? [] : [[wordsOf(command), command.examples ?? []]],
+  ),
+);
+
+/** Words that lead to a command, without its argument. */
+function wordsOf({ usage }: CommandForm): string {
+  return usage.replace(/ <.*/, '');
+}
+
+function operationCommand(operation: Operation, form: CommandForm): Command {
+  const { input, summary, kind } = operation;
+  const command = new Command(wordsOf(form).split(' ').at(-1)).description(form.says ?? lowerFirst(summary));
+  const argument = /<([\w-]+)>/.exec(form.usage)?.[1];
+  const { [argument ?? '']: argumentField, ...fields } = input instanceof z.ZodObject ? input.shape : {};
+  if (argument !== undefined) command.argument(`<${argument}>`, '', argumentParser(argument, argumentField));
+  const options = Object.entries(fields).flatMap(([field, schema]) =>
+    schema instanceof z.ZodType ? fieldOptions(field, schema, form.options?.[field]) : [],
+  );
+  for (const { option } of options) command.addOption(option);
+  if (kind === 'change') {
+    const { preview, doubts } = operation;
+    if (preview) command.option('--dry-run', 'change nothing; show what would be changed');
+    if (form.asks ?? doubts) command.addOption(yesOption());
+    command.addOption(asOption());
+  }
+  if (kind === 'list') addListOptions(command);
+  else command.addOption(jsonOption());
+  return command.action(async () => {
+    const target = String(command.processedArgs[0] ?? '');
+    const given = inputOf(command, options);
+    if (operation.http?.startsWith('PATCH') === true && Object.keys(given).length === 0)
+      command.error(`error: nothing to set: see ops ${wordsOf(form)} --help`);
+    const input = argument !== undefined && argumentField ? { ...given, [argument]: target } : given;
+    await act(operation, form, command, { target, input, context });
+  });
+}
+
+async function act(
+  operation: Operation,
+  { asks }: CommandForm,
+  command: Command,
+  call: RawCall,
+): Promise<void> {
+  const { as, json, yes, dryRun } = command.opts<ChangeOptions & YesOption & { dryRun?: true }>();
+  switch (operation.kind) {
+    case 'list': {
+      const format = outputFormat(command.opts());
+      const print: PrintItems = (items, layout) => printList(format, layoutOf(items, layout), items);
+      return withRedis(operation.printed(call, print));
+    }
+    case 'read':
+      return printOutcome(await withRedis(operation.prepare(call)), json);
+    case 'change': {
+      const { doubts, preview } = operation;
+      const run = operation.prepare(call);
+      const doubt = doubts && (await withRedis(doubts(call)));
+      if (dryRun && preview) {
+        if (doubt !== undefined) printWarning(doubt);
+        return printOutcome(await withRedis(preview(call)), json);
+      }
+      if (doubt !== undefined) await confirm(`${printable(doubt)}. Do it all the same?`, yes);
+      if (asks !== undefined && !yes) {
+        const question = await withRedis(async (session) => asks(session, call.target));
+        if (question !== undefined) await confirm(printable(question), undefined);
+      }
+      return printOutcome(await withChanges(as, run), json);
+    }
+  }
+}
+
+async function printOutcome({ result, text }: Outcome, json: true | undefined): Promise<void> {
+  if (json || text === undefined) printResult(result, json);
+  else await print(typeof text === 'string' ? `${printable(text)}\n` : `${formatFields(text).join('\n')}\n`);
+}
+
+function layoutOf<Item>(items: Items<Item>, { columns, sparse = [], csv }: Layout<Item>): ListLayout<Item> {
+  const cells = Object.entries(columns).map(([heading, column]) => ({
+    heading,
+    cellOf: typeof column === 'function' ? column : (item: Item) => cellOf(item[column]),
+  }));
+  const shown = cells.filter(
+    ({ heading, cellOf }) =>
+      !sparse.includes(heading) ||
+      Symbol.asyncIterator in items ||
+      items.some((item) => ![null, undefined, ''].includes(cellOf(item)?.toString())),
+  );
+  const names = csv ?? Object.values(columns).filter((column) => typeof column !== 'function');
+  return {
+    headings: shown.map(({ heading }) => heading),
+    row: (item) => shown.map(({ cellOf }) => cellOf(item)),
+    csv: Object.fromEntries(names.map((name) => [name, (item: Item) => cellOf(item[name])])),
+  };
+}
+
+/** Text of an id, or of a field. */
+function argumentParser(name: string, schema: unknown): (text: string) => unknown {
+  if (!(schema instanceof z.ZodType)) return targetArgument(name);
+  return (text) => {
+    assertNotApiKey(text);
+    return checked(schema, text);
+  };
+}
+
+/** What options take; fields in the set say their name once more, in place of `<text>`. */
+const placeholders = new Map([
+  ['number', 'n'],
+  ['boolean', 'boolean'],
+]);
+const namedFields = new Set(['name', 'plan', 'scopes', 'types']);
+
+function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false = {}): FieldOption[] {
+  if (form === false) return [];
+  const type = typeOf(schema);
+  const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const {
+    flags = `--${name} <${placeholders.get(type) ?? (namedFields.has(field) ? field : 'text')}>`,
+    says = lowerFirst(schema.description ?? ''),
+  } = form;
+  if (type === 'boolean' && form.flags !== undefined) {
+    const [on = '', off] = flags.split(' ');
+    const [saysOn = '', saysOff = ''] = says.split(' | ');
+    return [
+      {
+        field,
+        option: new Option(on, saysOn).conflicts(off?.slice(2) ?? []),
+        value: true,
+        isRequired: false,
+      },
+      ...(off === undefined
+        ? []
+        : [{ field, option: new Option(off, saysOff), value: false, isRequired: false }]),
+    ];
+  }
+  const parse = parserOf(schema, type, form);
+  const option = new Option(flags, says).argParser(parse);
+  if (form.default !== undefined) option.default(parse(form.default), form.default);
+  return [{ field, option, isRequired: form.isRequired ?? !mayLack(schema) }];
+}
+
+const mayLack = (schema: z.ZodType) =>
+  schema instanceof z.ZodExactOptional || schema.safeParse(undefined).success;
+
+/** Text to the field's JSON, which the schema checks. */
+function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: string) => unknown {
+  const toJson = jsonParser(type, form);
+  return (text) => {
+    if (text === form.nothing) return nothing;
+    assertNoKey(text);
+    return checked(schema, toJson(text));
+  };
+}
+
+function jsonParser(type: string, { from }: OptionForm): (text: string) => unknown {
+  if (from === 'time') return (text) => timeAheadArgument(text).toISOString();
+  if (from === 'duration') return (text) => durationArgument({ min: 0 })(text) / 1000;
+  if (type === 'number')
+    return (text) => (/^\d+(?:\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text);
+  if (type === 'boolean') return (text) => (text === 'true' || text === 'false' ? text === 'true' : text);
+  return type === 'array' ? (text) => text.split(/[, ]+/) : (text) => text;
+}
+
+/** @throws InvalidArgumentError */
+function checked(schema: z.ZodType, value: unknown): unknown {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) return value;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
+
+const samples = { boolean: true, number: 1, array: [] };
+
+/** What a field takes: the first of the samples that is not refused for its type, or else a text. */
+function typeOf(schema: z.ZodType): string {
+  for (const [type, sample] of Object.entries(samples)) {
+    const { error } = schema.safeParse(sample);
+    if (error?.issues.some(({ code }) => code.startsWith('invalid_')) !== true) return type;
+  }
+  return 'text';
+}
+
+function inputOf(command: Command, options: readonly FieldOption[]): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const { field, option, isRequired, value } of options) {
+    const given: unknown = command.getOptionValue(option.attributeName());
+    if (isRequired) required(given, option.flags, command);
+    if (given !== undefined) input[field] = value ?? (given === nothing ? null : given);
+  }
+  return input;
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** Who can run the command may do all. */
+const context: OperationContext = {
+  publicOrigin() {
+    const config = loadConfig(process.env);
+    if (config.publicUrl === undefined)
+      printError('warning: PUBLIC_URL is not set, so the address is a guess');
+    return publicOrigin(config);
+  },
+  planCustomers: ({ redis }) => countPlanCustomers(redis),
+  warn: (text) => printError(`warning: ${text}`),
+  get webhookNetworks() {
+    return loadConfig(process.env).webhookNetworks;
+  },
+  assertScopes() {},
+};

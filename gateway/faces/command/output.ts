@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { styleText } from 'node:util';
+import { oneLine } from '#runtime/error-message.ts';
+import stringWidth from 'string-width';
+import { hiddenCharacters } from '../../control/keys/key-input.ts';
+import { keyPattern } from '../../platform/config/key-prefix.ts';
+
+/** A list is shown with spaces between its parts. */
+export type Cell = string | number | readonly string[] | null | undefined;
+export type Row = readonly Cell[];
+
+let closedPipeFails = false;
+let warning: string | undefined;
+
+/** Forgets what an earlier command of this process has said. */
+export function resetOutput(): void {
+  closedPipeFails = false;
+  warning = undefined;
+}
+
+/** Makes it a failure if the reader closes the pipe early: the output may contain a key. */
+export function failOnClosedPipe(): void {
+  closedPipeFails = true;
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader has enough, as in `ops keys list | head`.
+  if (error.code === 'EPIPE' && !closedPipeFails) process.exit(0);
+  printError(`${cannotPrint(error)}; for changes see: ops audit`);
+  process.exit(1);
+});
+
+const cannotPrint = ({ code }: NodeJS.ErrnoException) => `can't print the result (${code})`;
+
+/** An API key, or a part of one. Longer than the hint that a record has. */
+const keyLike = keyPattern(/[0-9A-Za-z]{5,}/g);
+/** A key with a prefix that is not known: before Redis is read, or because no gateway has run with it yet. */
+const anyKeyLike = /[a-z0-9]{1,15}_[0-9A-Za-z]{36,}/g;
+const hint = (key: string) => `${key.slice(0, key.indexOf('_') + 5)}…`;
+
+/** Prints one line to standard error, whatever the message contains. A key that was given as an argument is cut short. */
+export function printError(message: string): void {
+  const line = oneLine(message).replaceAll(keyLike(), hint).replaceAll(anyKeyLike, hint);
+  process.stderr.write(`ops: ${printable(line)}\n`);
+}
+
+/** Prints a warning, which is also the field `warning` of a JSON object that is printed afterwards. */
+export function printWarning(message: string): void {
+  warning = message;
+  printError(`warning: ${message}`);
+}
+
+/** Prints text. Waits for a slow reader, so that a long list does not fill the memory. */
+export async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}
+
+/** Moves the cursor to the top left corner, and clears the screen below. */
+export const clearScreen = '\u{1B}[H\u{1B}[J';
+
+/** Prints JSON on one line, for programs. Its shape is stable: fields are only added. */
+export function printJson(value: object): void {
+  const shown = warning === undefined || Array.isArray(value) ? value : { ...value, warning };
+  process.stdout.write(`${JSON.stringify(shown)}\n`);
+}
+
+/** Prints one object: for programs, or a line for each field. */
+export function printResult(value: object, json: true | undefined): void {
+  if (json) printJson(value);
+  else printFields({ ...value });
+}
+
+/** Prints an array on one line, page by page. */
+export async function printJsonArray(pages: AsyncIterable<readonly unknown[]>): Promise<void> {
+  let separator = '[';
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    await print(separator + page.map((value) => JSON.stringify(value)).join(','));
+    separator = ',';
+  }
+  await print(separator === '[' ? '[]\n' : ']\n');
+}
+
+/** Prints rows under aligned headings, for people. */
+export function printTable(headings: readonly string[], rows: readonly Row[]): void {
+  const lines = [headings, ...rows].map((row) => row.map(cellText));
+  process.stdout.write(formatLines(lines, columnWidths(lines)));
+}
+
+/** Prints a table page by page. Columns are as wide as the first page needs. */
+export async function printTablePages(
+  headings: readonly string[],
+  pages: AsyncIterable<readonly Row[]>,
+): Promise<void> {
+  let widths: number[] | undefined;
+  for await (const page of pages) {
+    const rows = page.map((row) => row.map(cellText));
+    const lines = widths === undefined ? [[...headings], ...rows] : rows;
+    widths ??= columnWidths(lines);
+    await print(formatLines(lines, widths));
+  }
+  if (widths === undefined) printTable(headings, []);
+}
+
+/** Prints one object, a line for each field. */
+export function printFields(fields: Readonly<Record<string, Cell>>): void {
+  const names = Object.keys(fields);
+  const width = Math.max(...names.map((name) => name.length));
+  for (const [name, value] of Object.entries(fields)) {
+    process.stdout.write(`${name.padEnd(width)}  ${paint(cellText(value))}\n`);
+  }
+}
+
+function columnWidths(lines: readonly string[][]): number[] {
+  const columns = lines[0]?.length ?? 0;
+  return Array.from({ length: columns }, (_, column) =>
+    Math.max(...lines.map((line) => stringWidth(line[column] ?? ''))),
+  );
+}
+
+function formatLines(lines: readonly string[][], widths: readonly number[]): string {
+  return lines
+    .map((line) => {
+      const last = line.length - 1;
+      const cells = line.map((cell, column) => {
+        const padding = column === last ? 0 : Math.max(0, (widths[column] ?? 0) - stringWidth(cell));
+        return paint(cell) + ' '.repeat(padding);
+      });
+      return `${cells.join('  ').trimEnd()}\n`;
+    })
+    .join('');
+}
+
+export function cellText(cell: Cell): string {
+  return printable(Array.isArray(cell) ? cell.join(' ') : String(cell ?? '-'));
+}
+
+/** Replaces hidden characters: a value that was edited by hand must not control the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(hiddenCharacters, '\u{FFFD}');
+}
+
+const colours = new Map<string, 'green' | 'yellow' | 'red'>([
+  ['valid', 'green'],
+  ['active', 'green'],
+  ['expired', 'yellow'],
+  ['revoked', 'red'],
+  ['banned', 'red'],
+  ['suspended', 'red'],
+]);
+
+/** Colours a state, on a terminal and without NO_COLOR. */
+function paint(cell: string): string {
+  const colour = colours.get(cell);
+  return colour === undefined ? cell : styleText(colour, cell, { stream: process.stdout });
+}

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { changeRedis } from '../../control/change-redis.ts';
+import { InvalidOperation, OperationFailure } from '../../control/invalid-operation.ts';
+import { containsApiKey } from '../../control/keys/pasted-key.ts';
+import { readOnlyAudit, type ChangingSession, type Session } from '../../control/session.ts';
+import { loadConfig } from '../../platform/config/config.ts';
+import { keyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../../platform/config/key-prefix.ts';
+import { describeRedis, parseRedisUrl } from '../../platform/config/redis-url.ts';
+import { onConnectionFailure } from '../../platform/redis/connection-causes.ts';
+import { readEmbeddedRedisUrl } from '../../platform/redis/embedded/embedded-redis.ts';
+import { readKeyPrefix } from '../../platform/redis/published-key-prefix.ts';
+import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
+import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { appendOnlyOff, findRiskySettings } from '../../platform/redis/risky-settings.ts';
+import { failOnClosedPipe, printError, printWarning } from './output.ts';
+
+const connectTimeoutMs = 3000;
+
+let changeReason: string | undefined;
+
+/** Sets the reason of the changes of the command that runs: `--reason`. */
+export function setChangeReason(reason: string | undefined): void {
+  changeReason = reason;
+}
+
+let givenTexts: readonly string[] = [];
+
+/** Sets the arguments and the values of options of the command that runs. */
+export function setGivenTexts(texts: readonly string[]): void {
+  givenTexts = texts;
+}
+
+let aheadMs = 0;
+
+/** The time of the Redis that the command uses: gateways go by it, and this machine's clock may be wrong. */
+export const redisNow = () => Date.now() + aheadMs;
+
+/**
+ * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
+ * is missing may have been lost.
+ * @param use gets the session, and whether the Redis is the private one of a gateway
+ * @throws OperationFailure if Redis is unavailable
+ */
+export async function withRedis<T>(use: (session: Session, isPrivate: boolean) => Promise<T>): Promise<T> {
+  const { redisUrl, dataDirectory } = loadConfig(process.env);
+  const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
+  if (url === undefined) {
+    throw new OperationFailure(
+      `no gateway is running with the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR`,
+    );
+  }
+  const redis = createRedis(url, pino({ level: 'silent' }));
+  try {
+    await waitUntilReady(redis, url);
+    const [[seconds, micros]] = await Promise.all([redis.time(), adoptKeyPrefix(redis)]);
+    aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
+    const session = { redis, audit: readOnlyAudit, now: redisNow };
+    return await use(session, redisUrl === undefined);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Makes and redacts keys with the prefix of the gateways from now on, if one has run yet. What was given to the command was checked
+ * without it.
+ * @throws InvalidOperation if an argument or an option has a key; OperationFailure if the prefix was edited into an invalid one
+ */
+async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
+  const prefix = (await readKeyPrefix(redis)) ?? keyPrefix();
+  const issue = whyNoKeyPrefix(prefix);
+  if (issue !== undefined)
+    throw new OperationFailure(`${redisKeys.keyPrefix} ${issue}; a gateway writes it when it starts`);
+  if (prefix === keyPrefix()) return;
+  setKeyPrefix(prefix);
+  if (!givenTexts.some(containsApiKey)) return;
+  throw new InvalidOperation(
+    'an argument is or contains an API key, and is in the history of the shell now; ops keys show reads a key from standard input',
+  );
+}
+
+/**
+ * Runs a command that changes something, in the name of a person, as changeRedis does. If Redis does not confirm the
+ * change, the command prints its result, and its exit code tells a script what is left to do.
+ * @throws OperationFailure as withRedis does
+ */
+export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
+  return withRedis(async ({ redis, now }, isPrivate) => {
+    // Of its private Redis, the gateway itself says at its start what may be lost.
+    const knownRisks = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
+    const { result, unconfirmed } = await changeRedis(
+      { redis, now, who, reason: changeReason, knownRisks, warn: printWarning },
+      (session) => {
+        failOnClosedPipe();
+        return use(session);
+      },
+    );
+    if (unconfirmed !== undefined) {
+      printWarning(unconfirmed);
+      process.exitCode = unconfirmedExitCode;
+    }
+    return result;
+  });
+}
+
+/** Exit code of a change that was made, but that a restart or a failover of Redis may undo. */
+const unconfirmedExitCode = 3;
+
+/**
+ * Warns if Redis may lose the change later, on standard error only: it concerns Redis and not this change.
+ * @returns the warnings; empty also if the Redis user may not run INFO
+ */
+async function warnOfRiskySettings(redis: RedisClient): Promise<Set<string>> {
+  const risks = await findRiskySettings(redis).catch((): string[] => []);
+  for (const risk of risks) printError(`warning: Redis: ${risk}`);
+  return new Set(risks);
+}
+
+/** Gateways may be served by it all the same, or go on without it. */
+export class RedisUnreachable extends OperationFailure {}
+
+/** Errors that a retry does not resolve. */
+const permanentErrors = /WRONGPASS|NOAUTH|NOPERM|certificate/;
+
+function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
+  let lastError = 'no reply';
+  return new Promise((resolve, reject) => {
+    const fail = () => {
+      clearTimeout(timer);
+      reject(new RedisUnreachable(`${describeUrl(url)} cannot be reached: ${lastError}`));
+    };
+    const timer = setTimeout(() => {
+      void isLoading(redis).then((loading) => {
+        if (!loading) return fail();
+        reject(new OperationFailure(`${describeUrl(url)} is loading its data; retry later`));
+      });
+    }, connectTimeoutMs);
+    onConnectionFailure(redis, (cause) => {
+      lastError = cause;
+      if (permanentErrors.test(cause)) fail();
+    });
+    redis.once('ready', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const loadingTimeoutMs = 500;
+
+/** A server that loads its data accepts connections, and replies to INFO but to little else. */
+async function isLoading(redis: RedisClient): Promise<boolean> {
+  const info = redis.info('persistence').catch(() => '');
+  return /^loading:1/m.test(await Promise.race([info, sleep(loadingTimeoutMs, '')]));
+}
+
+/** Describes the address without a password. */
+function describeUrl(url: string): string {
+  const address = parseRedisUrl(url);
+  return address === undefined ? 'Redis' : describeRedis(address);
+}
+
+const retryMs = 1000;
+
+/** For a command that runs until it is stopped: waits for a Redis that became unavailable, and says so. */
+export async function retryWhileUnavailable<T>(read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isRedisConnectionLost(error)) throw error;
+      printError('Redis is unavailable; retrying');
+      await sleep(retryMs);
+    }
+  }
+}

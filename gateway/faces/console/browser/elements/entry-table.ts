@@ -1,0 +1,127 @@
+import { html, nothing } from 'lit';
+import { windowNames } from '../../../../limits/windows.ts';
+import type { AuditAction } from '../../../../platform/redis/audit-actions.ts';
+import { listTable } from '../../../browser/elements/table.ts';
+import { formatNumber, formatTime } from '../../../browser/format.ts';
+import { url } from '../../../browser/url.ts';
+import { keyPath, planLink } from '../key.ts';
+import type { AuditEntry } from '../responses.ts';
+import { targetPage } from '../target-page.ts';
+
+/** What somebody did, before what it was done to. */
+const verbs: Record<AuditAction, string> = {
+  'api-tokens.issue': 'issued the API token',
+  'api-tokens.revoke': 'revoked the API token',
+  'bans.add': 'banned',
+  'bans.lift': 'lifted the ban of',
+  'console.end': 'ended the session',
+  'console.link': 'made a link to the console for',
+  'console.sign_in': 'signed in:',
+  'customers.create': 'created the customer',
+  'customers.remove': 'removed the customer',
+  'customers.resume': 'resumed',
+  'customers.set': 'changed the customer',
+  'customers.suspend': 'suspended',
+  'keys.import': 'imported keys:',
+  'keys.import.incomplete': 'imported a part of keys:',
+  'keys.issue': 'issued the key',
+  'keys.revoke': 'revoked the key',
+  'keys.rotate': 'rotated the key',
+  'keys.set': 'changed the key',
+  'plans.remove': 'removed the plan',
+  'plans.seed': 'restored the default of the plan',
+  'plans.set': 'changed the plan',
+  'policy.reset': 'reset the ban policy to its defaults:',
+  'policy.seed': 'restored the default of the ban policy:',
+  'policy.set': 'changed the ban policy:',
+  'portal.end': 'ended the portal sessions of',
+  'portal.link': 'made a link to the portal for',
+  'portal.sign_in': 'entered the portal:',
+  'tokens.issue': 'issued an internal token for',
+  'usage.reset-day': "reset today's usage of",
+  'usage.retention': 'changed the retention of use:',
+  'usage.seed': 'restored the default retention of use:',
+  'webhooks.add': 'added the webhook',
+  'webhooks.remove': 'removed the webhook',
+  'webhooks.set': 'changed the webhook',
+};
+
+const verbOf = (action: string) => Object.entries(verbs).find(([known]) => known === action)?.[1] ?? action;
+
+/** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
+export function entryTable(label: string, entries: readonly AuditEntry[]) {
+  return listTable<AuditEntry>(
+    label,
+    entries,
+    [
+      ['When', ({ at }) => (at === '' ? 'unknown' : formatTime(at))],
+      [
+        'What',
+        (entry) =>
+          html`<div>${sentenceOf(entry)}</div>
+            <details>
+              <summary class="quiet"><code>${entry.action}</code></summary>
+              ${changeList(entry)}
+            </details>`,
+      ],
+    ],
+    { headed: false, region: 'entries' },
+  );
+}
+
+const sentenceOf = ({ who, action, target, targetName, targetHint, reason }: AuditEntry) =>
+  html`<a href=${url`/console/audit?who=${who}`}>${who}</a> ${verbOf(action)}
+    ${targetLink(action, target, targetName)}
+    ${targetHint === null ? nothing : html`<code>${targetHint}</code>`}
+    ${reason === undefined ? nothing : html`<span class="quiet">– ${reason}</span>`}`;
+
+function targetLink(action: string, target: string, name: string | null) {
+  if (/^(?:key|cus)_/.test(target)) {
+    return html`<a href=${keyPath(target)} title=${target}>${name ?? target}</a>`;
+  }
+  const page = targetPage(action, target);
+  if (page !== undefined) return html`<a href=${page}>${target}</a>`;
+  if (action.startsWith('plans.')) return planLink(target);
+  return target;
+}
+
+/** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
+function changeList({ changes, notMade, target }: AuditEntry) {
+  if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
+  const isNew = changes.every(({ before }) => isNone(before));
+  const absent = (field: string) => absentText(field, target);
+  return html`${notMade === undefined ? '' : 'Not made:'}
+    <ul class="changes">
+      ${changes.map(
+        ({ field, before, after }) =>
+          html`<li>
+            ${field}:
+            ${isNew ? '' : html`<span class="old">${valueText(before, absent(field))}</span> → `}<span
+              class="new"
+              >${valueText(after, absent(field))}</span
+            >
+          </li>`,
+      )}
+    </ul>`;
+}
+
+const isNone = (value: unknown) => value === null || value === undefined || value === '';
+
+/** What holds in place of a value that is absent. */
+function absentText(field: string, target: string) {
+  const isOfPlan = /^(?:key|cus)_/.test(target) && windowNames.some((name) => name === field);
+  return isOfPlan ? "the plan's" : 'none';
+}
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+
+function valueText(value: unknown, absent = 'none'): unknown {
+  if (isNone(value)) return absent;
+  if (Array.isArray(value) && value.length === 0) return 'none';
+  if (typeof value === 'number') return formatNumber(value);
+  if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
+  return Object.entries(value).map(
+    ([field, part], index) => html`${index === 0 ? '' : ', '}${field} ${valueText(part)}`,
+  );
+}

@@ -1,0 +1,92 @@
+import { html, nothing } from 'lit';
+import { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { listTable } from '../../../browser/elements/table.ts';
+import { usageDays } from '../../../browser/elements/usage-days.ts';
+import { formatTime } from '../../../browser/format.ts';
+import { url } from '../../../browser/url.ts';
+import { api } from '../api.ts';
+import { apiPath, keyLink } from '../key.ts';
+import type { AuditEntry, DayUsage, Failure, Page } from '../responses.ts';
+import { entryTable } from './entry-table.ts';
+
+const auditEntries = 10;
+
+interface History {
+  /** Of a customer only. */
+  failures: Failure[] | undefined;
+  entries: AuditEntry[];
+}
+
+/** The last failed requests of a customer, and the changes that operators have made to it or to a key. */
+class KeyHistory extends PolledElement<History> {
+  static override properties = { item: {} };
+
+  /** Id of the key or the customer. */
+  item = '';
+
+  async read() {
+    const [failures, { items: entries }] = await Promise.all([
+      this.isCustomer ? api.get<Page<Failure>>(`${apiPath(this.item)}/failures`) : undefined,
+      api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=${auditEntries}`),
+    ]);
+    return { failures: failures?.items, entries };
+  }
+
+  private get isCustomer() {
+    return this.item.startsWith('cus_');
+  }
+
+  view({ failures, entries }: History) {
+    return html`${failures === undefined ? nothing : renderFailures(failures)}
+      <h2>Changes</h2>
+      ${
+        entries.length === 0
+          ? html`<p class="quiet">None that the audit log still has.</p>`
+          : entryTable('Changes', entries)
+      }
+      <p>
+        <a href=${url`/console/audit?target=${this.item}`}
+          >All changes of this ${this.isCustomer ? 'customer' : 'key'}</a
+        >
+      </p>`;
+  }
+}
+
+/** What a customer has used in 30 days. */
+class CustomerDays extends PolledElement<DayUsage[]> {
+  static override properties = { item: {} };
+
+  item = '';
+
+  async read() {
+    return (await api.get<Page<DayUsage>>(`${apiPath(this.item)}/usage?days=30`)).items;
+  }
+
+  view(days: DayUsage[]) {
+    return usageDays(days);
+  }
+}
+
+customElements.define('customer-days', CustomerDays);
+
+function renderFailures(failures: Failure[]) {
+  return html`<h2>Last failed requests</h2>
+    ${
+      failures.length === 0
+        ? html`<p class="quiet">None in the last seven days.</p>`
+        : listTable(
+            'Last failed requests',
+            failures,
+            [
+              ['Time', ({ at }) => formatTime(at)],
+              ['Request', ({ method, route }) => `${method} ${route}`],
+              ['Error', ({ status, code }) => `${status} ${code ?? ''}`],
+              ['Key', ({ keyId }) => keyLink({ id: keyId, name: keyId })],
+              ['Request id', ({ requestId }) => html`<code>${requestId}</code>`],
+            ],
+            { headed: false },
+          )
+    }`;
+}
+
+customElements.define('key-history', KeyHistory);

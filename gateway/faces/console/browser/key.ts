@@ -1,0 +1,61 @@
+import { html, nothing } from 'lit';
+import { windowNames, type ByWindow } from '../../../limits/windows.ts';
+import { formatTime } from '../../browser/format.ts';
+import { url } from '../../browser/url.ts';
+import type { NextRequest } from './responses.ts';
+
+const states: Record<string, [label: string, tone: string]> = {
+  valid: ['Active', ''],
+  active: ['Active', ''],
+  suspended: ['Suspended', 'bad'],
+  limited: ['Over its limit', 'caution'],
+  no_limits: ['No limits', 'bad'],
+  banned: ['Banned', 'bad'],
+  expired: ['Expired', 'caution'],
+  revoked: ['Revoked', 'bad'],
+};
+
+export function stateTag(state: string) {
+  const [label, tone] = states[state] ?? [state, ''];
+  return html`<span class="tag ${tone}">${label}</span>`;
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+export const keyTitle = ({ id, name }: Named) => name || id;
+
+/** Path of a key or of a customer in the API. */
+export const apiPath = (id: string) =>
+  id.startsWith('cus_') ? url`/api/customers/${id}` : url`/api/keys/${id}`;
+
+/** Path of the page of a key or of a customer. */
+export const keyPath = (id: string) =>
+  id.startsWith('cus_') ? url`/console/customers/${id}` : url`/console/keys/${id}`;
+
+/** Link to the page of a key or of a customer. */
+export const keyLink = (named: Named) => html`<a href=${keyPath(named.id)}>${keyTitle(named)}</a>`;
+
+/** Link to the page of a plan. @param plan none if empty */
+export const planLink = (plan: string) =>
+  plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`;
+
+/** Says whether a key or a customer has limits of its own. */
+export const ownLimitsNote = (own: ByWindow<number | null>) =>
+  windowNames.some((name) => (own[name] ?? null) !== null)
+    ? html`<span class="quiet">own limits</span>`
+    : nothing;
+
+/** What names a key that is not shown. */
+export const hintOf = ({ id, hint }: { id: string; hint: string }) =>
+  html`<code>${hint === '' ? id : hint}</code>`;
+
+export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
+
+/** What a request gets, with times in the viewer's zone. */
+export function describeNext(next: NextRequest) {
+  if (next.served || next.until === null) return next.message;
+  return html`refused until ${formatTime(next.until, { dateStyle: 'time' })}: ${next.why}`;
+}

@@ -1,0 +1,43 @@
+import { maxLimit, parseLimit } from '../../../limits/limits.ts';
+import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
+import { field } from '../../browser/elements/fields.ts';
+import type { FormTexts } from '../../browser/form-text.ts';
+
+/** @returns null for an empty field, and for what is no limit, which a form does not send */
+export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
+  forAll((name) => parseLimit(form(name)) ?? null);
+
+/** What is unusual about limits; empty if nothing is. */
+export const doubtText = (limits: ByWindow<number | null>): string =>
+  doubtfulWindows(limits)
+    .map(
+      ({ longer, shorter }) =>
+        `The ${longer} limit is less than the ${shorter} limit, so the ${shorter} limit is never reached.`,
+    )
+    .join(' ');
+
+interface LimitFieldOptions {
+  /** Before words such as "a minute". */
+  label: string;
+  /** Windows that lack a limit as long as their fields are empty. */
+  lacking?: readonly WindowName[];
+  values?: ByWindow<number | null>;
+  /** Field that gets the focus. */
+  focused?: string;
+  /** What an empty field stands for. */
+  placeholder?: (name: WindowName) => string;
+}
+
+/** A field for the limit of each window. */
+export const limitFields = ({ label, lacking = [], values, focused, placeholder }: LimitFieldOptions) =>
+  windows.map(({ name, each }) =>
+    field(`${label} ${each}`, name, {
+      type: 'number',
+      min: 1,
+      max: maxLimit,
+      required: lacking.includes(name),
+      placeholder: placeholder?.(name) ?? 'no limit',
+      value: String(values?.[name] ?? ''),
+      autofocus: name === focused,
+    }),
+  );

@@ -1,0 +1,118 @@
+import { html, nothing } from 'lit';
+import { defaultLimits } from '../../../../limits/limits.ts';
+import { ask } from '../../../browser/elements/ask-dialog.ts';
+import { notify } from '../../../browser/elements/notice.ts';
+import { emptyState } from '../../../browser/elements/page-state.ts';
+import { plural } from '../../../browser/format.ts';
+import { url } from '../../../browser/url.ts';
+import { api } from '../api.ts';
+import { entryTable } from '../elements/entry-table.ts';
+import { factList } from '../elements/fact-list.ts';
+import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
+import { enforcedText, SettlingElement } from '../elements/settling-element.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
+import { issueList, limitsText, shadowText } from '../plan-text.ts';
+import type { AuditEntry, Changed, Page, Plan } from '../responses.ts';
+import { router } from '../router.ts';
+import { session } from '../session.ts';
+
+interface ShownPlan {
+  plan: Plan;
+  entries: AuditEntry[];
+}
+
+/** One plan: its limits, its customers, and its last changes. */
+class PagePlan extends SettlingElement<ShownPlan> {
+  static override properties = { item: {} };
+
+  item = '';
+
+  async read() {
+    const name = this.item;
+    const [plan, { items: entries }] = await Promise.all([
+      api.get<Plan>(url`/api/plans/${name}`),
+      api.get<Page<AuditEntry>>(url`/api/audit?action=plans&limit=10&target=${name}`),
+    ]);
+    return { plan, entries };
+  }
+
+  askToRemove({ name }: Plan) {
+    ask(this, {
+      heading: `Remove the plan ${name}?`,
+      action: 'Remove',
+      danger: true,
+      typed: name,
+      message: () => html`<p>No customer can be put on it any more. This is refused if one is on it.</p>`,
+      run: async () => {
+        const { warnings } = await api.delete<Changed>(url`/api/plans/${name}`);
+        notify(`The plan ${name} was removed.`, warnings);
+        router.navigate('/console/plans');
+      },
+    });
+  }
+
+  override render() {
+    return html`${this.content && html`<p><a href="/console/plans">All plans</a></p>`}
+      <h1>${this.item}</h1>
+      ${super.render()}`;
+  }
+
+  view({ plan, entries }: ShownPlan) {
+    const { issues, name, customers, kind } = plan;
+    return html`${viewerNote()} ${issueList(issues)}
+    ${factList([
+      ['Limits', limitsText(plan)],
+      ['Shadow limits, counted only', shadowText(plan)],
+      ['In force', enforcedText(plan, plan.running, limitsText, this.isSettling)],
+      [
+        'Customers',
+        html`<a href=${url`/console/customers?plan=${name}`}>${plural(customers ?? 0, 'customer')}</a>`,
+      ],
+    ])}
+    ${
+      kind === 'plan'
+        ? html`${
+            session.isOperator
+              ? html`<div class="actions">
+                  <button type="button" class="primary" @click=${() => askForPlanLimits(this, plan)}>
+                    Change limits…
+                  </button>
+                  ${defaultLimits(name) !== undefined ? nothing : this.removal(plan)}
+                </div>`
+              : nothing
+          }
+          ${this.lastChanges(entries)}`
+        : html`<p>
+            The limits are not those of a plan: see <a href="/console/bans">Security</a> and the pages of
+            <a href="/console/customers">customers</a>.
+          </p>`
+    }`;
+  }
+
+  lastChanges(entries: readonly AuditEntry[]) {
+    return html`<h2>Last changes</h2>
+      ${
+        entries.length === 0
+          ? emptyState('No changes yet', 'Each change of this plan will be listed here.')
+          : html`${entryTable('Last changes', entries)}
+              <p>
+                <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
+              </p>`
+      }`;
+  }
+
+  removal(plan: Plan) {
+    const customers = plan.customers ?? 0;
+    return html`<button
+        type="button"
+        class="danger"
+        ?disabled=${customers > 0}
+        @click=${() => this.askToRemove(plan)}
+      >
+        Remove this plan
+      </button>
+      ${customers === 0 ? nothing : html`<span class="quiet">Move ${plural(customers, 'customer')} to another plan first.</span>`}`;
+  }
+}
+
+customElements.define('page-plan', PagePlan);

@@ -1,0 +1,109 @@
+import { html, nothing } from 'lit';
+import { emptyState } from '../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { count, listTable, type Column } from '../../../browser/elements/table.ts';
+import { servedAndRefused } from '../../../browser/elements/usage-days.ts';
+import { formatMonth } from '../../../browser/format.ts';
+import { url } from '../../../browser/url.ts';
+import { api } from '../api.ts';
+import { keyLink, planLink } from '../key.ts';
+import type { MonthUsage, Page } from '../responses.ts';
+import { router } from '../router.ts';
+
+/** Month's end: the use of all customers by month, the plans and the largest customers of a month, and its export. */
+class PageUsage extends PolledElement<Page<MonthUsage>> {
+  constructor() {
+    super();
+    this.whileConnected(() => router.subscribe(() => this.requestUpdate()));
+  }
+
+  override get pauseMs() {
+    return 60_000;
+  }
+
+  read() {
+    return api.get<Page<MonthUsage>>('/api/usage/months');
+  }
+
+  override render() {
+    return html`<h1>Usage</h1>
+      ${super.render()}`;
+  }
+
+  view({ items }: Page<MonthUsage>) {
+    return html`<p class="quiet">UTC months, all customers together.</p>
+      ${
+        items.some(({ customers }) => customers > 0)
+          ? months(items)
+          : emptyState('No use is recorded yet', 'Each request of a key counts, from the first one on.')
+      }`;
+  }
+}
+
+function months(items: MonthUsage[]) {
+  const asked = router.location.query.get('month');
+  const chosen = items.find(({ month }) => month === asked) ?? items.at(-1);
+  return html`<h2>Months</h2>
+    <time-chart
+      class="panel"
+      heading="Requests by month"
+      kind="bars"
+      unit="utc-month"
+      .times=${items.map(({ month }) => Date.parse(month) / 1000)}
+      .series=${servedAndRefused(items)}
+    ></time-chart>
+    ${listTable('Months', items.toReversed(), [
+      [
+        'Month',
+        (use) =>
+          html`<a
+            href=${url`/console/usage?month=${use.month}`}
+            aria-current=${use === chosen ? 'true' : nothing}
+            >${formatMonth(use.month)}</a
+          >`,
+      ],
+      count('Customers', ({ customers }) => customers),
+      ...counts(items),
+      [
+        'Each customer by day',
+        ({ month }) =>
+          html`<a
+            download
+            href=${url`/api/usage/export?month=${month}`}
+            aria-label=${`Download CSV of ${formatMonth(month)}`}
+            >Download CSV</a
+          >`,
+      ],
+    ])}
+    ${chosen === undefined ? nothing : html`${plans(chosen)}${largest(chosen)}`}`;
+}
+
+type Counted = Pick<MonthUsage, 'served' | 'refused'> & { units?: number | undefined };
+
+/** Columns of what months, or customers in one, have used. */
+const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
+  count('Served', ({ served }) => served),
+  count('Refused', ({ refused }) => refused),
+  items.some(({ units }) => units !== undefined) && count('Units', ({ units, served }) => units ?? served),
+];
+
+function plans({ month, plans }: MonthUsage) {
+  if (plans.length === 0) return nothing;
+  return html`<h2>Plans in ${formatMonth(month)}</h2>
+    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan)], ...counts(plans)])}`;
+}
+
+function largest({ month, largest }: MonthUsage) {
+  return html`<h2>Largest customers in ${formatMonth(month)}</h2>
+    ${
+      largest.length === 0
+        ? html`<p class="quiet">No customer was served in this month.</p>`
+        : listTable('Largest customers', largest, [
+            ['Customer', (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer))],
+            ['Plan', ({ plan }) => planLink(plan ?? '')],
+            ...counts(largest),
+          ])
+    }`;
+}
+
+customElements.define('page-usage', PageUsage);

@@ -1,0 +1,171 @@
+import { html, nothing } from 'lit';
+import { ask } from '../../../browser/elements/ask-dialog.ts';
+import { emptyState } from '../../../browser/elements/page-state.ts';
+import { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { count, listTable } from '../../../browser/elements/table.ts';
+import { formatRelative } from '../../../browser/format.ts';
+import type { Changed, Page } from '../../../browser/responses.ts';
+import { url } from '../../../browser/url.ts';
+import { api } from '../api.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
+import { askForWebhook } from '../elements/webhook-dialog.ts';
+import { keyLink } from '../key.ts';
+import type { Delivery, EventTypeRow, WebhookRow } from '../responses.ts';
+import { session } from '../session.ts';
+
+interface Webhooks {
+  webhooks: WebhookRow[];
+  types: EventTypeRow[];
+  /** The webhook whose deliveries are shown. */
+  chosen: WebhookRow | undefined;
+  deliveries: Delivery[];
+}
+
+/** Addresses that events are sent to, and what was sent. */
+class PageWebhooks extends PolledElement<Webhooks> {
+  /** Id of the webhook whose deliveries are asked for. */
+  chosen = '';
+
+  override get pauseMs() {
+    return 3000;
+  }
+
+  async read() {
+    const [{ items: webhooks }, types] = await Promise.all([
+      api.get<Page<WebhookRow>>('/api/webhooks'),
+      this.content?.types ?? api.get<Page<EventTypeRow>>('/api/event-types').then(({ items }) => items),
+    ]);
+    const chosen = webhooks.find(({ id }) => id === this.chosen) ?? webhooks[0];
+    const deliveries =
+      chosen === undefined
+        ? []
+        : (await api.get<Page<Delivery>>(url`/api/webhooks/${chosen.id}/deliveries`)).items;
+    return { webhooks, types, chosen, deliveries };
+  }
+
+  edit(webhook?: WebhookRow) {
+    askForWebhook(this, this.content?.types ?? [], webhook);
+  }
+
+  askToRemove({ id, url: address }: WebhookRow) {
+    ask(this, {
+      heading: 'Remove the webhook?',
+      action: 'Remove',
+      danger: true,
+      message: () => html`<p>${address} gets nothing any more. What it has yet to get is dropped.</p>`,
+      run: () => this.saved(api.delete<Changed>(url`/api/webhooks/${id}`), 'The webhook is removed.'),
+    });
+  }
+
+  override render() {
+    return html`<h1>Webhooks</h1>
+      <p class="quiet">They get events of all customers or of one, signed.</p>
+      ${viewerNote()} ${super.render()}`;
+  }
+
+  view({ webhooks, chosen, deliveries }: Webhooks) {
+    return html`${
+      webhooks.length === 0
+        ? emptyState('There are no webhooks', 'A webhook is an address that events are sent to.')
+        : listTable('Webhooks', webhooks, [
+            [
+              'Address',
+              ({ url: address, description }) =>
+                html`${address}
+                ${description === null ? nothing : html`<span class="quiet">${description}</span>`}`,
+            ],
+            ['State', stateText],
+            ['Customer', ({ customerId }) => customerCell(customerId, 'all')],
+            ['Types', ({ types }) => types?.join(', ') ?? 'all'],
+            ['Actions', (webhook) => this.actions(webhook, webhook.id === chosen?.id), 'action'],
+          ])
+    }
+    ${
+      session.isOperator
+        ? html`<div class="actions">
+            <button type="button" class="primary" @click=${() => this.edit()}>Add a webhook…</button>
+          </div>`
+        : nothing
+    }
+    ${chosen === undefined ? nothing : deliveryTable(deliveries, chosen.url)}`;
+  }
+
+  actions(webhook: WebhookRow, isChosen: boolean) {
+    const { id, url: address, state } = webhook;
+    const path = url`/api/webhooks/${id}`;
+    const button = (text: string, action: () => unknown) =>
+      html`<button type="button" aria-label=${`${text} ${address}`} ?disabled=${this.busy} @click=${action}>
+        ${text}
+      </button> `;
+    const isOn = state === 'on' || state === 'failing';
+    return html`<div class="actions">
+      <button
+        type="button"
+        aria-label=${`Deliveries of ${address}`}
+        aria-pressed=${isChosen}
+        @click=${() => {
+          this.chosen = id;
+          void this.reload();
+        }}
+      >
+        Deliveries
+      </button>
+      ${
+        session.isOperator
+          ? html`${button('Test', () =>
+              this.make(() => api.post<Changed>(`${path}/test`), 'A test is on its way: see its deliveries.'),
+            )}
+            ${button(isOn ? 'Switch off' : 'Switch on', () =>
+              this.make(
+                () => api.patch<Changed>(path, { enabled: !isOn }),
+                isOn ? 'It gets nothing now.' : 'It gets events again.',
+              ),
+            )}
+            ${button('Change…', () => this.edit(webhook))}
+            ${button('Remove…', () => this.askToRemove(webhook))}`
+          : nothing
+      }
+    </div>`;
+  }
+}
+
+function stateText({ state, failingSince, disabledBecause }: WebhookRow) {
+  const isBad = state === 'failing' || state === 'disabled';
+  return html`<span class=${isBad ? 'failure-text' : ''}
+    >${state}${failingSince === null ? nothing : html` since ${formatRelative(failingSince)}`}${
+      disabledBecause === null ? '' : `: ${disabledBecause}`
+    }</span
+  >`;
+}
+
+const customerCell = (id: string | null, none: string) => (id === null ? none : keyLink({ id, name: '' }));
+
+/** The last attempts to deliver events to an address. */
+const deliveryTable = (deliveries: readonly Delivery[], address: string) =>
+  html`<h2>Deliveries to ${address}</h2>
+    ${
+      deliveries.length === 0
+        ? html`<p class="quiet">Nothing was sent yet.</p>`
+        : listTable(
+            'Deliveries',
+            deliveries,
+            [
+              ['When', ({ at }) => formatRelative(at)],
+              ['Type', ({ type }) => type],
+              ['Customer', ({ customerId }) => customerCell(customerId, '–')],
+              count('Attempt', ({ attempt }) => attempt),
+              [
+                'Outcome',
+                ({ outcome, error, status }) =>
+                  html`<span class=${outcome === 'delivered' ? '' : 'failure-text'}
+                    >${outcome}: ${error ?? `status ${status}`}</span
+                  >`,
+              ],
+              count('ms', ({ ms }) => ms),
+              ['Event', ({ eventId }) => html`<code>${eventId}</code>`],
+            ],
+            { headed: false },
+          )
+    }`;
+
+customElements.define('page-webhooks', PageWebhooks);

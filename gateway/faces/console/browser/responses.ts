@@ -1,0 +1,45 @@
+/** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
+import type { z } from 'zod';
+import type { listedSessionSchema } from '../../../control/access/access-operations.ts';
+import type { entrySchema } from '../../../control/audit/audit-operations.ts';
+import type { banSchema } from '../../../control/bans/ban-operations.ts';
+import type { portalLinkSchema } from '../../../control/customers/customer-operations.ts';
+import type { issuedKeySchema, keyPlanSchema } from '../../../control/keys/key-operations.ts';
+import type { KeyDetail } from '../../../control/keys/key-view.ts';
+import type { planPreviewSchema } from '../../../control/plans/plan-operations.ts';
+import type { SettingState } from '../../../control/plans/settings.ts';
+import type { eventTypeSchema, WebhookWithSecret as NewWebhook } from '../../../control/webhooks/webhooks.ts';
+import type { sessionSchema } from '../../api/session.ts';
+import type { Changed } from '../../browser/responses.ts';
+
+export type { Changed, Page } from '../../browser/responses.ts';
+export type { BanView, KeyDetail, KeyRow } from '../../../control/keys/key-view.ts';
+export type { KeyPage as KeyList } from '../../../control/keys/key-list.ts';
+export type { CustomerDetail, CustomerView as CustomerRow } from '../../../control/customers/customers.ts';
+export type { LimitInForce } from '../../../control/keys/limits-in-force.ts';
+export type { NextRequest } from '../../../control/keys/next-request.ts';
+export type { Plan } from '../../../control/plans/plans.ts';
+export type { Failure } from '../../../quota/failures.ts';
+export type { SettingState } from '../../../control/plans/settings.ts';
+export type { ListedApiToken as ApiToken } from '../../../control/access/api-tokens.ts';
+export type { TrafficPoint } from '../../../control/usage/traffic.ts';
+export type { Delivery } from '../../../control/webhooks/webhook-status.ts';
+export type { WebhookView as WebhookRow } from '../../../control/webhooks/webhooks.ts';
+export type { DayUsage } from '../../../quota/usage-days.ts';
+export type { MonthUsage } from '../../../control/usage/usage-months.ts';
+export type { BanPolicy } from '../../../quota/ban-policy.ts';
+export type { LiveState } from '../../api/live-state.ts';
+export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
+
+export type ChangedKey = Changed<KeyDetail>;
+export type EventTypeRow = z.infer<typeof eventTypeSchema>;
+export type WebhookWithSecret = Changed<NewWebhook>;
+export type AuditEntry = z.infer<typeof entrySchema>;
+export type Ban = z.infer<typeof banSchema>;
+export type IssuedKey = Changed<z.infer<typeof issuedKeySchema>>;
+export type PortalLink = Changed<z.infer<typeof portalLinkSchema>>;
+export type KeyPlan = z.infer<typeof keyPlanSchema>;
+export type PlanPreview = z.infer<typeof planPreviewSchema>;
+export type Session = z.infer<typeof sessionSchema>;
+export type ListedSession = z.infer<typeof listedSessionSchema>;
+export type NumberSettingState = SettingState<Record<string, number>>;

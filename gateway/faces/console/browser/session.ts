@@ -1,0 +1,123 @@
+import { readers } from '../../browser/elements/polled-element.ts';
+import { failureOf, request } from '../../browser/request.ts';
+import type { Session } from './responses.ts';
+
+let current: Session | undefined;
+const listeners: Set<() => void> = new Set();
+let waiting: PromiseWithResolvers<boolean> | undefined;
+let hasGivenUp = false;
+
+/** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
+const tabs = new BroadcastChannel('console-session');
+
+/** The session of this browser. The cookie itself is out of reach of scripts. */
+export const session = {
+  get current() {
+    return current;
+  },
+
+  get csrfToken() {
+    return current?.csrfToken ?? '';
+  },
+
+  /** Whether changes are permitted. The API refuses them to a viewer in any case. */
+  get isOperator() {
+    return current?.role === 'operator';
+  },
+
+  /** Whether a dialog asks to sign in again. */
+  get isAsking() {
+    return waiting !== undefined;
+  },
+
+  /** Whether the person has closed that dialog. */
+  get hasGivenUp() {
+    return hasGivenUp;
+  },
+
+  /**
+   * Reads the session.
+   * @returns whether there is one
+   * @throws ApiFailure if the gateway cannot tell
+   */
+  async load(): Promise<boolean> {
+    const response = await request('GET', '/api/session');
+    if (response.status === 401) return false;
+    if (!response.ok) throw await failureOf(response);
+    begin(await response.json());
+    return true;
+  },
+
+  /**
+   * Exchanges the code of a link. If somebody else is signed in, the person is asked first.
+   * @param replace whether the person has agreed
+   * @throws ApiFailure that says why that failed
+   */
+  async signIn(code: string, replace = false): Promise<void> {
+    const response = await request('POST', '/api/session', { body: { code, replace } });
+    if (!response.ok) {
+      const failure = await failureOf(response);
+      if (failure.code !== 'conflict' || !confirm(`${failure.message} Sign in with the link?`)) throw failure;
+      return session.signIn(code, true);
+    }
+    begin(await response.json());
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only
+    tabs.postMessage('signed in');
+  },
+
+  /**
+   * Waits until the person has signed in again.
+   * @returns false if they gave up
+   */
+  signInAgain(): Promise<boolean> {
+    waiting ??= Promise.withResolvers();
+    notify();
+    return waiting.promise;
+  },
+
+  giveUp() {
+    hasGivenUp = true;
+    waiting?.resolve(false);
+    waiting = undefined;
+    notify();
+  },
+
+  /** @throws ApiFailure */
+  async signOut() {
+    const headers = { 'X-CSRF-Token': session.csrfToken };
+    const response = await request('DELETE', '/api/session', { headers });
+    // 401: it is over already.
+    if (!response.ok && response.status !== 401) throw await failureOf(response);
+    location.assign('/console');
+  },
+
+  /** @returns ends it */
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+Object.assign(readers, { haveLeft: () => hasGivenUp, subscribe: session.subscribe } satisfies typeof readers);
+
+function begin(begun: Session) {
+  current = begun;
+  hasGivenUp = false;
+  waiting?.resolve(true);
+  waiting = undefined;
+  notify();
+}
+
+function notify() {
+  for (const listener of listeners) listener();
+}
+
+/** Nothing is lost if that fails: the next call says so. */
+const reload = () => void session.load().catch(() => {});
+
+tabs.addEventListener('message', () => {
+  if (current !== undefined) reload();
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && waiting !== undefined) reload();
+});

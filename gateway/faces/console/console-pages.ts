@@ -1,0 +1,38 @@
+import { Router } from 'express';
+import { serveFiles } from '../../platform/http/serve-files.ts';
+import { createBrowserFiles } from '../browser-files.ts';
+import { pageHeaders, renderShell } from './shell.ts';
+
+/** What the pages of a gateway say of its API. */
+export interface PageSettings {
+  /** Such as Animal store gateway. */
+  productName: string;
+  keyPrefix: string;
+  /** Address of a request that any key may make, for samples. */
+  sampleUrl: () => string;
+}
+
+/** Serves the console: one HTML page for all its paths, and the files that it loads. */
+export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings): Router {
+  const files = createBrowserFiles('/console/assets', 'faces/console/browser');
+  let shell: string | undefined;
+
+  const router = Router();
+  router.use('/console/assets', serveFiles(files.find), (_req, res) => {
+    res.sendStatus(404);
+  });
+  router.get('/', (_req, res) => {
+    res.redirect('/console');
+  });
+  router.get('/console{/*path}', (_req, res) => {
+    // Not at the start: the port of the API is not known then.
+    shell ??= renderShell(files, {
+      title: `Console – ${productName}`,
+      facts: { 'application-name': productName, 'key-prefix': keyPrefix, 'sample-url': sampleUrl() },
+      element: 'console-app',
+      withoutScript: 'The console needs JavaScript. The command does the same: npm run ops -- --help',
+    });
+    res.set(pageHeaders).type('html').send(shell);
+  });
+  return router;
+}

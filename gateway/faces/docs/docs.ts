@@ -1,0 +1,205 @@
+import type { RequestHandler } from 'express';
+import { serveFiles } from '../../platform/http/serve-files.ts';
+import type { ApiDescription } from '../../upstream/api-description.ts';
+import { readApiDocument, type ApiDocument } from '../../upstream/api-document.ts';
+import { petsApi } from '../../upstream/pets-service.ts';
+import type { ApiRoute } from '../../upstream/routes.ts';
+import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
+import { guideMarkdown } from './guide.ts';
+import { escapeHtml, html } from './html.ts';
+import type { KeySettings } from './key-form.ts';
+import { renderPage, type Page } from './layout.ts';
+import { renderMarkdown } from './markdown.ts';
+import { referencePage, type ReferenceSettings } from './reference-page.ts';
+import { sampleOrigin } from './samples.ts';
+import { searchIndex } from './search-index.ts';
+
+/** A page of the documentation, as HTML or as Markdown. */
+export interface DocsFile {
+  text: string;
+  contentType: string;
+  /** Headers beside those of the text itself. They replace the gateway's own of the same name. */
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface Docs {
+  /** Finds what is at a path without query. */
+  find(path: string): DocsFile | undefined;
+  /** Finds what pages load. */
+  findAsset: BrowserFiles['find'];
+  /** Finds the route of a path, for Allow and for metrics. */
+  match(path: string): ApiRoute | undefined;
+}
+
+const pageHeaders: Readonly<Record<string, string>> = {
+  'Cache-Control': 'public, max-age=300',
+  'Content-Security-Policy': [
+    ...pagePolicy,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+};
+
+const textHeaders: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' };
+
+const descriptionPath = '/openapi.json';
+const browserFolder = 'faces/docs/browser';
+
+/** What pages say of the API beside its description. */
+interface DocsSettings extends KeySettings {
+  /** Markdown of the guide; undefined for a general one. */
+  guide: string | undefined;
+  /** Markdown of further pages; undefined for none. */
+  clients: string | undefined;
+  changelog: string | undefined;
+}
+
+const allow = ['GET', 'HEAD', 'OPTIONS'];
+const indexRoute: ApiRoute = { pattern: '/', allow };
+const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
+
+/**
+ * Builds the public documentation: its pages from the description and from Markdown, and the files that they load.
+ * @param publicUrl address in the samples; without it, a browser shows that of the page
+ */
+export function loadDocs(
+  { document, basePath, operations }: Pick<ApiDescription, 'document' | 'basePath' | 'operations'>,
+  publicUrl = sampleOrigin,
+  settings: DocsSettings = petsApi(),
+): Docs {
+  const assets = createBrowserFiles('/docs/assets', browserFolder);
+  const { title: name, supportUrl } = document;
+  const { clients, changelog } = settings;
+  const sources = [
+    markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
+    referencePage(document, operations, {
+      ...settings,
+      path: '/docs/reference',
+      descriptionPath,
+      methods: html`Every path also supports <code>HEAD</code> where it supports <code>GET</code>, and
+        <code>OPTIONS</code>.`,
+      about: 'Keys, limits and errors in short',
+      scopeHolder: 'A key with a list of scopes',
+    }),
+    ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
+    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
+  ];
+  const site = {
+    name,
+    supportUrl,
+    addressOf: assets.addressOf,
+    pages: sources,
+    hasSearch: true,
+  };
+  const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
+  const pages = new Map([
+    ...sources.flatMap((page) => [
+      served(
+        page.path,
+        'text/html',
+        renderPage(page, site).replaceAll(sampleOrigin, escapeHtml(publicUrl)),
+        pageHeaders,
+      ),
+      served(`${page.path}.md`, 'text/markdown', withAddress(page.markdown)),
+    ]),
+    served('/docs/search.json', 'application/json', withAddress(JSON.stringify(searchIndex(sources)))),
+    served('/llms.txt', 'text/plain', llmsText(document, sources)),
+  ]);
+
+  return {
+    find: (path) => pages.get(path)?.file,
+    findAsset: assets.find,
+    match(path) {
+      if (path === indexRoute.pattern) return indexRoute;
+      return assets.find(path) === undefined ? pages.get(path)?.route : assetRoute;
+    },
+  };
+}
+
+/** Serves the documentation, and at / a redirect for browsers and an index for programs. */
+export function serveDocs(
+  { find, findAsset, match }: Docs,
+  { basePath }: Pick<ApiDescription, 'basePath'>,
+): { match: Docs['match']; serve: RequestHandler } {
+  const index = { documentation: '/docs', description: descriptionPath, api: basePath };
+  const files = serveFiles((path) => find(path) ?? findAsset(path));
+  return {
+    match: (path) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),
+    serve: (req, res, next) => {
+      const { path } = req;
+      if (!path.endsWith('/')) return files(req, res, next);
+      if (path !== '/') {
+        res.status(308).location(path.slice(0, -1)).end();
+      } else {
+        res.set({ 'Cache-Control': 'public, max-age=300', Vary: 'Accept' });
+        // JSON is first: a program that accepts anything gets it.
+        if (req.accepts(['json', 'html']) === 'html') res.status(302).location('/docs').end();
+        else res.json(index);
+      }
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Builds the page of an API for programs of operators, and the files that it loads. It sends no requests.
+ * @param base path of the page
+ */
+export function loadReference(
+  json: string,
+  operations: ApiDescription['operations'],
+  {
+    base,
+    ...settings
+  }: { base: string } & Pick<ReferenceSettings, 'descriptionPath' | 'keyVariable' | 'scopeHolder'>,
+): Pick<Docs, 'find' | 'findAsset'> {
+  const document = readApiDocument(json, '');
+  const assets = createBrowserFiles(`${base}/assets`, browserFolder);
+  const page = referencePage(document, operations, {
+    ...settings,
+    path: base,
+    about: 'Tokens, limits and sessions in short',
+    keyPrefix: undefined,
+  });
+  const { title: name, supportUrl } = document;
+  const site = { name, supportUrl, addressOf: assets.addressOf, pages: [page], hasSearch: false };
+  const pages = new Map([
+    served(base, 'text/html', renderPage(page, site), pageHeaders),
+    served(`${base}.md`, 'text/markdown', page.markdown),
+  ]);
+  return { find: (path) => pages.get(path)?.file, findAsset: assets.find };
+}
+
+/** What is at a path. */
+function served(
+  path: string,
+  contentType: string,
+  text: string,
+  headers = textHeaders,
+): [path: string, { route: ApiRoute; file: DocsFile }] {
+  const file = { text, contentType: `${contentType}; charset=utf-8`, headers };
+  return [path, { route: { pattern: path, allow }, file }];
+}
+
+/** @param markdown begins with the title of the page */
+function markdownPage(path: string, title: string, markdown: string): Page {
+  const { body, headings } = renderMarkdown(markdown);
+  return { path, title, contents: headings.filter(({ level }) => level === 2), body, markdown };
+}
+
+/** Where language models find the documentation, in the form of llmstxt.org. */
+function llmsText({ title, description }: ApiDocument, pages: readonly Page[]): string {
+  const links = pages.map(({ title: text, path }) => `- [${text}](${path}.md)`);
+  return `# ${title}
+
+> ${description.trim().split('\n\n')[0]?.replaceAll('\n', ' ')}
+
+## Documentation
+
+${links.join('\n')}
+- [OpenAPI description](/openapi.json)
+`;
+}

@@ -1,0 +1,214 @@
+import { LRUCache } from 'lru-cache';
+import { limitsIn } from '../limits/limits.ts';
+import type { InvalidValues } from '../platform/observability/invalid-values.ts';
+import type { HashReader } from '../platform/redis/hash-reader.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { UnexpectedValue } from '../platform/redis/redis-errors.ts';
+import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
+import {
+  isCustomerId,
+  quotaKeys,
+  redisKeys,
+  type KeyPlace,
+  type QuotaKeys,
+} from '../platform/redis/redis-keys.ts';
+import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
+import { apiKeyState, readApiKey, type ApiKeyRecord } from './api-key-record.ts';
+import { createNewestRecords, describeLostChange } from './newest-records.ts';
+
+/** Matches every rev: consume.lua and read-usage-4.lua then do not compare it. */
+export const anyRev = -1;
+
+/** The caller of a request: the record of a valid API key, and the Redis keys that belong to it. */
+export interface Caller extends ApiKeyRecord {
+  /** Hexadecimal SHA-256 of the API key. */
+  keyHash: string;
+  /** Made once, when the record is read: five strings for each request are measurable. */
+  quotaKeys: QuotaKeys;
+}
+
+export function createCaller(record: ApiKeyRecord, keyHash: string): Caller {
+  return { ...record, keyHash, quotaKeys: quotaKeys({ customerId: record.customerId, keyHash }) };
+}
+
+/** A key that was revoked or has expired, or whose customer is suspended. */
+export type EndedKey = Pick<Caller, 'id' | keyof KeyPlace>;
+
+export type ApiKeyLookup =
+  | { outcome: 'valid'; caller: Caller }
+  | { outcome: 'unknown' }
+  | { outcome: 'expired' | 'revoked' | 'suspended'; key: EndedKey }
+  /** Redis is unavailable, and nothing recent is cached; or it came back empty. */
+  | { outcome: 'unavailable' };
+
+export interface ApiKeyCache {
+  /** The cached caller, if it is fresh enough that a comparison of its `rev` suffices. */
+  getCached(keyHash: string): Caller | undefined;
+  /**
+   * The key's record as it is in Redis now, or the cached one while Redis is unavailable.
+   * @throws UnexpectedValue if it was edited by hand into something else
+   */
+  find(keyHash: string): Promise<ApiKeyLookup>;
+  /** The key's record as it is in Redis now. @throws UnexpectedValue as find does */
+  reread(keyHash: string): Promise<ApiKeyLookup>;
+}
+
+interface ApiKeyCacheDependencies {
+  redis: RedisClient;
+  hashes: Pick<HashReader, 'readBoth'>;
+  gate: RedisGate;
+  invalidValues: InvalidValues;
+  /** The plan of each record that is read is loaded before its limits are needed. */
+  plans: {
+    ensureLoaded(plan: string): Promise<void>;
+    /** Undefined if not all of its limits are known. */
+    limitsOf(key: ApiKeyRecord): object | undefined;
+  };
+  setUpMarker: SetUpMarker;
+  now: () => number;
+}
+
+const maxCachedKeys = 100_000;
+/** A cached record is only a hint that its rev confirms. An older one is not even tried. */
+const freshMs = 10_000;
+/** Maximum age of a cached record that serves while Redis is unavailable. */
+const outageMs = 15 * 60_000;
+
+interface CacheEntry {
+  caller: Caller;
+  readAtMs: number;
+}
+
+interface FoundKey {
+  place: KeyPlace;
+  /** Undefined if there is no record. */
+  record: ApiKeyRecord | undefined;
+}
+
+export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
+  const { redis, hashes, gate, invalidValues, plans, setUpMarker, now } = dependencies;
+  const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
+  const newestRecords = createNewestRecords<Caller>();
+  const reading = new Map<string, Promise<ApiKeyLookup>>();
+
+  /** @returns undefined for an unknown key */
+  async function findKey(keyHash: string): Promise<FoundKey | undefined> {
+    const known = cache.get(keyHash)?.caller.customerId;
+    if (known !== undefined) {
+      const found = await readAt({ customerId: known, keyHash });
+      if (found.record !== undefined) return found;
+      // It may have been issued again for another customer. Without an answer, it is absent.
+      const place = await findPlace(keyHash).catch(() => undefined);
+      if (place === undefined || place.customerId === known) return found;
+      cache.delete(keyHash);
+      return readAt(place);
+    }
+    const place = await findPlace(keyHash);
+    return place && readAt(place);
+  }
+
+  async function findPlace(keyHash: string): Promise<KeyPlace | undefined> {
+    const pointer = redisKeys.keyCustomer(keyHash);
+    const customerId = await gate.send(() => redis.get(pointer));
+    if (customerId === null) return undefined;
+    if (isCustomerId(customerId)) return { customerId, keyHash };
+    throw new UnexpectedValue(pointer, 'is no id of a customer: restore or delete it');
+  }
+
+  async function readAt(place: KeyPlace): Promise<FoundKey> {
+    const stored = await gate.send(() => readApiKey(hashes, place));
+    return { place, record: stored?.record };
+  }
+
+  async function read(keyHash: string): Promise<ApiKeyLookup> {
+    let found: FoundKey | undefined;
+    // An import may bring the key and then the marker between the two looks.
+    const wasEmptied = setUpMarker.isMissing();
+    try {
+      found = await findKey(keyHash);
+    } catch (error) {
+      if (error instanceof RedisUnavailable) return findWithoutRedis(keyHash);
+      throw error;
+    }
+    return found?.record === undefined ? findAbsent(keyHash, wasEmptied) : take(found.place, found.record);
+  }
+
+  function take(place: KeyPlace, record: ApiKeyRecord): Promise<ApiKeyLookup> {
+    const caller = createCaller(record, place.keyHash);
+    const newest = newestRecords.newest(place.keyHash, caller);
+    const issues = newest === caller ? [] : [describeLostChange(newest, caller)];
+    invalidValues.report(redisKeys.apiKey(place), issues);
+    // The scripts compare the rev with the one in Redis.
+    return store(newest === caller ? caller : { ...newest, rev: caller.rev });
+  }
+
+  /** @param wasEmptied whether the marker was missing before the key was looked for */
+  async function findAbsent(keyHash: string, wasEmptied: boolean): Promise<ApiKeyLookup> {
+    try {
+      // Of a key that was there, the loss may be newer than the last look.
+      if (cache.has(keyHash)) await gate.send(setUpMarker.refresh);
+    } catch {
+      return { outcome: 'unavailable' };
+    }
+    if (wasEmptied || setUpMarker.isMissing()) return { outcome: 'unavailable' };
+    cache.delete(keyHash);
+    return { outcome: 'unknown' };
+  }
+
+  /** Stores the caller when its plan is loaded, since requests that find it in the cache do not wait for that. */
+  async function store(read: Caller): Promise<ApiKeyLookup> {
+    // An outage at this moment shows when the limits are needed.
+    await gate.send(() => plans.ensureLoaded(read.plan)).catch(() => {});
+    const isLimited = plans.limitsOf(read) !== undefined;
+    const caller = isLimited ? read : withLastLimits(read);
+    cache.set(caller.keyHash, { caller, readAtMs: isLimited ? now() : tooOld() });
+    return lookupOf(caller);
+  }
+
+  /** A known key stays on its last limits if it was put on a plan that can't be read, such as just before an outage. */
+  function withLastLimits(read: Caller): Caller {
+    const last = cache.get(read.keyHash)?.caller;
+    return last === undefined ? read : { ...read, plan: last.plan, ...limitsIn(last) };
+  }
+
+  /** Age of a record whose rev could not confirm it: it is read again for each request. */
+  const tooOld = () => now() - freshMs - 1;
+
+  function lookupOf(caller: Caller): ApiKeyLookup {
+    const state = apiKeyState(caller, now());
+    const { id, customerId, keyHash } = caller;
+    return state === 'valid'
+      ? { outcome: 'valid', caller }
+      : { outcome: state, key: { id, customerId, keyHash } };
+  }
+
+  function findWithoutRedis(keyHash: string): ApiKeyLookup {
+    const last = cache.get(keyHash);
+    if (last === undefined || now() - last.readAtMs > outageMs) return { outcome: 'unavailable' };
+    return lookupOf(last.caller);
+  }
+
+  /** All requests that wait for one key's record share one read. */
+  function reread(keyHash: string): Promise<ApiKeyLookup> {
+    let pending = reading.get(keyHash);
+    if (pending === undefined) {
+      pending = read(keyHash).finally(() => reading.delete(keyHash));
+      reading.set(keyHash, pending);
+    }
+    return pending;
+  }
+
+  return {
+    getCached(keyHash) {
+      if (!gate.open) return undefined;
+      const last = cache.get(keyHash);
+      if (last === undefined || now() - last.readAtMs > freshMs) return undefined;
+      // A rev confirms only a valid key: an expired one may have been given more time.
+      return apiKeyState(last.caller, now()) === 'valid' ? last.caller : undefined;
+    },
+    async find(keyHash) {
+      return gate.open ? reread(keyHash) : findWithoutRedis(keyHash);
+    },
+    reread,
+  };
+}

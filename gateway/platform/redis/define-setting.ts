@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { NumberField } from '../../limits/setting-fields.ts';
+import { describeIssues } from '../config/describe-issues.ts';
+import type { AuditAction } from './audit-actions.ts';
+
+/** Fields of a hash of settings, as text. */
+export type Fields = Record<string, string>;
+
+/** What is valid in the fields of a setting, undefined for a field that was removed, and what is wrong with the others. */
+export interface Reading<Value> {
+  found: Partial<Value>;
+  issues: string[];
+  /** Fields of which a valid value must have been read once; none if the setting is gone. */
+  required: readonly string[];
+}
+
+/**
+ * A setting of all gateways: a hash in Redis whose values operators change at any time. All that handles settings follows from
+ * its definition: the live value of a gateway, the audit log, the file of plans, options of the command, the operators' API.
+ */
+export interface Setting<Value extends object = object> {
+  /** In a file of plans, such as banPolicy or plans.pro. */
+  name: string;
+  /** Redis key of the hash. */
+  key: string;
+  /** The plan, if API keys may be on it. */
+  plan?: string;
+  /** In the audit log: that it was changed, that its default was written, and what. */
+  action: AuditAction;
+  seedAction: AuditAction;
+  target: string;
+  defaults: Readonly<Value>;
+  /** Set if a file of plans leaves it out while nobody has set or enforces it: its default counts. */
+  isOptional?: true;
+  /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */
+  values: z.ZodObject;
+  /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
+  fields: z.ZodType<Value>;
+  /** Parses the fields of the hash as far as they are valid. */
+  read(fields: Fields): Reading<Value>;
+}
+
+/** A setting of which all fields are valid, or none. */
+export interface WholeSetting<Value extends object> extends Setting<Value> {
+  /** What it is, in words. */
+  title: string;
+  /** What to do if it is not set, and gateways keep the last one. */
+  advice: string;
+}
+
+/** A setting with the types of its own name and values. */
+type Defined<Name, Values extends z.ZodObject> = Omit<WholeSetting<z.output<Values>>, 'name' | 'values'> & {
+  name: Name;
+  values: Values;
+};
+
+/** Defines such a setting. A message of its schema continues the name of its field. */
+export function defineSetting<const Name extends string, Values extends z.ZodObject>({
+  values,
+  ...setting
+}: Omit<Defined<Name, Values>, 'fields' | 'read'>): Defined<Name, Values> {
+  const fields = fieldsSchema(values);
+  const required = Object.keys(values.shape);
+  return {
+    ...setting,
+    values,
+    fields,
+    read(texts) {
+      const parsed = fields.safeParse(texts);
+      return parsed.success
+        ? { found: parsed.data, issues: [], required }
+        : { found: {}, issues: describeIssues(parsed.error), required };
+    },
+  };
+}
+
+/** Parses the fields of a hash, which are text, as the given values. Ignores others than theirs. */
+export function fieldsSchema<Values extends z.ZodObject>(values: Values) {
+  return z.preprocess((texts) => valuesIn(texts, values.shape), values);
+}
+
+function valuesIn(texts: unknown, shape: Readonly<Record<string, z.core.$ZodType>>): unknown {
+  if (typeof texts !== 'object' || texts === null) return texts;
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => {
+      const schema = shape[name];
+      return schema === undefined ? [] : [[name, valueOf(String(text), schema)] as const];
+    }),
+  );
+}
+
+/** The value of a field from its text. A text that is no such value stays a text, which the schema of the field refuses. */
+export function valueOf(text: string, schema: z.core.$ZodType): string | number | boolean {
+  if (schema instanceof z.ZodOptional) return valueOf(text, schema.unwrap());
+  if (schema instanceof z.ZodBoolean) return text === 'true' || text === 'false' ? text === 'true' : text;
+  const isInteger = schema instanceof z.ZodNumber && schema.isInt;
+  return (isInteger ? wholeNumberText : decimalText).test(text) ? Number(text) : text;
+}
+
+const wholeNumberText = /^(0|[1-9]\d{0,9})$/;
+const decimalText = /^\d{1,4}(\.\d{1,3})?$/;
+
+export const missingOr =
+  (problem: string) =>
+  ({ input }: { input?: unknown }) =>
+    input === undefined ? 'is missing' : problem;
+
+/** A number of a setting: whole, or with up to three decimals. */
+export function numberValue({ min, max, decimals, meaning }: NumberBounds): z.ZodNumber {
+  const kind = decimals ? 'number' : 'whole number';
+  const error = missingOr(
+    `is not a ${kind} from ${min} to ${max}${decimals ? ' with up to three decimals' : ''}`,
+  );
+  const number = decimals
+    ? z.number({ error }).refine((value) => /^\d+(\.\d{1,3})?$/.test(String(value)), { error })
+    : z.int({ error });
+  return number.min(min, { error }).max(max, { error }).meta({ description: meaning });
+}
+
+type NumberBounds = Pick<NumberField, 'min' | 'max' | 'decimals' | 'meaning'>;
+
+export function trueOrFalse(description: string) {
+  return z.boolean({ error: missingOr('is neither true nor false') }).meta({ description });
+}
+
+/** Options of an object of fields. */
+export const mapping = (shape: string) => ({
+  error: (issue: { code?: string; input?: unknown }) =>
+    issue.code === 'unrecognized_keys' ? undefined : missingOr(`is not a mapping of ${shape}`)(issue),
+});

@@ -1,0 +1,152 @@
+import type { WindowName } from '../../limits/windows.ts';
+
+/*
+ * Names of all Redis keys of the gateway. All that belongs to one customer shares the hash tag {<customer id>}, so that one
+ * script can use it together in Redis Cluster: its record, those of its API keys, its counters, and their bans. A key hash is
+ * the hexadecimal SHA-256 of the API key.
+ */
+
+/** Id of a customer. */
+export type CustomerId = `cus_${string}`;
+
+/** Where an API key is: its record and its ban are among what belongs to its customer. */
+export interface KeyPlace {
+  customerId: CustomerId;
+  keyHash: string;
+}
+
+/** Nothing that means something in a path, in a pattern of Redis or in a hash tag. */
+export const customerIdPattern = /^cus_[\w-]{1,96}$/;
+
+export function isCustomerId(text: string): text is CustomerId {
+  return customerIdPattern.test(text);
+}
+
+/** A place as gw:key-ids has it. */
+export function formatPlace({ customerId, keyHash }: KeyPlace): string {
+  return `${customerId}:${keyHash}`;
+}
+
+/** @returns undefined for a text that was edited into something else */
+export function parsePlace(text: string): KeyPlace | undefined {
+  const [, customerId = '', keyHash] = /^(cus_[\w-]{1,96}):([\da-f]{64})$/.exec(text) ?? [];
+  return keyHash !== undefined && isCustomerId(customerId) ? { customerId, keyHash } : undefined;
+}
+
+/** The queue of events, whose keys share a hash tag. BullMQ names them: gw:{events}:webhooks:… */
+export const eventQueue = { prefix: 'gw:{events}', name: 'webhooks' } as const;
+
+/** Prefix of the counters of the busiest customers, which share a hash tag of their own. */
+const busyPrefix = 'gw:{busy}:';
+
+export const redisKeys = {
+  /** Hash: the record of a customer (customer-record.ts). */
+  customer: (customerId: CustomerId) => `gw:customer:{${customerId}}`,
+  /** Set: ids of the API keys of a customer. */
+  customerKeys: (customerId: CustomerId) => `gw:customer-keys:{${customerId}}`,
+  /** Sorted set: ids of all customers by time of creation. */
+  customers: 'gw:customers',
+  /** String: id of the customer of an API key, which never changes. */
+  keyCustomer: (keyHash: string) => `gw:key-customer:${keyHash}`,
+  /** Hash: the record of an API key (api-key-record.ts). */
+  apiKey: ({ customerId, keyHash }: KeyPlace) => `gw:key:{${customerId}}:${keyHash}`,
+  /** String with expiry: requests of a window that its first request opens, such as gw:minute:{<customer id>}. */
+  openWindow: (customerId: CustomerId, window: WindowName) => `gw:${window}:{${customerId}}`,
+  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<customer id>}:20261120. */
+  dayPrefix: (customerId: CustomerId) => `gw:day:{${customerId}}`,
+  /** @param day UTC date as YYYYMMDD */
+  day: (customerId: CustomerId, day: string) => `gw:day:{${customerId}}:${day}`,
+  /** String with expiry: present while the key is banned. */
+  ban: ({ customerId, keyHash }: KeyPlace) => `gw:ban:{${customerId}}:${keyHash}`,
+  /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
+  strikes: ({ customerId, keyHash }: KeyPlace) => `gw:strikes:{${customerId}}:${keyHash}`,
+  /** String with expiry: number of the last report of a process' own counts of a day that was added (usage-reports.ts). */
+  dayReport: (customerId: CustomerId, processAndDay: string) =>
+    `gw:day-report:{${customerId}}:${processAndDay}`,
+  /** Hash with expiry: the last failed requests of a customer, by code (failures.ts). */
+  failures: (customerId: CustomerId) => `gw:failures:{${customerId}}`,
+  /** String with expiry: last use of a key, and its requests of that day (add-key-use-1.lua). */
+  keyUse: ({ customerId, keyHash }: KeyPlace) => `gw:key-use:{${customerId}}:${keyHash}`,
+  /** Hash with expiry: use of a customer in one month (usage.lua). @param month UTC month as YYYYMM */
+  usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
+  /** Hash with expiry: use of all customers in one month, by day and plan (usage-totals.ts). @param month UTC month as YYYYMM */
+  usageTotals: (month: string) => `gw:usage:{totals}:${month}`,
+  /** Sorted set with expiry: customers of a month by the units that their requests cost (usage-totals.ts). */
+  usageRanking: (month: string) => `gw:usage:{ranking}:${month}`,
+  /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
+  bans: 'gw:bans',
+  /** Sorted set with expiry: requests of the busiest customers in ten seconds, and those refused. All share a hash slot, for ZUNION. */
+  busy: (slot: number) => `${busyPrefix}${slot}`,
+  /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
+  traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
+  /** Stream: every change made with the ops command. */
+  audit: 'gw:audit',
+  /** Hash: webhooks by id (webhook-record.ts). */
+  webhooks: 'gw:webhooks',
+  /** Hash: their secrets, which people who only read must not see. */
+  webhookSecrets: 'gw:webhook-secrets',
+  /** Hash: since when a webhook fails, and whether it is disabled (webhook-status.ts). */
+  webhookStatus: (id: string) => `gw:{events}:status:${id}`,
+  /** List with expiry: the last attempts of a webhook. */
+  webhookLog: (id: string) => `gw:{events}:log:${id}`,
+  /** Hash: minute and day limits of a plan. */
+  plan: (name: string) => `gw:plan:${name}`,
+  /** Set: the names of all plans. */
+  planNames: 'gw:plans',
+  /** Hash: when and for how long keys are banned. */
+  banPolicy: 'gw:ban-policy',
+  /** Hash: how long the use of keys is kept (usage-policy.ts). */
+  usagePolicy: 'gw:usage-policy',
+  /** Hash: id of an API key to its place (formatPlace). */
+  apiKeyIds: 'gw:key-ids',
+  /** Sorted set: ids of all API keys by time of creation. */
+  apiKeysByCreation: 'gw:keys',
+  /** Sorted set with expiry: live gateway instances by the time they were last seen. */
+  instances: 'gw:instances',
+  /** String with expiry: the settings that an instance enforces (enforced-settings.ts). */
+  instance: (id: string) => `gw:instance:${id}`,
+  /** Hash with expiry: what each process says of itself, by its id (process-statuses.ts). */
+  processStatuses: 'gw:status',
+  /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
+  settings: 'gw:settings',
+  /** String: prefix of the API keys (published-key-prefix.ts). */
+  keyPrefix: 'gw:key-prefix',
+  /** String: when this Redis was set up. Without it, Redis came back empty (set-up-marker.ts). */
+  setUp: 'gw:set-up',
+  /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
+  seeding: 'gw:seeding',
+  /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
+  consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
+  /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
+  consoleSessions: 'gw:console:sessions',
+  /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */
+  consoleSeen: 'gw:console:seen',
+  /** Hash: SHA-256 of each token of the operators' API to its record (api-tokens.ts). Not gw:a…: that is the audit log's. */
+  apiTokens: 'gw:bearer-tokens',
+  /** Hash with expiry: SHA-256 of each of these tokens to the Unix milliseconds at which it was last used. */
+  apiTokensSeen: 'gw:bearer-tokens:seen',
+  /** String with expiry: a request with an Idempotency-Key, and its response (run-once.ts). */
+  idempotency: (id: string) => `gw:idempotency:${id}`,
+  /** String with expiry: which customer a link to the portal is for (portal-sessions.ts). @param codeHash hexadecimal SHA-256 */
+  portalCode: (codeHash: string) => `gw:portal:code:${codeHash}`,
+  /** String with expiry: a session of the portal. @param tokenHash hexadecimal SHA-256 */
+  portalSession: (tokenHash: string) => `gw:portal:session:${tokenHash}`,
+  /** String with expiry: Unix milliseconds at which all links and sessions of a customer in the portal were ended. */
+  portalEnded: (customerId: CustomerId) => `gw:portal:ended:${customerId}`,
+  /** Sorted set with expiry: addresses of the running consoles by the time they were last announced. */
+  consoleAddresses: 'gw:console:addresses',
+  /** Prefix of the per-address counters of requests without a valid key. */
+  anonymousPrefix: 'gw:anonymous',
+} as const;
+
+/** The keys of consume.lua and read-usage-4.lua, in their order. */
+export type QuotaKeys = [customer: string, dayPrefix: string, ban: string, strikes: string];
+
+export function quotaKeys(place: KeyPlace): QuotaKeys {
+  return [
+    redisKeys.customer(place.customerId),
+    redisKeys.dayPrefix(place.customerId),
+    redisKeys.ban(place),
+    redisKeys.strikes(place),
+  ];
+}

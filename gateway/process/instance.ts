@@ -1,0 +1,140 @@
+import type { KeyObject } from 'node:crypto';
+import { createDrain } from '#runtime/drain.ts';
+import { listen } from '#runtime/listen.ts';
+import type { Tracing } from '#runtime/tracing.ts';
+import type { Logger } from 'pino';
+import { createGateway, type GatewayDependencies } from '../app.ts';
+import type { Health, Service } from '../control/status/service.ts';
+import { defaultPlans } from '../limits/limits.ts';
+import { publicEndpoint, type InstanceConfig } from '../platform/config/instance-config.ts';
+import { createConnectionReport } from '../platform/http/connection-limits.ts';
+import { createHttpServer } from '../platform/http/http-server.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
+import type { GatewayIdentity } from '../platform/observability/process-status.ts';
+import type { LogRequest } from '../platform/observability/request-log.ts';
+import { createRequestSpans } from '../platform/observability/request-spans.ts';
+import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/service-upstream.ts';
+import { createProcessStatus } from './process-status.ts';
+import { createRedisState } from './redis-state.ts';
+
+/** Maximum time that the start waits for Redis before it goes on without. */
+const redisTimeoutMs = 2000;
+
+const now = () => Date.now();
+
+interface InstanceDependencies {
+  config: InstanceConfig;
+  privateKey: KeyObject;
+  gateway: GatewayIdentity;
+  /** Number of this worker; null in a gateway of one process. */
+  worker: number | null;
+  log: Logger;
+  logRequest: LogRequest;
+  metrics: Metrics;
+  /** Undefined if no traces are exported. It is closed with the instance. */
+  tracing: Tracing | undefined;
+  /** Creates what is served beside the API. */
+  createNeighbours: (config: InstanceConfig) => GatewayDependencies['neighbours'];
+}
+
+/** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
+export function createInstance(dependencies: InstanceDependencies): Service {
+  const { config, privateKey, gateway, worker, log, logRequest, metrics, tracing } = dependencies;
+  const { services, api, limits, trustProxy, publicUrl, supportUrl } = config;
+  const { redisUrl: url, redisIsPrivate: isPrivate } = config;
+  const readStatus = createProcessStatus({
+    gateway,
+    worker,
+    metrics,
+    health,
+    access: () => gatewayApp.access(),
+    state: () => state,
+  });
+  const state = createRedisState({ url, isPrivate, log, metrics, readStatus, now });
+  const upstreams = createServiceUpstreams({
+    services,
+    privateKey,
+    log,
+    onState: (service, upstream, upstreamState) =>
+      metrics.upstreamUp.set({ service, upstream }, upstreamState === 'ready' ? 1 : 0),
+    now,
+  });
+  const gatewayApp = createGateway({
+    ...state,
+    services,
+    api,
+    upstreams,
+    trustProxy,
+    publicUrl,
+    supportUrl,
+    corsOrigins: config.corsOrigins,
+    log,
+    logRequest,
+    metrics,
+    spans: tracing === undefined ? undefined : createRequestSpans(tracing),
+    neighbours: dependencies.createNeighbours(config),
+  });
+  const server = createHttpServer({
+    ...gatewayApp,
+    limits,
+    onRawResponse: gatewayApp.recordRawResponse,
+    onOpenConnections: (count) => metrics.connections.set(count),
+    ...createConnectionReport({ log, metrics, limits }),
+  });
+  const drain = createDrain(server, gatewayApp.closeWebSockets);
+
+  function status(): Health['status'] {
+    if (drain.draining) return 'draining';
+    return server.listening ? 'ok' : 'starting';
+  }
+
+  function health(): Health {
+    const states = upstreams.map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
+      name,
+      Object.fromEntries(targets.map(({ origin, state }) => [origin, state])),
+    ]);
+    const redisUnavailableSince = state.localMode.unavailableSince();
+    return {
+      status: status(),
+      redis: state.gate.open ? 'ok' : 'unavailable',
+      ...(redisUnavailableSince === undefined ? {} : { redisUnavailableSince }),
+      upstreams: Object.assign({}, ...states.map(([, ofService]) => ofService)),
+      services: Object.fromEntries(states),
+      unreportedRequests: state.usageReports.pending(),
+    };
+  }
+
+  /** A cost above a limit is a 403 for each request of a key on that plan. Limits may be raised later, so it is no error. */
+  function warnOfCosts(): void {
+    if ((worker ?? 1) !== 1) return;
+    for (const plan of Object.keys(defaultPlans)) {
+      const limits = Object.values(state.plans.limitsOf({ plan }) ?? {}).filter(
+        (limit) => limit !== undefined,
+      );
+      for (const { operation, units } of gatewayApp
+        .access()
+        .costs.filter((each) => each.units > Math.min(...limits)))
+        log.warn({ plan, operation, units }, 'an operation costs more than a limit of the plan');
+    }
+  }
+
+  return {
+    async listen() {
+      if (!(await state.waitUntilOpen(redisTimeoutMs)))
+        log.error('Redis is unavailable; every request gets 503 until it is back');
+      warnOfCosts();
+      const port = await listen(server, publicEndpoint(config));
+      metrics.workers.set(1);
+      return port;
+    },
+    health,
+    statuses: async () => [await readStatus()],
+    metrics: () => metrics.registry.metrics(),
+    drain: (shutdown) => drain.drain(shutdown),
+    async close(cause = 'shutdown') {
+      await closeServiceUpstreams(upstreams);
+      gatewayApp.close();
+      await Promise.all([state.close(cause), tracing?.close()]);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { ConfigError } from '#runtime/environment.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import type { Logger } from 'pino';
+import { divideConnections } from '../platform/config/connection-budget.ts';
+import { findPrivateKey } from '../upstream/internal-token.ts';
+import { loadSettings, type GatewayConfig } from './load-settings.ts';
+import type { Primary, WorkerFiles } from './primary.ts';
+
+interface ReloadDependencies {
+  /** Settings of the start. */
+  config: GatewayConfig;
+  env: NodeJS.ProcessEnv;
+  replaceWorkers: Primary['replaceWorkers'];
+  log: Logger;
+}
+
+/**
+ * Reads the services file and the secrets again, and replaces the workers by ones that serve with them. An invalid file
+ * changes nothing.
+ * @returns a function that does it after those that are under way; it never rejects
+ */
+export function createReload({ config, env, replaceWorkers, log }: ReloadDependencies): () => Promise<void> {
+  let last = Promise.resolve();
+
+  async function reload(): Promise<void> {
+    try {
+      const files = readFiles(config, env, log);
+      const services = files.services.map(({ name }) => name);
+      await replaceWorkers(files);
+      log.info({ services }, 'workers are replaced by ones that have read the files again');
+    } catch (error) {
+      const issues = error instanceof ConfigError ? error.issues : [errorMessage(error)];
+      log.error({ issues }, 'files are not reloaded');
+    }
+  }
+
+  return () => {
+    last = last.then(reload);
+    return last;
+  };
+}
+
+/** @throws ConfigError with what is invalid, and with what the primary itself has read at its start */
+function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv, log: Logger): WorkerFiles {
+  const settings = loadSettings(env);
+  const fixed = [
+    ...(settings.redisUrl === before.redisUrl ? [] : ['REDIS_URL']),
+    ...(settings.api.keyPrefix === before.api.keyPrefix ? [] : ['SERVICES_FILE: api.keyPrefix']),
+  ];
+  if (fixed.length > 0)
+    throw new ConfigError(fixed.map((name) => `${name} has changed: restart the gateway`));
+  const privateKey = findPrivateKey(settings.privateKeyFile, settings.dataDirectory);
+  return { ...divideConnections(settings, log), api: settings.api, privateKey };
+}

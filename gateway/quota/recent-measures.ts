@@ -1,0 +1,102 @@
+import type { Metrics } from '../platform/observability/metrics.ts';
+import type { RecentMeasures } from '../platform/observability/process-status.ts';
+import { bucketCounts } from '../platform/observability/request-metrics.ts';
+import { latencyOf } from './latency.ts';
+import {
+  countsSince,
+  formatBound,
+  parseBound,
+  parseField,
+  readTrafficCounts,
+  type TrafficCounts,
+} from './traffic-counts.ts';
+
+const keptMs = 60_000;
+const stepMs = 1000;
+/** With fewer, the p99 is the slowest one. */
+const minimumCount = 100;
+
+type Measured = Pick<
+  Metrics,
+  | 'requests'
+  | 'quotaRefusals'
+  | 'bannedRequests'
+  | 'unauthenticatedRequests'
+  | 'bans'
+  | 'errors'
+  | 'redisSeconds'
+  | 'upstreamSeconds'
+>;
+
+/**
+ * Creates the reading of what a process has measured in the last minute, from what the metrics count anyway.
+ * @param now in milliseconds
+ */
+export function createRecentMeasures(
+  metrics: Measured,
+  now: () => number = () => performance.now(),
+): () => Promise<RecentMeasures> {
+  /** The first one is a minute old, or the start of the process. */
+  const readings: { atMs: number; counts: TrafficCounts }[] = [{ atMs: now(), counts: new Map() }];
+
+  return async function readRecentMeasures() {
+    const reading = { atMs: now(), counts: await readCounts(metrics) };
+    while (reading.atMs - (readings[1]?.atMs ?? reading.atMs) >= keptMs) readings.shift();
+    if (reading.atMs - (readings.at(-1)?.atMs ?? 0) >= stepMs) readings.push(reading);
+    const added = countsSince(readings[0]?.counts, reading.counts);
+    return describe(added);
+  };
+}
+
+/** The counts of the record, and those that only the last minute has. */
+async function readCounts(metrics: Measured): Promise<TrafficCounts> {
+  const counts = await readTrafficCounts(metrics);
+  for (const { bound, count } of await bucketCounts(metrics.redisSeconds))
+    counts.set(`redis:${formatBound(bound)}`, count);
+  for (const { labels, bound, count } of await bucketCounts(metrics.upstreamSeconds))
+    counts.set(`upstream ${labels['service']}:${formatBound(bound)}`, count);
+  for (const { labels, value } of (await metrics.errors.get()).values)
+    counts.set(`error:${labels.code}`, value);
+  for (const { labels, value } of (await metrics.bans.get()).values) counts.set(`ban:${labels.plan}`, value);
+  for (const { labels, value } of (await metrics.unauthenticatedRequests.get()).values) {
+    counts.set(`unauthenticated:${labels.plan}`, value);
+  }
+  return counts;
+}
+
+const notStatuses = /^(?:refused|ms|redis|error|ban|unauthenticated|upstream .*)$/;
+
+function describe(added: TrafficCounts): RecentMeasures {
+  const fields = Array.from(added, ([field, count]) => ({ field: parseField(field), count }));
+  const ofKind = (wanted: string) =>
+    fields
+      .filter(({ field: [kind] }) => kind === wanted)
+      .map(({ field: [, name], count }) => ({ name, count }));
+  const byName = (kind: string) => Object.fromEntries(ofKind(kind).map(({ name, count }) => [name, count]));
+  const total = (kind: string) => ofKind(kind).reduce((sum, { count }) => sum + count, 0);
+  const p99Of = (kind: string) =>
+    total(kind) < minimumCount
+      ? null
+      : (latencyOf(new Map(ofKind(kind).map(({ name, count }) => [parseBound(name), count])))?.p99 ?? null);
+  const byStatus: Record<string, number> = {};
+  for (const {
+    field: [status],
+    count,
+  } of fields) {
+    if (!notStatuses.test(status)) byStatus[status] = (byStatus[status] ?? 0) + count;
+  }
+  const upstreams = new Set(
+    fields.map(({ field: [kind] }) => kind).filter((kind) => kind.startsWith('upstream ')),
+  );
+  const upstreamP99s = Array.from(upstreams, p99Of).filter((ms) => ms !== null);
+  return {
+    byStatus,
+    refused: byName('refused'),
+    unauthenticated: total('unauthenticated'),
+    bans: total('ban'),
+    durations: byName('ms'),
+    redisP99Ms: p99Of('redis'),
+    upstreamP99Ms: upstreamP99s.length === 0 ? null : Math.max(...upstreamP99s),
+    errors: byName('error'),
+  };
+}

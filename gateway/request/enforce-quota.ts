@@ -1,0 +1,146 @@
+import type { RequestHandler, Response } from 'express';
+import { LRUCache } from 'lru-cache';
+import { GatewayError } from '../errors.ts';
+import type { ApiKeyCache, Caller } from '../keys/api-key-cache.ts';
+import { withRereadRecord } from '../keys/current-record.ts';
+import { missingScopes, type OperationAccess } from '../limits/access.ts';
+import type { WindowStates } from '../limits/window-states.ts';
+import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
+import type { CurrentDecision, Limited } from '../quota/quota-decision.ts';
+import type { Quota } from '../quota/quota.ts';
+import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
+import { operationOf } from '../upstream/routes.ts';
+import type { RefuseAnonymous } from './authenticate.ts';
+import type { RecordDecision } from './record-decision.ts';
+import { callerOf, isUnrestrictedInPage, isUpgrade } from './request-context.ts';
+
+interface EnforceQuotaDependencies {
+  apiKeys: ApiKeyCache;
+  quota: Quota;
+  refuseAnonymous: RefuseAnonymous;
+  recordDecision: RecordDecision;
+}
+
+/** One error for all requests that a ban refuses, of which there may be very many: by the reason of an operator's ban. */
+const keyBanned = new GatewayError('api_key_banned');
+const bannedByOperator = new LRUCache<string, GatewayError>({
+  max: 100,
+  memoMethod: (reason) =>
+    new GatewayError('api_key_banned', {
+      message: `An operator has banned this API key: ${reason}. Wait for Retry-After.`,
+    }),
+});
+
+/** What a request asks of its key if there is no such operation, or it is the gateway's own. */
+const noAccess: OperationAccess = { scopes: [], cost: 1 };
+
+/**
+ * Counts what the request costs against the caller's quotas, and sets the rate limit headers. Refuses it if a quota has less
+ * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
+ */
+export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
+  const { apiKeys, quota, refuseAnonymous, recordDecision } = dependencies;
+
+  /** @returns undefined if the caller's record is stale */
+  async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller, costFor(caller, res));
+    return decision.outcome === 'stale' ? undefined : decision;
+  }
+
+  return async function enforceQuota(req, res, next) {
+    let caller = callerOf(res.locals);
+    let cost = costFor(caller, res);
+    let decision = await quota.decide(caller, cost);
+    if (decision.outcome === 'stale') {
+      const current = await withRereadRecord(apiKeys, caller, (current) => decideOnCurrent(current, res));
+      if (current.outcome === 'refused') {
+        delete res.locals.caller;
+        return refuseAnonymous(req, res, current.error, current.key);
+      }
+      ({ caller, result: decision } = current);
+      res.locals.caller = caller;
+      cost = costFor(caller, res);
+    }
+    recordDecision(res, caller, decision, cost);
+    const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
+    if (decision.outcome === 'limited' && tooSmall !== undefined) {
+      // Without Retry-After: no retry can succeed.
+      res.locals.headers.setAll(rateLimitHeaders({ ...decision, outcome: 'allowed' }));
+      return next(costExceedsLimit(cost, limitInWords(decision.windows, tooSmall)));
+    }
+    res.locals.headers.setAll(rateLimitHeaders(decision));
+    // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
+    switch (decision.outcome) {
+      case 'allowed':
+        return next(whyForbidden(caller, res));
+      case 'limited':
+        return next(refused(decision, cost));
+      case 'banned':
+        return next(decision.reason === undefined ? keyBanned : bannedByOperator.memo(decision.reason));
+    }
+  };
+}
+
+/** What follows the handshake of a WebSocket may be anything. */
+function accessOf({ req, locals }: Response): OperationAccess {
+  const service = locals.route?.service;
+  return (isUpgrade(req, locals) ? service?.others : operationOf(service, req.method)) ?? noAccess;
+}
+
+/** A request that is forbidden costs one unit, like any other that its service does not get. */
+function costFor(caller: Caller, res: Response): number {
+  const { scopes, cost } = accessOf(res);
+  const isForbidden =
+    missingScopes(scopes, caller.scopes).length > 0 || isUnrestrictedInPage(res.locals, caller);
+  return isForbidden ? 1 : cost;
+}
+
+function whyForbidden(caller: Caller, res: Response): GatewayError | undefined {
+  if (isUnrestrictedInPage(res.locals, caller)) return new GatewayError('unrestricted_key');
+  const { scopes } = accessOf(res);
+  const missing = missingScopes(scopes, caller.scopes);
+  return missing.length === 0 ? undefined : insufficientScope(res, scopes, missing);
+}
+
+/** As RFC 6750 section 3.1 says. */
+function insufficientScope(
+  { locals }: Response,
+  scopes: readonly string[],
+  missing: readonly string[],
+): GatewayError {
+  locals.headers.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`);
+  return new GatewayError('insufficient_scope', {
+    message: `This API key lacks the scope ${missing.join(' and ')}, which the operation needs.`,
+  });
+}
+
+function refused(decision: Limited, units: number): GatewayError {
+  const { windows: states, violated } = decision;
+  const limit = limitInWords(states, violated);
+  const reason =
+    units === 1
+      ? `The limit of ${limit} is used up.`
+      : `The request costs ${units}, and ${states[violated]?.remaining} are left of the limit of ${limit}.`;
+  return new GatewayError('rate_limit_exceeded', {
+    message: `${reason} Retry after the time given in the Retry-After header.${banWarning(decision)}`,
+  });
+}
+
+/** The first window that allows less than a request costs. */
+function windowBelow(states: WindowStates, units: number): WindowName | undefined {
+  return windowNames.find((name) => (states[name]?.limit ?? Infinity) < units);
+}
+
+function costExceedsLimit(units: number, limit: string): GatewayError {
+  return new GatewayError('cost_exceeds_limit', {
+    message: `The request costs ${units}, more than the limit of ${limit}: this API key can never make it.`,
+  });
+}
+
+function limitInWords(states: WindowStates, name: WindowName): string {
+  return `${states[name]?.limit} requests ${windowOf(name).each}`;
+}
+
+function banWarning({ strikesLeft }: Limited): string {
+  return strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
+}

@@ -1,0 +1,157 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { GatewayError } from '../errors.ts';
+import type { Caller } from '../keys/api-key-cache.ts';
+import { peerAddress } from '../platform/http/client-address.ts';
+import { absoluteAddresses, type PublicAddress } from '../platform/http/public-address.ts';
+import { isSafe } from '../platform/http/request.ts';
+import type { ResponseHeaders } from '../platform/http/response-headers.ts';
+import { createSlots } from '../platform/http/slots.ts';
+import type { WebSockets } from '../platform/http/websocket.ts';
+import type { RequestSpans } from '../platform/observability/request-spans.ts';
+import { createTransport } from '../upstream/exchange.ts';
+import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
+import { operationOf, type RoutedService } from '../upstream/routes.ts';
+import type { ServiceUpstream } from '../upstream/service-upstream.ts';
+import type { Target } from '../upstream/target.ts';
+import {
+  placeholderTarget,
+  undiciTransport,
+  type Transport,
+  type UpstreamHeaders,
+} from '../upstream/transport.ts';
+import { TooManyStreams, UnsuitableResponse } from '../upstream/upstream-error.ts';
+import { callerOf, isUpgrade } from './request-context.ts';
+
+interface ProxyToServiceDependencies {
+  /** By the ordinal of the service. */
+  upstreams: readonly ServiceUpstream[];
+  /** Whether an address belongs to a trusted proxy. */
+  isProxy: (address: string) => boolean;
+  publicAddress: PublicAddress;
+  /** Header in lower case that may hold the API key, which no service sees. */
+  keyHeader: string | undefined;
+  webSockets: WebSockets<Caller>;
+  /** Undefined if no traces are exported. */
+  spans: RequestSpans | undefined;
+}
+
+/** One for all services. */
+const proxy = createProxyMiddleware<Request, Response>({
+  target: placeholderTarget,
+  // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
+  pathFilter: () => true,
+  plugins: [undiciTransport<Request, Response>(({ locals }) => locals.transport)],
+  on: {
+    // Without a listener the middleware would respond in plain text. renderError responds.
+    error: () => {},
+  },
+});
+
+/** Sends the request to the service of its route, on the same path, in the caller's name. */
+export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDependencies): RequestHandler {
+  const { webSockets } = dependencies;
+  const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
+  return function proxyToService(req, res, next) {
+    if (isUpgrade(req, res.locals) && !webSockets.takePlace(callerOf(res.locals), res))
+      throw tooManyWebSockets();
+    res.locals.transport = transports[serviceOf(res).ordinal];
+    void proxy(req, res, next);
+  };
+}
+
+function tooManyWebSockets(): GatewayError {
+  return new GatewayError('service_unavailable', {
+    message: 'Too many WebSockets are open. Close some.',
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+/** Requests without a route do not arrive here, and the gateway's own routes have ended earlier. */
+function serviceOf({ locals }: Response): RoutedService {
+  if (locals.route?.service === undefined) throw new GatewayError('not_found');
+  return locals.route.service;
+}
+
+function createServiceTransport(
+  { name, upstreams, dispatcher, timeoutMs, maxStreamsOfCustomer, setCookie, authorize }: ServiceUpstream,
+  { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
+): Transport<Request, Response> {
+  const takeStreamSlot = createSlots(Infinity, maxStreamsOfCustomer);
+  return createTransport<Request, Response>({
+    upstreams,
+    dispatcher,
+    timeoutMs,
+    requestHeaders,
+    takeStream({ locals }) {
+      const freeSlot = takeStreamSlot(callerOf(locals).customerId);
+      if (freeSlot === undefined) throw new TooManyStreams();
+      return freeSlot;
+    },
+    upgrade(req, { locals }) {
+      if (!isUpgrade(req, locals)) return undefined;
+      return (service) => webSockets.open(req.socket, service, callerOf(locals));
+    },
+    requestBody: (res) => res.locals.body ?? null,
+    responseHeaders,
+    onErrorCode(res, code) {
+      res.locals.serviceErrorCode = code;
+    },
+    onSettled(res, ms, status) {
+      res.locals.upstreamMs = ms;
+      res.locals.upstreamStatus = status;
+    },
+    startAttempt: spans === undefined ? undefined : createStartAttempt(name, spans),
+    checkResponse,
+  });
+
+  function requestHeaders(req: Request, res: Response): string[] {
+    const address = peerAddress(req);
+    return upstreamRequestHeaders({
+      rawHeaders: req.rawHeaders,
+      peerAddress: address,
+      peerIsTrusted: isProxy(address),
+      authorization: authorize(callerOf(res.locals)),
+      requestId: res.locals.requestId,
+      hasBody: res.locals.body !== undefined,
+      keyHeader,
+      described: operationOf(serviceOf(res), req.method)?.requestHeaders,
+      isTraced: spans !== undefined,
+    });
+  }
+
+  function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
+    // A copy: if the response can't be sent, none of its headers may appear on the error.
+    const response = res.locals.headers.copy();
+    addClientHeaders(
+      response,
+      absoluteAddresses(headers, () => publicAddress.baseUrl(res.req)),
+      setCookie,
+    );
+    return response;
+  }
+}
+
+function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
+  return ({ method, path }: Request, { locals }: Response, target: Target, resendCount: number) => {
+    const { span, route } = locals;
+    if (span === undefined) return undefined;
+    return startAttempt(span, { method, path, route: route?.pattern, service, target, resendCount });
+  };
+}
+
+/** Rejects a response that is not meant for a client: the service refused the gateway's own token, or it is no valid HTTP. */
+function checkResponse(req: Request, status: number, headers: UpstreamHeaders): void {
+  if (status === 401 || status === 407)
+    throw new UnsuitableResponse(`the upstream refused the internal token with ${status}`);
+  if (status === 304 && !isConditional(req))
+    throw new UnsuitableResponse('the upstream responded 304 to a request without a condition');
+  if (status > 599 || Array.isArray(headers['content-type']))
+    throw new UnsuitableResponse(`the upstream's response with status ${status} is not valid HTTP`);
+}
+
+/** Whether 304 may be the response (RFC 9110 section 15.4.5). */
+function isConditional(req: Request): boolean {
+  const { 'if-none-match': tags, 'if-modified-since': date } = req.headers;
+  return isSafe(req) && (tags !== undefined || date !== undefined);
+}

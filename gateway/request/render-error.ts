@@ -1,0 +1,91 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { PublicAddress } from '../platform/http/public-address.ts';
+import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../platform/http/request.ts';
+import { ResponseHeaders } from '../platform/http/response-headers.ts';
+import { beginJson, endOnceRead, helpLink, sendJson } from '../platform/http/send-response.ts';
+import type { AddressLimit } from '../quota/address-limit.ts';
+import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
+import { isUnder } from '../upstream/routes.ts';
+import type { GiveBack } from './record-decision.ts';
+import { clientAddress } from './request-context.ts';
+
+interface RenderErrorDependencies {
+  publicAddress: Pick<PublicAddress, 'baseUrl'>;
+  /** What is under them has the headers of a limit. */
+  basePaths: readonly string[];
+  addressLimit: AddressLimit;
+  giveBack: GiveBack;
+  log: Logger;
+  now: () => number;
+}
+
+/** Statuses with which the gateway says that it got no response for the client, which then costs nothing. */
+const ownFailures: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
+export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
+  const { publicAddress, basePaths, addressLimit, giveBack, log, now } = dependencies;
+  return async function renderError(thrown, req, res, _next) {
+    const error = toGatewayError(thrown);
+    logCause(error, res);
+    res.locals.errorCode = error.code;
+    // There may have been no decision.
+    res.locals.onDecision?.();
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const { headers } = res.locals;
+    if (ownFailures.has(error.status)) await giveBack(res);
+    headers.setAll(error.headers);
+    headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
+    if (isUnder(basePaths, req.path) && !headers.has('X-RateLimit-Limit')) {
+      headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
+    }
+    sendError(req, res, error);
+  };
+
+  function logCause(error: GatewayError, res: Response): void {
+    const { requestId } = res.locals;
+    if (error.code === 'internal_error') log.error({ requestId, err: error.cause }, 'unexpected error');
+    // An error without a cause has nothing to add to the access log.
+    else if (error.status >= 500 && error.cause !== undefined) {
+      log.warn({ requestId, code: error.code, err: error.cause }, error.message);
+    }
+  }
+}
+
+/**
+ * Responds if renderError itself fails: Express' own last handler would send an HTML page with the error and its stack.
+ */
+export function renderFallback({ log }: { log: Logger }): ErrorRequestHandler {
+  return function renderFallback(thrown, _req, res, _next) {
+    log.error({ err: thrown }, 'an error could not be rendered; the client gets a bare internal_error');
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const { status, body } = new GatewayError('internal_error');
+    sendJson(res, status, new ResponseHeaders(), JSON.stringify(body));
+  };
+}
+
+function sendError(req: Request, res: Response, error: GatewayError): void {
+  const body = JSON.stringify(error.body);
+  const { headers } = res.locals;
+  if (req.complete || !hasBody(req) || isShortRest(req)) {
+    sendJson(res, error.status, headers, body);
+    return;
+  }
+  res.shouldKeepAlive = false;
+  headers.set('Connection', 'close');
+  res.write(beginJson(res, error.status, headers, body));
+  endOnceRead(req, res);
+}
+
+/** Node itself reads and drops a short rest of a body, and the connection stays usable. */
+function isShortRest(req: Request): boolean {
+  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= defaultMaxBodyBytes;
+}

@@ -1,0 +1,268 @@
+import { isDeepStrictEqual } from 'node:util';
+import { YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
+import { checkDescription, methods } from './check-description.ts';
+import { ownResponseHeaders } from './reserved-headers.ts';
+import { overlap, parameterNames, shapeOf } from './routes.ts';
+import {
+  eachReference,
+  fieldsOf,
+  findTarget,
+  isFields,
+  listOf,
+  parametersOf,
+  resolveReference,
+  textOf,
+  type Description,
+  type Fields,
+} from './service-description.ts';
+
+/** A service whose description is merged. */
+export interface Source {
+  name: string;
+  description: Description;
+  /** What is wrong with it that was found before. */
+  issues?: readonly YamlIssue[];
+}
+
+/** Responses that the gateway sends for any operation of a service. */
+const ownResponses = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  408: 'RequestTimeout',
+  413: 'PayloadTooLarge',
+  417: 'ExpectationFailed',
+  429: 'TooManyRequests',
+  431: 'HeadersTooLarge',
+  500: 'InternalError',
+  502: 'BadGateway',
+  503: 'Unavailable',
+  504: 'GatewayTimeout',
+};
+/** The same for one that the gateway carries out itself. */
+const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWithoutService } = ownResponses;
+
+/**
+ * Merges the descriptions of the services with the gateway's own, which comes last in each list. The gateway's responses
+ * and headers are added to every operation, so that an author describes only what a service does.
+ * @returns the published description, without what the gateway knows only when it runs
+ * @throws YamlFileError with everything that contradicts the gateway, another service or itself
+ */
+export function mergeDescriptions(own: Description, sources: readonly Source[]): Fields {
+  const document = merge(own, sources);
+  const issues = sources.flatMap(({ description, issues: known = [] }, index) =>
+    description.describe([
+      ...known,
+      ...checkDescription(description, document),
+      ...unknownReferences(description.fields, document),
+      ...clashes(description, [{ name: 'the gateway', description: own }, ...sources.slice(0, index)]),
+      ...samePaths(description),
+    ]),
+  );
+  if (issues.length > 0) throw new YamlFileError(issues);
+  return document;
+}
+
+function merge(own: Description, sources: readonly Source[]): Fields {
+  const all = [...sources.map(({ description }) => description), own];
+  const codes = all.flatMap(({ outline }) => outline['x-error-codes'] ?? []);
+  const components = withErrorCodes(mergeComponents(all), codes);
+  const paths: Fields = Object.assign(
+    {},
+    ...sources.map(({ description }) => completePaths(description.fields, ownResponses)),
+    completePaths(own.fields, responsesWithoutService),
+  );
+  const document = {
+    openapi: own.fields['openapi'],
+    info: mergeInfo(all),
+    servers: own.fields['servers'],
+    tags: mergeTags(all),
+    security: own.fields['security'],
+    paths,
+    components,
+  };
+  return withoutUnused(document, own.fields);
+}
+
+/** The first service gives title, version, contact and licence, and each one its text. */
+function mergeInfo(descriptions: readonly Description[]): Fields {
+  const [first] = descriptions;
+  const texts = descriptions.flatMap(({ outline }) => outline.info.description?.trimEnd() ?? []);
+  const { title = 'API', version = '1.0.0', description: _text, ...rest } = fieldsOf(first?.fields['info']);
+  return { title, version, description: `${texts.join('\n\n')}\n`, ...rest };
+}
+
+function mergeTags(descriptions: readonly Description[]): unknown[] {
+  const tags = descriptions.flatMap(({ fields }) => listOf(fields['tags']));
+  const names = tags.map((tag) => fieldsOf(tag)['name']);
+  return tags.filter((_tag, index) => names.indexOf(names[index]) === index);
+}
+
+/** Of equal names the first one is taken; {@link clashes} refuses those that differ. */
+function mergeComponents(descriptions: readonly Description[]): Fields {
+  const inOrder = descriptions.map(({ fields }) => fieldsOf(fields['components']));
+  // The gateway's sections first.
+  const sections = new Set(
+    inOrder
+      .slice(-1)
+      .concat(inOrder)
+      .flatMap((each) => Object.keys(each)),
+  );
+  return Object.fromEntries(
+    Array.from(sections, (section) => {
+      const merged: Record<string, unknown> = {};
+      for (const components of inOrder) {
+        for (const [name, part] of Object.entries(fieldsOf(components[section]))) {
+          if (!Object.hasOwn(merged, name))
+            merged[name] = section === 'responses' ? withOwnHeaders(part) : part;
+        }
+      }
+      return [section, merged];
+    }),
+  );
+}
+
+function withErrorCodes(components: Fields, added: readonly string[]): Fields {
+  const schemas = fieldsOf(components['schemas']);
+  const code = fieldsOf(schemas['ErrorCode']);
+  const [first, ...others] = listOf(code['anyOf']);
+  const values = [...new Set([...listOf(fieldsOf(first)['enum']), ...added])];
+  const ErrorCode = { ...code, anyOf: [{ ...fieldsOf(first), enum: values }, ...others] };
+  return { ...components, schemas: { ...schemas, ErrorCode } };
+}
+
+function completePaths(fields: Fields, added: Readonly<Record<number, string>>): Fields {
+  return mapFields(fieldsOf(fields['paths']), (item, path) =>
+    mapFields(fieldsOf(item), (operation, method) => {
+      if (!methods.includes(method) || !isFields(operation)) return operation;
+      const parameters = parametersOf(fieldsOf(item), operation).map((parameter) =>
+        fieldsOf(resolveReference(fields, parameter)),
+      );
+      return completeOperation(nameOperation(operation, method, path, parameters), added);
+    }),
+  );
+}
+
+/** Adds what the documentation shows and a description may leave out. */
+function nameOperation(operation: Fields, method: string, path: string, parameters: Fields[]): Fields {
+  const undescribed = parameterNames(path)
+    .filter((name) => parameters.every((each) => each['in'] !== 'path' || each['name'] !== name))
+    .map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  return {
+    operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+/g, '-')}`,
+    summary: `${method.toUpperCase()} ${path}`,
+    ...operation,
+    ...(undescribed.length > 0 && { parameters: [...listOf(operation['parameters']), ...undescribed] }),
+  };
+}
+
+function completeOperation(operation: Fields, added: Readonly<Record<number, string>>): Fields {
+  const { responses: described = { '2XX': {} } } = operation;
+  const responses = mapFields(fieldsOf(described), withOwnHeaders);
+  const missing = Object.entries(added)
+    .filter(([status]) => !Object.hasOwn(responses, status))
+    .map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]);
+  // Statuses of three digits are in ascending order in any object.
+  return { ...operation, responses: { ...responses, ...Object.fromEntries(missing) } };
+}
+
+function withOwnHeaders(response: unknown): unknown {
+  if (!isFields(response) || response['$ref'] !== undefined) return response;
+  const { description = '', headers, ...rest } = response;
+  const added = ownResponseHeaders.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  return { description, headers: { ...Object.fromEntries(added), ...fieldsOf(headers) }, ...rest };
+}
+
+function mapFields(fields: Fields, map: (value: unknown, name: string) => unknown): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value, name)]));
+}
+
+/** Without those of the gateway's own components that no operation refers to. */
+function withoutUnused(document: Fields & { components: Fields; paths: Fields }, own: Fields): Fields {
+  const used = new Set<string>();
+  const use = (value: unknown) =>
+    eachReference(value, (reference) => {
+      if (used.has(reference)) return;
+      used.add(reference);
+      use(findTarget(document, reference));
+    });
+  const isOwn = (section: string, name: string) =>
+    Object.hasOwn(fieldsOf(fieldsOf(own['components'])[section]), name);
+  use(document.paths);
+  for (const [section, parts] of Object.entries(document.components))
+    for (const [name, part] of Object.entries(fieldsOf(parts))) if (!isOwn(section, name)) use(part);
+  const kept = mapFields(document.components, (parts, section) => {
+    if (section === 'securitySchemes') return parts;
+    const entries = Object.entries(fieldsOf(parts)).filter(
+      ([name]) => !isOwn(section, name) || used.has(`#/components/${section}/${name}`),
+    );
+    return Object.fromEntries(entries);
+  });
+  return { ...document, components: kept };
+}
+
+function unknownReferences(fields: Fields, document: Fields): YamlIssue[] {
+  const issues: YamlIssue[] = [];
+  eachReference(fields, (reference, path) => {
+    if (findTarget(document, reference) !== undefined) return;
+    const reason = reference.startsWith('#/') ? 'which is nowhere' : 'which is not in this file';
+    issues.push({ path, text: `refers to ${reference}, ${reason}` });
+  });
+  return issues;
+}
+
+/** What a service has under a name or at a path that another one has already. */
+function clashes({ fields }: Description, others: readonly Source[]): YamlIssue[] {
+  const issues: YamlIssue[] = [];
+  const operationIds = new Map<unknown, string>();
+  for (const { name: owner, description } of others) {
+    for (const { id } of operationsOf(description.fields)) operationIds.set(id, owner);
+    for (const path of Object.keys(fieldsOf(fields['paths']))) {
+      for (const other of Object.keys(fieldsOf(description.fields['paths']))) {
+        if (!overlap(path, other)) continue;
+        const text =
+          path === other ? `${path} is a path of ${owner}, too` : `${path} overlaps ${other} of ${owner}`;
+        issues.push({ path: ['paths', path], text });
+      }
+    }
+    const theirs = fieldsOf(description.fields['components']);
+    for (const [section, parts] of Object.entries(fieldsOf(fields['components']))) {
+      for (const [name, part] of Object.entries(fieldsOf(parts))) {
+        const other = fieldsOf(theirs[section])[name];
+        if (other === undefined || isDeepStrictEqual(part, other)) continue;
+        const text = `components.${section}.${name} is not the one of ${owner}: rename it, or leave it out to use that one`;
+        issues.push({ path: ['components', section, name], text });
+      }
+    }
+  }
+  const seen = new Set<unknown>();
+  for (const { id, path } of operationsOf(fields)) {
+    const owner = operationIds.get(id) ?? (seen.has(id) ? 'another operation' : undefined);
+    if (owner !== undefined)
+      issues.push({ path, text: `the operationId ${textOf(id)} is one of ${owner}, too` });
+    seen.add(id);
+  }
+  return issues;
+}
+
+function operationsOf(fields: Fields): { id: unknown; path: string[] }[] {
+  return Object.entries(fieldsOf(fields['paths'])).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const { operationId: id } = fieldsOf(fieldsOf(item)[method]);
+      return id === undefined ? [] : [{ id, path: ['paths', path, method] }];
+    }),
+  );
+}
+
+/** Templates of one service of which the later one could never match. */
+function samePaths({ fields }: Description): YamlIssue[] {
+  const first = new Map<string, string>();
+  return Object.keys(fieldsOf(fields['paths'])).flatMap((path) => {
+    const shape = shapeOf(path);
+    const earlier = first.get(shape);
+    if (earlier === undefined) first.set(shape, path);
+    return earlier === undefined
+      ? []
+      : [{ path: ['paths', path], text: `${path} can never match: ${earlier} matches the same requests` }];
+  });
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import type { DescriptionText } from '../platform/config/service-config.ts';
+import { readYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
+
+/** A part of a description: an object of JSON, whose integers are BigInt. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** An OpenAPI document whose outline is valid. */
+export interface Description {
+  /** Its fields in the order of the file. */
+  fields: Fields;
+  /** The same, typed; zod changes the order. */
+  outline: z.infer<typeof outlineSchema>;
+  /** Describes issues with their places in the file. */
+  describe: (issues: readonly YamlIssue[]) => string[];
+}
+
+/** Larger than any description of an API that people read. */
+const maxBytes = 4 * 1024 * 1024;
+
+const text = z.string({ error: 'is not a text' });
+const mapping = { error: 'is not a mapping' };
+const part = z.record(z.string(), z.unknown(), mapping);
+
+const outlineSchema = z.looseObject(
+  {
+    openapi: text.regex(/^3\.1\./, { error: 'is not 3.1: the gateway publishes OpenAPI 3.1' }),
+    info: z
+      .looseObject(
+        {
+          title: text.optional(),
+          version: text.optional(),
+          description: text.optional(),
+          contact: z.looseObject({ name: text.optional() }, mapping).optional(),
+        },
+        mapping,
+      )
+      .default({}),
+    servers: z.array(z.looseObject({ url: text })).optional(),
+    tags: z.array(z.looseObject({ name: text })).optional(),
+    paths: z.record(z.string(), part, mapping),
+    components: z.record(z.string(), part, mapping).optional(),
+    'x-error-codes': z
+      .array(
+        text.regex(/^[a-z][a-z0-9_]{0,63}$/, { error: 'is not a code of lower-case letters, digits and _' }),
+      )
+      .optional(),
+  },
+  mapping,
+);
+
+/** @throws YamlFileError that names the line of what is invalid */
+export function readDescription({ file, text: source }: DescriptionText): Description {
+  const options = { maxBytes, aliases: true, intAsBigInt: true };
+  const { value, describe } = readYamlFile(Buffer.from(source), file, options);
+  const parsed = outlineSchema.safeParse(value);
+  if (parsed.success) return { fields: fieldsOf(value), outline: parsed.data, describe };
+  const issues = parsed.error.issues.map(({ path, message }) => ({
+    path,
+    text: path.length === 0 ? `the file ${message}` : `${path.join('.')} ${message}`,
+  }));
+  throw new YamlFileError(describe(issues));
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The fields of an object; none of anything else. */
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A text; an empty one for anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** All parameters of an operation; its own come after those of its path. */
+export function parametersOf(pathItem: Fields, operation: Fields): readonly unknown[] {
+  return [...listOf(pathItem['parameters']), ...listOf(operation['parameters'])];
+}
+
+/** Target of a reference, such as `#/components/schemas/Order`. */
+export function referenceOf(value: unknown): string | undefined {
+  const { $ref } = fieldsOf(value);
+  return typeof $ref === 'string' ? $ref : undefined;
+}
+
+/** Follows a reference within a document (RFC 6901). @returns undefined if there is nothing at its target */
+export function resolveReference(document: Fields, value: unknown, depth = 0): unknown {
+  const reference = referenceOf(value);
+  if (reference === undefined) return value;
+  // A circle.
+  if (depth > 32) return undefined;
+  return resolveReference(document, findTarget(document, reference), depth + 1);
+}
+
+/** What a reference points at, which may be another one. */
+export function findTarget(document: Fields, reference: string): unknown {
+  if (!reference.startsWith('#/')) return undefined;
+  let target: unknown = document;
+  for (const token of reference.slice(2).split('/')) {
+    const name = decodeToken(token);
+    target = Array.isArray(target)
+      ? target[Number(name)]
+      : Object.hasOwn(fieldsOf(target), name)
+        ? fieldsOf(target)[name]
+        : undefined;
+  }
+  return target;
+}
+
+function decodeToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+const dataFields = new Set(['example', 'examples', 'default', 'const', 'enum']);
+
+/** Calls back for each reference in a part, with the fields that lead to it. */
+export function eachReference(
+  value: unknown,
+  callback: (reference: string, path: readonly string[]) => void,
+  path: readonly string[] = [],
+): void {
+  const reference = referenceOf(value);
+  if (reference !== undefined) callback(reference, path);
+  const entries = Array.isArray(value)
+    ? value.map((item: unknown, index) => [String(index), item] as const)
+    : Object.entries(fieldsOf(value));
+  for (const [name, item] of entries) {
+    // Examples are data, and not part of the description; a property may have such a name.
+    if (dataFields.has(name) && path.at(-1) !== 'properties') continue;
+    eachReference(item, callback, [...path, name]);
+  }
+}

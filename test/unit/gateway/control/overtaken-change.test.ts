@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import type { ApiKeyChange } from '../../../../gateway/control/keys/keys.ts';
+import { assertRev } from '../../../../gateway/control/overtaken-change.ts';
+import type { ApiKeyRecord } from '../../../../gateway/keys/api-key-record.ts';
+import { forAll } from '../../../../gateway/limits/windows.ts';
+
+const record: ApiKeyRecord = {
+  id: 'key_1',
+  customerId: 'cus_1',
+  name: 'Acme',
+  plan: 'free',
+  hint: 'pets_ab12',
+  createdAt: '2026-11-26T00:00:00.000Z',
+  rev: 2,
+};
+
+/** What somebody else has changed. */
+const changes: { [Field in keyof Omit<Required<ApiKeyChange>, 'rev'>]: Pick<ApiKeyRecord, Field> } = {
+  name: { name: 'Other' },
+  plan: { plan: 'pro' },
+  expiresAt: { expiresAt: '2099-01-01T00:00:00.000Z' },
+  scopes: { scopes: ['pets-service:read'] },
+  ...forAll((window) => ({ [window]: 7 })),
+};
+
+test.each(Object.entries(changes))('a change that was overtaken by one of %s says so', (_field, change) => {
+  const message = (after: ApiKeyRecord) => {
+    try {
+      assertRev(after, 1);
+      return '';
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(message({ ...record, ...change })).toMatch(/^OvertakenChange: .+ \(revision 2\)$/);
+  expect(message({ ...record, ...change })).not.toBe(message(record));
+});

@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { formatPlansFile } from '../../../../../gateway/control/plans/export-plans-file.ts';
+import {
+  plansFileJsonSchema,
+  type PlansFile,
+} from '../../../../../gateway/control/plans/plans-file-schema.ts';
+import { maxFileBytes, parsePlansFile } from '../../../../../gateway/control/plans/plans-file.ts';
+import { windowNames } from '../../../../../gateway/limits/windows.ts';
+import { textFields } from '../../../../../gateway/platform/redis/enforced-settings.ts';
+import {
+  banPolicyBounds,
+  banPolicySetting,
+  defaultBanPolicy,
+} from '../../../../../gateway/quota/ban-policy.ts';
+
+const parse = (text: string | Uint8Array) =>
+  parsePlansFile(typeof text === 'string' ? Buffer.from(text) : text, 'plans.yaml');
+
+const settings: PlansFile = {
+  plans: {
+    free: { minute: 60, day: 1000 },
+    'gold-2': { minute: 2000, day: 500_000 },
+    hourly: { hour: 50 },
+    // YAML has other meanings for these names.
+    true: { minute: 1, day: 2 },
+    null: { minute: 3, day: 4 },
+    constructor: { minute: 5, day: 6 },
+  },
+  anonymous: { minute: 20 },
+  banPolicy: { ...defaultBanPolicy, enabled: false, strikesPerLimit: 1.125 },
+  usage: { retentionDays: 365 },
+};
+
+test('a file is parsed as it was formatted, also with Windows line ends and a byte order mark', () => {
+  const text = formatPlansFile(settings, './plans-file.schema.json');
+  expect(text.split('\n')[0]).toBe('# yaml-language-server: $schema=./plans-file.schema.json');
+  expect(parse(text)).toEqual(settings);
+  expect(parse(`\u{FEFF}${text.replaceAll('\n', '\r\n')}`)).toEqual(settings);
+  expect(text).not.toContain('undefined');
+});
+
+test('the comments of a file name the unit of every field', () => {
+  const lines = formatPlansFile(settings, 'x').split('\n');
+  const limits = lines.find((line) =>
+    line.startsWith('# minute: requests a minute; hour: requests an hour; '),
+  );
+  for (const name of windowNames)
+    expect(limits).toMatch(new RegExp(`\\b${name}: requests an? (UTC )?${name}[;.]`));
+  const fields = lines.filter((line) => /^ {2}\w+: /.test(line));
+  expect(fields).toHaveLength(1 + Object.keys(defaultBanPolicy).length + 1);
+  expect(fields.filter((line) => !/ # [a-z]/.test(line))).toEqual([]);
+});
+
+test('a file may have some of the sections, and JSON is YAML', () => {
+  expect(parse('{"usage":{"retentionDays":30}}')).toEqual({ usage: { retentionDays: 30 } });
+  expect(parse('plans: {}')).toEqual({ plans: {} });
+});
+
+describe('an invalid file is refused with line, column and field', () => {
+  test.each([
+    [
+      'a text',
+      'plans:\n  pro:\n    minute: sixty\n    day: 1\n',
+      'plans.yaml:3:5: plans.pro.minute is not a whole number from 1 to 1000000000: "sixty"',
+    ],
+    [
+      'zero',
+      'anonymous:\n  minute: 0\n',
+      'plans.yaml:2:3: anonymous.minute is not a whole number from 1 to 1000000000: 0',
+    ],
+    [
+      'a fraction',
+      'anonymous: {minute: 1.5}',
+      ':1:13: anonymous.minute is not a whole number from 1 to 1000000000: 1.5',
+    ],
+    [
+      'no number',
+      'anonymous: {minute: .nan}',
+      'anonymous.minute is not a whole number from 1 to 1000000000: NaN',
+    ],
+    ['a list', 'anonymous: [1]', ':1:1: anonymous is not a mapping of the field minute'],
+    ['an empty section', 'plans:\n', ':1:1: plans is not a mapping of plan names to limits: null'],
+    [
+      'a missing limit of a built-in plan',
+      'plans:\n  pro:\n    minute: 1\n',
+      ':2:3: plans.pro.day is missing',
+    ],
+    ['a plan without a limit', 'plans:\n  gold: {}\n', ':2:3: plans.gold has no limit'],
+    [
+      'an unknown field of a plan',
+      'plans:\n  pro:\n    minute: 1\n    dya: 1\n',
+      ':4:5: plans.pro.dya is not known; did you mean day?',
+    ],
+    ['an unknown section', 'ban_policy: {}', ':1:1: ban_policy is not known; did you mean banPolicy?'],
+    [
+      'an unknown field of the policy',
+      'banPolicy:\n  strike: 1\n',
+      ':2:3: banPolicy.strike is not known; did you mean strikes?',
+    ],
+    ['a field that resembles nothing', 'colour: red', ':1:1: colour is not known'],
+    [
+      'an invalid plan name',
+      'plans:\n  Gold!: {minute: 1, day: 1}',
+      ':2:3: plans.Gold! is not a valid plan name: use up to 32',
+    ],
+    [
+      'a number as plan name',
+      'plans:\n  404: {minute: 1, day: 1}',
+      ':2:3: plans.404 is not a valid plan name',
+    ],
+    [
+      'enterprise',
+      'plans:\n  enterprise: {minute: 1, day: 1}',
+      ':2:3: plans.enterprise has no limits of its own',
+    ],
+    [
+      'anonymous as a plan',
+      'plans:\n  anonymous: {minute: 1, day: 1}',
+      ':2:3: plans.anonymous is not a plan: its limit is anonymous.minute',
+    ],
+    [
+      'a name that objects lose',
+      'plans:\n  __proto__: {minute: 1, day: 1}',
+      ':2:3: __proto__ is not a valid name',
+    ],
+    [
+      'a plan given twice',
+      'plans:\n  a: {minute: 1, day: 1}\n  a: {minute: 2, day: 2}',
+      ':3:3: a is in line 2, too',
+    ],
+    [
+      'a section given twice',
+      'anonymous: {minute: 1}\nanonymous: {minute: 1}',
+      ':2:1: anonymous is in line 1, too',
+    ],
+    [
+      'an alias',
+      'plans:\n  a: &a {minute: 1, day: 1}\n  b: *a',
+      ':3:6: aliases such as *a are not supported',
+    ],
+    ['a tag', 'plans: !!js/function x', ':1:8: Unresolved tag'],
+    ['a tab', 'plans:\n\tpro: 1', ':2:1: Tabs are not allowed as indentation'],
+    ['no YAML', 'plans: {', 'plans.yaml:1:9: '],
+    [
+      'two documents',
+      'usage: {retentionDays: 1}\n---\nusage: {retentionDays: 2}',
+      ':2:1: the file has more than one document',
+    ],
+    ['an empty file', '', 'plans.yaml is empty: ops plans export writes such a file'],
+    ['only comments', '# plans\n', 'plans.yaml is empty'],
+    [
+      'no settings',
+      '{}',
+      ':1:1: the file has no settings: give at least one of plans, anonymous, banPolicy and usage',
+    ],
+    ['a list at the top', '- plans', ':1:1: the file is not a mapping of the sections'],
+    [
+      'a retention that is too long',
+      'usage: {retentionDays: 4001}',
+      'usage.retentionDays is not a whole number from 1 to 4000: 4001',
+    ],
+    ['control characters', '\0', 'plans.yaml:1:1: '],
+  ])('%s', (_name, text, message) => {
+    expect(() => parse(text)).toThrow(message);
+  });
+
+  test('text that is not UTF-8', () => {
+    expect(() => parse(Buffer.from('plans: {}\n# caf\xE9\n', 'latin1'))).toThrow(
+      'plans.yaml:2: the file is not UTF-8',
+    );
+    expect(() => parse(Buffer.from('\u{FEFF}plans: {}', 'utf16le'))).toThrow(
+      'plans.yaml:1: the file is not UTF-8',
+    );
+  });
+
+  test('all issues are named in the order of the lines, up to ten of them', () => {
+    const plans = Array.from({ length: 12 }, (_, index) => `  p${index}: {minute: 0, day: 1}\n`).join('');
+    expect(() => parse(`colour: red\nplans:\n${plans}`)).toThrow(
+      /^plans\.yaml:1:1: colour .+; plans\.yaml:3:8: plans\.p0\.minute .+; plans\.yaml:11:8: plans\.p8\.minute [^;]+; and 3 more$/,
+    );
+  });
+
+  test('a value is shown in part if it is long', () => {
+    expect(() => parse(`anonymous: {minute: ${'x'.repeat(1000)}}`)).toThrow(/: "x{39}…$/);
+  });
+});
+
+describe('a hostile file is refused', () => {
+  test('too large', () => {
+    expect(() => parse(`#${'x'.repeat(maxFileBytes)}`)).toThrow('plans.yaml has more than 262144 bytes');
+  });
+
+  test.each([
+    ['lists', '[', 20_000],
+    ['mappings', '{a: ', 10_000],
+    ['blocks', '- ', 10_000],
+  ])('nested %s', (_name, text, times) => {
+    expect(() => parse(text.repeat(times))).toThrow('plans.yaml is nested too deeply');
+  });
+
+  test('an alias bomb', () => {
+    const lines = Array.from(
+      { length: 12 },
+      (_, index) => `a${index + 1}: &a${index + 1} [*a${index}, *a${index}]`,
+    );
+    expect(() => parse(`a0: &a0 [x]\n${lines.join('\n')}`)).toThrow('aliases such as *a0 are not supported');
+  });
+});
+
+test('the shipped JSON Schema is that of the parser: npm run describe:plans-file', () => {
+  const file = new URL('../../../../../gateway/control/plans/plans-file.schema.json', import.meta.url);
+  expect(JSON.parse(readFileSync(fileURLToPath(file), 'utf8'))).toEqual(plansFileJsonSchema());
+});
+
+test('the file and Redis accept the same ban policies', () => {
+  for (const [field, { min, max }] of Object.entries(banPolicyBounds)) {
+    for (const value of [min - 1, min, max, max + 1, min + 0.5, min + 0.0001]) {
+      const policy = { ...defaultBanPolicy, maxBanSeconds: 2_592_000, banSeconds: 1, [field]: value };
+      const inFile = banPolicySetting.values.safeParse(policy).success;
+      expect([field, value, inFile]).toEqual([
+        field,
+        value,
+        banPolicySetting.fields.safeParse(textFields(policy)).success,
+      ]);
+    }
+  }
+  const tooShort = { ...defaultBanPolicy, maxBanSeconds: 59 };
+  expect(banPolicySetting.values.safeParse(tooShort).error?.issues[0]?.message).toBe(
+    'is less than banSeconds',
+  );
+});

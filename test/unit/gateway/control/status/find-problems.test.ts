@@ -1,0 +1,385 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { findProblems, type Facts } from '../../../../../gateway/control/status/find-problems.ts';
+import { summarizeProblems } from '../../../../../gateway/control/status/fleet-report.ts';
+import type { FleetGateway, FleetProcess } from '../../../../../gateway/control/status/fleet-status.ts';
+import type { Problem } from '../../../../../gateway/control/status/problem.ts';
+import type { RedisServerStatus } from '../../../../../gateway/control/status/redis-status.ts';
+
+const nowMs = Date.UTC(2026, 10, 23, 12);
+const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString();
+
+const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
+  id: 'process',
+  worker: null,
+  pid: 1,
+  version: '1.0.0',
+  startedAt: ago(3600),
+  state: 'ok',
+  services: {},
+  invalidSettings: [],
+  redisEmptied: false,
+  localMode: null,
+  recent: {
+    byStatus: {},
+    refused: {},
+    unauthenticated: 0,
+    bans: 0,
+    durations: {},
+    redisP99Ms: null,
+    upstreamP99Ms: null,
+    errors: {},
+  },
+  connections: 0,
+  busy: 0,
+  rssBytes: 1,
+  seenAt: new Date(nowMs).toISOString(),
+  ...changes,
+});
+
+const gateway = (changes: Partial<FleetGateway> = {}): FleetGateway => ({
+  id: 'gateway',
+  host: 'gw-1',
+  adminAddress: '10.0.0.1:9090',
+  startedAt: ago(3600),
+  workers: 1,
+  version: '1.0.0',
+  state: 'ok',
+  processes: [fleetProcess()],
+  restartedAt: [],
+  ...changes,
+});
+
+const redisServer = (changes: Partial<RedisServerStatus> = {}): RedisServerStatus => ({
+  address: 'redis:6379',
+  version: '7.0.15',
+  role: 'master',
+  uptimeSeconds: 100,
+  memory: { usedBytes: 10, limitBytes: 100 },
+  appendOnly: true,
+  evictedKeys: 0,
+  connectedClients: 1,
+  connectedReplicas: 0,
+  latencyMs: 0.2,
+  ...changes,
+});
+
+const recent = (changes: Partial<Facts['recent']> = {}): Facts['recent'] => ({
+  requests: 1000,
+  byStatus: { '2xx': 1000 },
+  refused: 0,
+  withoutKey: 0,
+  bans: 0,
+  latencyMs: { p50: 1, p99: 10 },
+  redisP99Ms: 1,
+  upstreamP99Ms: 5,
+  errors: {},
+  ...changes,
+});
+
+const facts = ({
+  fleet = {},
+  ...changes
+}: Partial<Omit<Facts, 'fleet'>> & { fleet?: Partial<Facts['fleet']> } = {}): Facts => ({
+  redis: { available: true, servers: [redisServer()] },
+  redisIsPrivate: false,
+  upstreams: [
+    { upstream: 'http://pets:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 1 } },
+  ],
+  recent: recent(),
+  ...changes,
+  fleet: {
+    atMs: nowMs,
+    gateways: [gateway()],
+    activeBans: 0,
+    invalidSettings: [],
+    disabledWebhooks: [],
+    ...fleet,
+  },
+});
+
+const found = (given: Parameters<typeof facts>[0]) => findProblems(facts(given));
+const withGateway = (changes: Partial<FleetGateway>) => found({ fleet: { gateways: [gateway(changes)] } });
+const withProcess = (changes: Partial<FleetProcess>) => withGateway({ processes: [fleetProcess(changes)] });
+const withRedis = (changes: Partial<RedisServerStatus>) =>
+  found({ redis: { available: true, servers: [redisServer(changes)] } });
+
+test('a fleet in which all is well has no problems', () => {
+  expect(findProblems(facts())).toEqual([]);
+});
+
+test('one stall of Redis is one notice, however many gateways and processes it hit', () => {
+  const processes = (count: number, localMode: FleetProcess['localMode']) =>
+    Array.from({ length: count }, (_, index) =>
+      fleetProcess({ id: `${index}`, worker: index + 1, localMode }),
+    );
+  const gateways = [
+    gateway({ workers: 4, processes: processes(4, { from: ago(72), to: ago(60) }) }),
+    gateway({
+      id: 'other',
+      host: 'gw-2',
+      processes: [fleetProcess({ localMode: { from: ago(61), to: ago(59) } })],
+    }),
+    gateway({
+      id: 'long ago',
+      host: 'gw-3',
+      processes: [fleetProcess({ localMode: { from: ago(1000), to: ago(950) } })],
+    }),
+  ];
+  const [problem, ...others] = found({ fleet: { gateways } });
+  expect(others).toEqual([]);
+  expect(problem).toMatchObject({ severity: 'notice', title: 'Gateways were without Redis' });
+  expect(problem?.detail).toContain(
+    `gw-1 (10.0.0.1:9090), gw-2 (10.0.0.1:9090): from ${ago(72)}, until ${ago(59)}.`,
+  );
+  const lasting = [
+    ...processes(3, { from: ago(9), to: null }),
+    ...processes(1, { from: ago(9), to: ago(3) }),
+  ];
+  expect(withGateway({ workers: 4, processes: lasting })).toMatchObject([
+    { severity: 'critical', detail: expect.stringContaining(`from ${ago(9)}, which goes on.`) as string },
+  ]);
+});
+
+function headingsOf(document: string): string[] {
+  const text = readFileSync(
+    join(fileURLToPath(new URL('../../../../..', import.meta.url)), document),
+    'utf8',
+  );
+  return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) => heading);
+}
+
+/** One of each kind. */
+const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']; says: string }> = {
+  'Redis is unavailable': {
+    problems: found({ redis: { available: false, since: ago(5) } }),
+    severity: 'critical',
+    says: ago(5),
+  },
+  'Redis came back empty': {
+    problems: withProcess({ redisEmptied: true }),
+    severity: 'critical',
+    says: 'gw:set-up',
+  },
+  'Redis is nearly full': {
+    problems: withRedis({ memory: { usedBytes: 91, limitBytes: 100 } }),
+    severity: 'warning',
+    says: '91 % of its memory',
+  },
+  'Redis has evicted keys': { problems: withRedis({ evictedKeys: 7 }), severity: 'critical', says: '7 keys' },
+  'Redis keeps no append-only file': {
+    problems: withRedis({ appendOnly: false }),
+    severity: 'warning',
+    says: 'redis:6379 has appendonly off',
+  },
+  'Redis is slow': {
+    problems: found({ recent: recent({ redisP99Ms: 40 }) }),
+    severity: 'warning',
+    says: '40 ms',
+  },
+  'Redis is read only': {
+    problems: withRedis({ role: 'slave' }),
+    severity: 'critical',
+    says: 'redis:6379 is a replica',
+  },
+  'No instance of pets-service is ready': {
+    problems: found({
+      upstreams: [
+        { upstream: 'http://pets:3001', service: 'pets-service', state: 'down', seenAs: { down: 1 } },
+      ],
+    }),
+    severity: 'critical',
+    says: 'http://pets:3001 is down and ejected',
+  },
+  'No instance of orders is ready': {
+    problems: found({
+      upstreams: [
+        { upstream: 'http://pets:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 1 } },
+        { upstream: 'http://orders:3003', service: 'orders', state: 'down', seenAs: { down: 1 } },
+      ],
+    }),
+    severity: 'critical',
+    says: 'http://orders:3003 is down and ejected',
+  },
+  'Upstream http://b:3001 is down and ejected': {
+    problems: found({
+      upstreams: [
+        { upstream: 'http://a:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 3 } },
+        { upstream: 'http://b:3001', service: 'pets-service', state: 'down', seenAs: { ready: 1, down: 2 } },
+      ],
+    }),
+    severity: 'warning',
+    says: 'for 2 gateway processes',
+  },
+  'No gateway is running': {
+    problems: found({ fleet: { gateways: [] } }),
+    severity: 'critical',
+    says: 'on this Redis',
+  },
+  'Gateway gw-1 (10.0.0.1:9090) is not seen': {
+    problems: found({
+      fleet: {
+        gateways: [
+          gateway({ id: 'other', host: 'gw-2' }),
+          gateway({
+            state: 'not_seen',
+            processes: [fleetProcess({ state: 'not_seen', seenAt: new Date(nowMs - 12_000).toISOString() })],
+          }),
+        ],
+      },
+    }),
+    severity: 'warning',
+    says: '12 s ago',
+  },
+  'Gateway gw-1 (10.0.0.1:9090) runs 1 of 2 workers': {
+    problems: withGateway({ state: 'incomplete', workers: 2 }),
+    severity: 'warning',
+    says: 'hang, or cannot start',
+  },
+  'Workers exit or hang': {
+    problems: withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
+    severity: 'warning',
+    says: '3 workers in 15 minutes',
+  },
+  'The setting gw:plan:pro in Redis is invalid': {
+    problems: found({
+      fleet: {
+        invalidSettings: [
+          {
+            key: 'gw:plan:pro',
+            issues: ['minute is not a whole number from 1 to 1000000000'],
+            stored: { minute: 'plenty', day: '10000' },
+            processes: 1,
+            withoutValues: 0,
+          },
+        ],
+      },
+    }),
+    severity: 'warning',
+    says: 'it is "plenty". 1 gateway process keeps the last valid values.',
+  },
+  'The setting gw:plan:gold in Redis is invalid': {
+    problems: found({
+      fleet: {
+        invalidSettings: [
+          { key: 'gw:plan:gold', issues: ['minute is missing'], stored: {}, processes: 2, withoutValues: 2 },
+        ],
+      },
+    }),
+    severity: 'critical',
+    says: '2 of 2 gateway processes have no values: API keys that need them get 503.',
+  },
+  'A webhook is disabled': {
+    problems: found({
+      fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause: 'every attempt has failed for 24 hours' }] },
+    }),
+    severity: 'warning',
+    says: 'wh_1 gets no events any more: every attempt has failed for 24 hours.',
+  },
+  'Two versions are running': {
+    problems: found({ fleet: { gateways: [gateway(), { ...gateway(), id: 'other', version: '1.1.0' }] } }),
+    severity: 'notice',
+    says: 'Versions 1.0.0, 1.1.0.',
+  },
+  'Many requests fail': {
+    problems: found({ recent: recent({ byStatus: { '2xx': 4900, '5xx': 90, cut_off: 10 } }) }),
+    severity: 'critical',
+    says: '2 % of the requests of the last minute',
+  },
+  'Requests are slow': {
+    problems: found({ recent: recent({ latencyMs: { p50: 1, p99: 400 } }) }),
+    severity: 'warning',
+    says: '400 ms',
+  },
+  'Many requests are refused': {
+    problems: found({ recent: recent({ refused: 300, withoutKey: 100 }) }),
+    severity: 'notice',
+    says: '33.3 % of the requests with a valid key got 429',
+  },
+  'Many requests without a valid key are refused': {
+    problems: found({ recent: recent({ withoutKey: 660 }) }),
+    severity: 'warning',
+    says: '11 requests a second had no valid key',
+  },
+  'Many keys are being banned': {
+    problems: found({ recent: recent({ bans: 12 }) }),
+    severity: 'warning',
+    says: '12 bans',
+  },
+};
+
+describe.each(Object.entries(kinds))('"%s"', (title, { problems, severity, says }) => {
+  test('is found, says what and what to do', () => {
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({ title, severity });
+    expect(problems[0]?.detail).toContain(says);
+    expect(problems[0]?.advice).not.toBe('');
+  });
+
+  test('leads to a page of the console, or to a heading that there is', () => {
+    const link = problems[0]?.link;
+    const leads =
+      link !== undefined &&
+      ('page' in link ? link.page.startsWith('/console/') : headingsOf(link.document).includes(link.heading));
+    expect(leads).toBe(true);
+  });
+});
+
+test('a private Redis in memory only is for information', () => {
+  const problems = found({
+    redis: { available: true, servers: [redisServer({ appendOnly: false })] },
+    redisIsPrivate: true,
+  });
+  expect(problems).toMatchObject([{ severity: 'notice', title: 'Redis keeps no append-only file' }]);
+});
+
+test('the most severe problem is the first', () => {
+  const problems = found({
+    redis: { available: true, servers: [redisServer({ evictedKeys: 1, appendOnly: false })] },
+    fleet: { gateways: [gateway({ restartedAt: [ago(10)] })] },
+  });
+  expect(problems.map(({ severity }) => severity)).toEqual(['critical', 'warning', 'notice']);
+});
+
+test('the state is a sentence: counts by severity, and well if there is nothing to do', () => {
+  const sentence = (...given: Problem['severity'][]) =>
+    summarizeProblems(given.map((severity) => ({ severity })));
+  expect(sentence()).toBe('All is well.');
+  expect(sentence('notice', 'notice')).toBe('All is well; 2 notices.');
+  expect(sentence('critical', 'warning', 'warning', 'notice')).toBe(
+    '1 critical problem, 2 warnings, 1 notice.',
+  );
+});
+
+describe('no problem is', () => {
+  test.each([
+    ['a few failed requests', { recent: recent({ byStatus: { '2xx': 100, '5xx': 9 } }) }],
+    ['ten requests a second without a valid key', { recent: recent({ withoutKey: 600 }) }],
+    ['a slow request among few', { recent: recent({ requests: 5, latencyMs: { p50: 1, p99: 900 } }) }],
+    [
+      'a minute without requests',
+      { recent: recent({ requests: 0, byStatus: {}, latencyMs: null, redisP99Ms: null }) },
+    ],
+    [
+      'a Redis that does not tell',
+      {
+        redis: {
+          available: true,
+          servers: [redisServer({ memory: null, appendOnly: null, evictedKeys: null, latencyMs: null })],
+        },
+      },
+    ],
+  ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
+    expect(found(given)).toEqual([]);
+  });
+
+  test('a gateway that others cannot see while Redis is unavailable', () => {
+    const problems = found({
+      redis: { available: false, since: ago(20) },
+      fleet: { gateways: [gateway({ state: 'not_seen', processes: [] })] },
+    });
+    expect(problems.map(({ id }) => id)).toEqual(['redis-unavailable']);
+  });
+});

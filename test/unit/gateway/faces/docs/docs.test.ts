@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { errorCodes as gatewayCodes } from '../../../../../gateway/errors.ts';
+import { loadDocs } from '../../../../../gateway/faces/docs/docs.ts';
+import { renderMarkdown } from '../../../../../gateway/faces/docs/markdown.ts';
+import { loadApiDescription } from '../../../../../gateway/upstream/api-description.ts';
+import { errorCodes as petsCodes } from '../../../../../pets-service/errors.ts';
+
+const api = loadApiDescription();
+const docs = loadDocs(api);
+const paths = ['/docs', '/docs/reference', '/docs/clients', '/docs/changelog'];
+const textAt = (path: string) => docs.find(path)?.text ?? '';
+const idsOf = (html: string) => Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id = '']) => id);
+const addressesOf = (html: string) =>
+  Array.from(html.matchAll(/ (?:href|src)="([^"]+)"/g), ([, address = '']) => address);
+
+test('the guide has an anchor for every error code, and for no other', () => {
+  const [, errors = ''] = textAt('/docs').split(' id="errors"');
+  expect(
+    idsOf(errors)
+      .filter((id) => id !== 'main')
+      .toSorted(),
+  ).toEqual([...new Set([...gatewayCodes, ...petsCodes])].toSorted());
+});
+
+test('support is where the operator says, and nowhere else', () => {
+  const contactAt = (supportUrl?: string) => {
+    const described = loadApiDescription(supportUrl);
+    const { info } = JSON.parse(described.json) as { info: { contact: object } };
+    return { contact: info.contact, page: loadDocs(described).find('/docs/reference')?.text ?? '' };
+  };
+  const name = 'Support of the Animal Store API';
+  const mail = contactAt('mailto:help@example.org');
+  expect(mail.contact).toEqual({ name, email: 'help@example.org' });
+  expect(mail.page).toContain('<a href="mailto:help@example.org">Support</a>');
+  const page = contactAt('https://example.org/help?a=1&b=2');
+  expect(page.contact).toEqual({ name, url: 'https://example.org/help?a=1&b=2' });
+  expect(page.page).toContain('<a href="https://example.org/help?a=1&amp;b=2">Support</a>');
+  const none = contactAt();
+  expect(none.contact).toEqual({ name });
+  expect(none.page).not.toContain('Support');
+});
+
+test.each(paths)('%s has the public address, without a script, and no other', (path) => {
+  const text = loadDocs(api, 'https://api.example.org').find(path)?.text ?? '';
+  expect(text).toBe(textAt(path).replaceAll('http://localhost:8080', 'https://api.example.org'));
+  expect(text).not.toContain('localhost');
+});
+
+test.each(paths)('%s is there as Markdown, with the same headings', (path) => {
+  const html = textAt(path);
+  expect(html).toContain(`<link rel="alternate" href="${path}.md" type="text/markdown" />`);
+  const file = docs.find(`${path}.md`);
+  expect(file?.contentType).toBe('text/markdown; charset=utf-8');
+  const { headings } = renderMarkdown(file?.text ?? '');
+  const shown = Array.from(html.matchAll(/<h2 id="[^"]+"><a [^>]*>(.*?)<\/a>/g), ([, text = '']) =>
+    text.replaceAll(/<[^>]+>/g, ''),
+  );
+  const texts = headings.map(({ text }) => text.replaceAll("'", '&#39;'));
+  for (const text of shown) expect(texts).toContain(text);
+});
+
+test('the reference as Markdown has each operation with its parameters, and each schema', () => {
+  const text = textAt('/docs/reference.md');
+  const document = JSON.parse(api.json) as {
+    paths: Record<string, Record<string, unknown>>;
+    components: { schemas: object };
+  };
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const method of Object.keys(operations).filter((name) => ['get', 'post'].includes(name)))
+      expect(text).toContain(`\`${method.toUpperCase()} ${api.basePath}${path}\``);
+  }
+  expect(text).toContain('- `limit` (query, integer (int32), 1 to 100, default 20): Maximum number');
+  for (const name of Object.keys(document.components.schemas)) expect(text).toContain(`\n### ${name}\n`);
+  expect(text).not.toMatch(/<[a-z]+[ >]|&(?:lt|gt|amp|quot|#39);/);
+});
+
+test('the search has each heading that has an address, with the text below it', () => {
+  const sections = JSON.parse(textAt('/docs/search.json')) as { path: string; title: string; text: string }[];
+  const ids = paths.flatMap((path) =>
+    Array.from(textAt(path).matchAll(/<h[1-3] id="([^"]+)"/g), ([, id]) => `${path}#${id}`),
+  );
+  expect(sections.map(({ path }) => path).filter((path) => path.includes('#'))).toEqual(ids);
+  const list = sections.find(({ path }) => path === '/docs/reference#listPets');
+  expect(list).toMatchObject({ title: 'List all animals', text: expect.stringContaining('default 20') });
+  expect(list?.text).not.toContain('Add an animal');
+});
+
+test('/llms.txt leads to every page as Markdown', () => {
+  const links = Array.from(textAt('/llms.txt').matchAll(/\]\(([^)]+)\)/g), ([, path = '']) => path);
+  expect(links).toEqual([...paths.map((path) => `${path}.md`), '/openapi.json']);
+});
+
+test('the status in the heading of a code is that of the description', () => {
+  const table = readFileSync(new URL('../../../../../gateway/REFERENCE.md', import.meta.url), 'utf8');
+  const documented = Array.from(
+    table.matchAll(/^\| `(\w+)` +\| (\d{3})/gm),
+    ([, code, status]) => `${code} ${status}`,
+  );
+  const headings = Array.from(
+    textAt('/docs').matchAll(/<code>(\w+)<\/code> \((\d{3})\)/g),
+    ([, code, status]) => `${code} ${status}`,
+  );
+  expect(headings.toSorted()).toEqual(documented.toSorted());
+});
+
+test('the reference has every operation and schema of the description', () => {
+  const { paths, components } = JSON.parse(api.json) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+    components: { schemas: object };
+  };
+  const operations = Object.values(paths)
+    .flatMap((path) => Object.values(path))
+    .map(({ operationId }) => operationId);
+  expect(operations).toEqual(['listPets', 'createPet', 'getPet', 'getUsage']);
+  const schemas = Object.keys(components.schemas).map((name) => `schema-${name}`);
+  expect(idsOf(textAt('/docs/reference'))).toEqual(expect.arrayContaining([...operations, ...schemas]));
+});
+
+test('the reference shows the headers of responses, and an example of each error', () => {
+  const [, afterList = ''] = textAt('/docs/reference').split('id="listPets"');
+  const [listPets = ''] = afterList.split('id="createPet"');
+  expect(listPets).toMatch(/<code>X-RateLimit-Window<\/code> string[^<]*\s*<small>429<\/small>/);
+  expect(listPets).toContain('Absolute address of the next page');
+  for (const status of [400, 401, 408, 413, 417, 429, 431, 500, 502, 503, 504]) {
+    expect(listPets).toContain(`&quot;status&quot;:${status}}`);
+  }
+});
+
+test.each(paths)('%s has each id once, and its links lead to pages and anchors that exist', (path) => {
+  const html = textAt(path);
+  expect(html).toMatch(/^<!doctype html>\n/);
+  expect(new Set(idsOf(html)).size).toBe(idsOf(html).length);
+  const broken = addressesOf(html).filter((address) => {
+    const [target = '', anchor] = address.split('#');
+    if (target === '/openapi.json') return false;
+    if (docs.findAsset(target) !== undefined) return false;
+    const file = docs.find(target === '' ? path : target);
+    return file === undefined || (anchor !== undefined && !idsOf(file.text).includes(anchor));
+  });
+  expect(broken).toEqual([]);
+});
+
+test.each(paths)('%s contains no script, style or handler that its policy would forbid', (path) => {
+  expect(textAt(path)).not.toMatch(
+    /<script(?![^>]* src=)|<style| style="| on[a-z]+="|https?:\/\/(?!localhost)/,
+  );
+});
+
+test('a file never changes at its address, and one of another version is not cached for good', async () => {
+  const style = addressesOf(textAt('/docs')).find((address) => address.endsWith('.css')) ?? '';
+  expect(docs.findAsset(style)?.headers['Cache-Control']).toBe('public, max-age=31536000, immutable');
+  const [, , , version = ''] = style.split('/');
+  const other = docs.findAsset(style.replace(version, 'AAAAAAAAAAAAAAAA'));
+  expect(await other?.text).toBe(await docs.findAsset(style)?.text);
+  expect(other?.headers['Cache-Control']).toBe('no-cache');
+});
+
+test.each([
+  '/docs/',
+  '/Docs',
+  '/docs/guide.md',
+  '/docs/assets/x/tsconfig.json',
+  '/docs/assets/x/main.ts',
+  '/docs/assets/x/../main.css',
+  '/docs/assets//main.css',
+])('%s is neither a page nor a route', (path) => {
+  expect(docs.find(path) ?? docs.findAsset(path)).toBeUndefined();
+  expect(docs.match(path)).toBeUndefined();
+});
+
+test('the image contains the Markdown of the pages', () => {
+  const ignored = readFileSync(new URL('../../../../../.dockerignore', import.meta.url), 'utf8').split('\n');
+  expect(ignored.indexOf('!gateway/faces/docs/guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+  expect(ignored.indexOf('!gateway/faces/docs/generic-guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+  expect(ignored.indexOf('!gateway/CHANGELOG.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+  expect(ignored.indexOf('!gateway/CLIENTS.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+});

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { errorCodes } from '../../../../../gateway/errors.ts';
+import { loadDocs } from '../../../../../gateway/faces/docs/docs.ts';
+import { loadApiDescription } from '../../../../../gateway/upstream/api-description.ts';
+
+const read = (name: string) =>
+  readFileSync(new URL(`../../../../support/courier/${name}`, import.meta.url), 'utf8');
+const services = ['parcels', 'boxes'].map((name) => ({
+  name,
+  description: { file: `${name}.yaml`, text: read(`${name}.yaml`) },
+}));
+const settings = {
+  guide: undefined,
+  clients: undefined,
+  changelog: undefined,
+  keyPrefix: 'box_',
+  keyVariable: 'COURIER_KEY',
+};
+
+function docsOf({ guide, title = 'Parcels & <more> of *ours*' }: { guide?: string; title?: string } = {}) {
+  const docs = loadDocs(loadApiDescription(undefined, services, { title }), undefined, {
+    ...settings,
+    guide,
+  });
+  return (path: string) => docs.find(path)?.text;
+}
+
+const idsOf = (html = '') => Array.from(html.matchAll(/<h[23] id="([^"]+)"/g), ([, id = '']) => id);
+
+test("an API without a guide gets one of the gateway's, with its own first GET operation as the example", () => {
+  const guide = docsOf()('/docs') ?? '';
+  expect(guide).toContain('How to use the Parcels &amp; &lt;more&gt; of *ours*: keys');
+  expect(guide).toContain('export COURIER_KEY=box_…');
+  expect(guide).toContain(
+    'curl --include &#39;http://localhost:8080/parcels/v2/parcels&#39; \\\n  --header &quot;Authorization: Bearer $COURIER_KEY&quot;',
+  );
+  expect(guide).toContain('<code>GET /parcels/v2/usage</code>');
+  expect(guide).not.toContain('{{');
+  expect(guide).not.toMatch(/\bpets?\b|pets_|animal|\/v1\b/i);
+  expect(idsOf(guide).slice(0, 5)).toEqual([
+    'get-a-key',
+    'first-request',
+    'limits',
+    'ask-whether-something-has-changed',
+    'back-off',
+  ]);
+});
+
+test('every code of the gateway and of the services is explained, each once, also in a guide that leaves it out', () => {
+  const codes = [...errorCodes, 'parcel_not_found'].toSorted();
+  const generic = idsOf(docsOf()('/docs'));
+  expect(generic.filter((id) => codes.includes(id)).toSorted()).toEqual(codes);
+  const guide = docsOf({ guide: read('guide.md') })('/docs') ?? '';
+  const own = idsOf(guide);
+  expect(own.filter((id) => codes.includes(id)).toSorted()).toEqual(codes);
+  expect(own.slice(0, 5)).toEqual([
+    'your-key',
+    'what-can-go-wrong',
+    'parcel_not_found',
+    'rate_limit_exceeded',
+    'other-errors',
+  ]);
+  expect(guide).toContain('Your van is full.');
+});
+
+test('only pages that have a text exist and are linked', () => {
+  const find = docsOf();
+  const links = Array.from(
+    (find('/docs') ?? '').matchAll(/<li>\s*<a href="([^"#]+)"/g),
+    ([, address]) => address,
+  );
+  expect(links).toEqual(['/docs', '/docs/reference']);
+  expect(find('/docs/clients')).toBeUndefined();
+  expect(find('/docs/changelog')).toBeUndefined();
+});

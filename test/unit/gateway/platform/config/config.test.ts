@@ -1,0 +1,329 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { ConfigError } from '#runtime/environment.ts';
+import { describe, expect, test } from 'vitest';
+import { assertPortsDiffer, loadConfig, type Config } from '../../../../../gateway/platform/config/config.ts';
+
+const redisUrls =
+  'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
+
+function issuesOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): readonly string[] {
+  try {
+    check(loadConfig(env));
+  } catch (error) {
+    if (error instanceof ConfigError) return error.issues;
+    throw error;
+  }
+  return [];
+}
+
+const defaults = {
+  host: undefined,
+  port: 8080,
+  adminHost: '127.0.0.1',
+  adminPort: 9090,
+  adminHosts: [],
+  workers: 1,
+  petsServiceUrls: ['http://127.0.0.1:3001'],
+  redisUrl: undefined,
+  dataDirectory: resolve('.data'),
+  logLevel: 'info',
+  trustProxy: [],
+  privateKeyFile: undefined,
+  upstreamTimeoutMs: 10_000,
+  upstreamConnections: 256,
+  maxBodyBytes: 1_048_576,
+  limits: {
+    maxHeaderBytes: 16_384,
+    requestTimeoutMs: 30_000,
+    responseTimeoutMs: 60_000,
+    keepAliveTimeoutMs: 65_000,
+    maxRequestsPerConnection: 10_000,
+    maxConnections: 10_000,
+    maxConnectionsPerAddress: 2000,
+  },
+  corsOrigins: [],
+  shutdownDelayMs: 2000,
+  shutdownTimeoutMs: 30_000,
+  demo: false,
+  webhookNetworks: [],
+};
+
+describe('settings', () => {
+  test('all have a default', () => {
+    expect(loadConfig({})).toEqual(defaults);
+  });
+
+  test('start one worker per core in production, unless GATEWAY_WORKERS is set', () => {
+    const NODE_ENV = 'production';
+    expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
+    expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
+    expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
+  });
+
+  test('can all be set', () => {
+    expect(
+      loadConfig({
+        GATEWAY_HOST: '0.0.0.0',
+        GATEWAY_PORT: '0',
+        GATEWAY_ADMIN_HOST: '::1',
+        GATEWAY_ADMIN_PORT: '65535',
+        ADMIN_HOSTS: 'Gateway, gateway.internal',
+        ADMIN_URL: 'HTTPS://Console.example.com:8443/',
+        GATEWAY_WORKERS: '256',
+        PETS_SERVICE_URL: 'https://pets.internal:8443/, http://10.0.0.7:3001,HTTP://[::1]',
+        REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
+        DATA_DIR: '/var/lib/gateway',
+        LOG_LEVEL: 'debug',
+        PUBLIC_URL: 'https://API.example.com/animals/',
+        CORS_ORIGINS: 'HTTPS://App.example.com/, http://localhost:5173',
+        SUPPORT_URL: 'HTTPS://help.example.com/animals?from=api#top',
+        TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
+        INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
+        UPSTREAM_TIMEOUT_MS: '1',
+        UPSTREAM_CONNECTIONS: '99999',
+        MAX_BODY_BYTES: '999999999999',
+        REQUEST_TIMEOUT_MS: '3',
+        KEEP_ALIVE_TIMEOUT_MS: '5',
+        MAX_CONNECTIONS: '7',
+        MAX_CONNECTIONS_PER_ADDRESS: '8',
+        SHUTDOWN_DELAY_MS: '0',
+        SHUTDOWN_TIMEOUT_MS: '9999999',
+        WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8, fd00::1',
+        DEMO: 'true',
+      }),
+    ).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      adminHost: '::1',
+      adminPort: 65_535,
+      publicUrl: 'https://api.example.com/animals',
+      corsOrigins: ['https://app.example.com', 'http://localhost:5173'],
+      supportUrl: 'https://help.example.com/animals?from=api#top',
+      adminHosts: ['gateway', 'gateway.internal'],
+      adminUrl: 'https://console.example.com:8443',
+      workers: 256,
+      petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
+      redisUrl: 'rediss://user:secret@redis.internal:6380/1',
+      dataDirectory: '/var/lib/gateway',
+      logLevel: 'debug',
+      trustProxy: ['loopback', '10.0.0.0/8', '2001:db8::1'],
+      privateKeyFile: '/run/secrets/private.pem',
+      upstreamTimeoutMs: 1,
+      upstreamConnections: 99_999,
+      maxBodyBytes: 999_999_999_999,
+      limits: {
+        maxHeaderBytes: 16_384,
+        requestTimeoutMs: 3,
+        responseTimeoutMs: 6,
+        keepAliveTimeoutMs: 5,
+        maxRequestsPerConnection: 10_000,
+        maxConnections: 7,
+        maxConnectionsPerAddress: 8,
+      },
+      shutdownDelayMs: 0,
+      shutdownTimeoutMs: 9_999_999,
+      webhookNetworks: ['10.0.0.0/8', 'fd00::1'],
+      demo: true,
+    });
+  });
+
+  test('locate the pets service on the same host by its port', () => {
+    expect(loadConfig({ PETS_SERVICE_PORT: '4000' }).petsServiceUrls).toEqual(['http://127.0.0.1:4000']);
+  });
+});
+
+describe('an invalid setting is reported with the reason', () => {
+  const portReason = 'is not a port number from 0 to 65535';
+  const timeReason = 'is not a whole number of milliseconds from 1 to 9999999';
+  const workersReason = 'is not a whole number of workers from 1 to 256';
+  const hostNamesReason = 'is not a list of host names without ports, such as gateway,gateway.internal';
+  const proxiesReason =
+    'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
+
+  test.each([
+    ['GATEWAY_PORT', '65536', portReason],
+    ['GATEWAY_PORT', '-1', portReason],
+    ['GATEWAY_PORT', '80a', portReason],
+    ['GATEWAY_ADMIN_PORT', '1e3', portReason],
+    ['UPSTREAM_TIMEOUT_MS', '0', timeReason],
+    ['REQUEST_TIMEOUT_MS', '10s', timeReason],
+    ['KEEP_ALIVE_TIMEOUT_MS', '1.5', timeReason],
+    ['GATEWAY_WORKERS', '0', workersReason],
+    ['GATEWAY_WORKERS', '257', workersReason],
+    ['GATEWAY_WORKERS', '2.5', workersReason],
+    ['GATEWAY_WORKERS', '-1', workersReason],
+    ['MAX_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
+    ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
+    ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
+    ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
+    ['MAX_BODY_BYTES', '0', 'is not a whole number of bytes from 1 to 999999999999'],
+    ['SHUTDOWN_TIMEOUT_MS', '10000000', timeReason],
+    ['LOG_LEVEL', 'loud', 'is not one of fatal, error, warn, info, debug, trace, silent'],
+    ['DEMO', '1', 'is neither true nor false'],
+    ['ADMIN_HOSTS', 'gateway:9090', hostNamesReason],
+    ['ADMIN_HOSTS', 'gateway,', hostNamesReason],
+    ['ADMIN_HOSTS', 'http://gateway', hostNamesReason],
+    ['ADMIN_HOSTS', '*.example', hostNamesReason],
+    ['TRUST_PROXY', 'true', proxiesReason],
+    ['TRUST_PROXY', 'loopback,', proxiesReason],
+    ['TRUST_PROXY', '10.0.0.0/33', proxiesReason],
+    ['TRUST_PROXY', 'proxy.example', proxiesReason],
+    // Express reads this as a number of hops.
+    ['TRUST_PROXY', '1', proxiesReason],
+    // proxy-addr throws on these at startup.
+    ['TRUST_PROXY', '10.1', proxiesReason],
+    ['TRUST_PROXY', '10.0.0.0/0', proxiesReason],
+    ['TRUST_PROXY', '::/0', proxiesReason],
+    // The IPv4-mapped form of 10.0.0.0/8 is ::ffff:10.0.0.0/104; these would trust no address.
+    ['TRUST_PROXY', '::ffff:10.0.0.0/8', proxiesReason],
+    ['TRUST_PROXY', '0:0:0:0:0:ffff:a00:0/8', proxiesReason],
+    // This would trust every IPv4 address.
+    ['TRUST_PROXY', '::ffff:0:0/96', proxiesReason],
+    ...['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST', 'DATA_DIR', 'INTERNAL_TOKEN_PRIVATE_KEY_FILE'].map((name) => [
+      name,
+      ' ',
+      'is blank',
+    ]),
+    ...['0', '127.1', '2130706433', '0x7f000001'].flatMap((shortForm) =>
+      ['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST'].map((name) => [
+        name,
+        shortForm,
+        'is neither an IP address nor a host name',
+      ]),
+    ),
+  ])('%s=%s', (name, value, reason) => {
+    expect(issuesOf({ [name]: value })).toEqual([`${name}="${value}" ${reason}`]);
+  });
+
+  test.each([
+    ['PETS_SERVICE_URL', 'pets:3001', 'http://127.0.0.1:3001'],
+    ['PETS_SERVICE_URL', 'ftp://user:secret@pets', 'http://127.0.0.1:3001'],
+    ['REDIS_URL', 'http://user:secret@redis', redisUrls],
+    ['REDIS_URL', 'redis://', redisUrls],
+    ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
+  ])('%s=%s, without repeating a value that may contain a password', (name, value, example) => {
+    expect(issuesOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+  });
+
+  test.each([
+    ['api.example.com', 'is not a URL such as https://api.example.com'],
+    ['ftp://api.example.com', 'is not a URL such as https://api.example.com'],
+    ['https://user:secret@api.example.com', 'has more than a scheme, a host, a port and a path'],
+    ['https://api.example.com?x', 'has more than a scheme, a host, a port and a path'],
+    ['https://api.example.com#x', 'has more than a scheme, a host, a port and a path'],
+    ['https://api.example.com/v1/', 'ends in /v1, which the gateway adds itself: leave it out'],
+  ])('PUBLIC_URL=%s', (value, reason) => {
+    expect(issuesOf({ PUBLIC_URL: value })).toEqual([`PUBLIC_URL ${reason}`]);
+  });
+
+  test.each([
+    ['app.example.com', 'is not a URL such as https://app.example.com'],
+    ['null', 'is not a URL such as https://app.example.com'],
+    ['https://*.example.com/', 'has a wildcard, which is not supported: name each host'],
+    ['https://user:secret@app.example.com', 'has more than a scheme, a host and a port'],
+    ['https://app.example.com/page', 'has more than a scheme, a host and a port'],
+    ['https://app.example.com,*', 'is not a URL such as https://app.example.com (address 2 of 2)'],
+  ])('CORS_ORIGINS=%s', (value, reason) => {
+    expect(issuesOf({ CORS_ORIGINS: value })).toEqual([`CORS_ORIGINS ${reason}`]);
+  });
+
+  test('CORS_ORIGINS may be an asterisk', () => {
+    expect(loadConfig({ CORS_ORIGINS: '*' }).corsOrigins).toBe('*');
+  });
+
+  test.each([
+    ['console.example.com', 'is not a URL such as https://console.example.com'],
+    ['javascript:alert(1)', 'is not a URL such as https://console.example.com'],
+    ['https://user:secret@console.example.com', 'has more than a scheme, a host and a port'],
+    ['https://example.com/console', 'has more than a scheme, a host and a port'],
+    ['https://console.example.com:0', 'has port 0, which no server can have'],
+  ])('ADMIN_URL=%s', (value, reason) => {
+    expect(issuesOf({ ADMIN_URL: value })).toEqual([`ADMIN_URL ${reason}`]);
+  });
+
+  test.each([
+    ['help.example.com', 'is not a URL such as https://example.com/support or mailto:support@example.com'],
+    ['javascript:alert(1)', 'is not a URL such as https://example.com/support or mailto:support@example.com'],
+    ['mailto:', 'is not a URL such as https://example.com/support or mailto:support@example.com'],
+    [
+      'mailto:a@example.com?cc=b@example.com',
+      'is not a URL such as https://example.com/support or mailto:support@example.com',
+    ],
+    ['https://user:secret@example.com/', 'has a user or a password, which clients would see'],
+  ])('SUPPORT_URL=%s', (value, reason) => {
+    expect(issuesOf({ SUPPORT_URL: value })).toEqual([`SUPPORT_URL ${reason}`]);
+  });
+
+  test('for each address of a list, with its position', () => {
+    const list =
+      'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/,http://pets-5:0';
+    const urlReason = 'is not a URL such as http://127.0.0.1:3001';
+    expect(issuesOf({ PETS_SERVICE_URL: list })).toEqual([
+      `PETS_SERVICE_URL ${urlReason} (address 2 of 7)`,
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 7)',
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 7)',
+      `PETS_SERVICE_URL ${urlReason} (address 5 of 7)`,
+      'PETS_SERVICE_URL is listed twice (address 6 of 7)',
+      'PETS_SERVICE_URL has port 0, which no server can have (address 7 of 7)',
+    ]);
+  });
+
+  test.each<[NodeJS.ProcessEnv, string[]]>([
+    [{ GATEWAY_PORT: '9090' }, ['GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 9090']],
+    [
+      { GATEWAY_PORT: '3001', GATEWAY_ADMIN_PORT: '3001' },
+      [
+        'GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 3001',
+        'GATEWAY_PORT and the port of the pets service are both 3001',
+        'GATEWAY_ADMIN_PORT and the port of the pets service are both 3001',
+      ],
+    ],
+    [
+      { GATEWAY_PORT: '3001', GATEWAY_HOST: '::', PETS_SERVICE_URL: 'http://[::1]:3001' },
+      ['GATEWAY_PORT and the port of the pets service are both 3001'],
+    ],
+    [{ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' }, []],
+    [{ GATEWAY_PORT: '3001', PETS_SERVICE_URL: 'http://pets:3001' }, []],
+    [{ GATEWAY_PORT: '3001', GATEWAY_HOST: '203.0.113.5' }, []],
+    [{ GATEWAY_PORT: '9090', GATEWAY_HOST: '203.0.113.5' }, []],
+  ])('if two servers have the same port: %j', (env, issues) => {
+    expect(issuesOf(env, assertPortsDiffer)).toEqual(issues);
+    // Only a server checks its ports: the ops command does not listen.
+    expect(issuesOf(env)).toEqual([]);
+  });
+
+  test.each(['INTERNAL_TOKEN_PRIVATE_KEY_FILE', 'TRUST_PROXY'])(
+    'for %s, without repeating a key given by mistake',
+    (name) => {
+      const [issue, ...others] = issuesOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
+      expect(issue).toMatch(new RegExp(`^${name} is (a key: set it to|not) `));
+      expect(issue).not.toContain('MIGH');
+      expect(others).toEqual([]);
+    },
+  );
+
+  test('if SERVICES_FILE and PETS_SERVICE_URL are both set', () => {
+    expect(issuesOf({ SERVICES_FILE: 'services.yaml', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([
+      'SERVICES_FILE and PETS_SERVICE_URL are both set: name the instances of the pets service in the file',
+    ]);
+    expect(issuesOf({ SERVICES_FILE: 'services.yaml', PETS_SERVICE_PORT: '0' })).toEqual([]);
+  });
+
+  test('if PETS_SERVICE_PORT is 0 and PETS_SERVICE_URL is not set', () => {
+    expect(issuesOf({ PETS_SERVICE_PORT: '0' })).toEqual([
+      'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
+    ]);
+    expect(issuesOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
+  });
+
+  test('together with all other invalid settings', () => {
+    expect(() => loadConfig({ GATEWAY_PORT: 'x', REDIS_URL: 'x', DEMO: 'x' })).toThrow(
+      new ConfigError([
+        `GATEWAY_PORT="x" ${portReason}`,
+        `REDIS_URL is not a URL such as ${redisUrls}`,
+        'DEMO="x" is neither true nor false',
+      ]),
+    );
+  });
+});

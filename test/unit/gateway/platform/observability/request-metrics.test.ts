@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { createMetrics } from '../../../../../gateway/platform/observability/metrics.ts';
+import { bucketCounts } from '../../../../../gateway/platform/observability/request-metrics.ts';
+import { renderMetrics, type MetricsSnapshot } from '../../../../../gateway/process/merge-metrics.ts';
+
+test('expected requests are shown at 0 before the first one, also when workers are merged', async () => {
+  const { requests, registry } = createMetrics({ droppedLogLines: () => 0 });
+  const shown = async () => (await registry.metrics()).split('\n');
+  const labels = 'route="/v1/pets",method="GET",status="5xx"';
+  requests.expect({ operations: [{ route: '/v1/pets', method: 'GET' }], plan: 'none' });
+  expect(await shown()).toContain(`gateway_requests_total{${labels},plan="none"} 0`);
+  expect(await shown()).toContain(`gateway_request_duration_seconds_count{${labels}} 0`);
+  // A plan that appears later is combined with the operations, and nothing that was counted is lost.
+  requests.count('/v1/pets', 'GET', '5xx', 'none', 0.1);
+  requests.expect({ plan: 'gold' });
+  expect(await shown()).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
+  expect(await shown()).toContain(`gateway_requests_total{${labels},plan="none"} 1`);
+  const snapshot = JSON.stringify(await registry.getMetricsAsJSON());
+  const parse = () => JSON.parse(snapshot) as MetricsSnapshot;
+  const merged = (await renderMetrics([parse(), parse()])).split('\n');
+  expect(merged).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
+  expect(merged).toContain(`gateway_request_duration_seconds_count{${labels}} 2`);
+});
+
+test('buckets are counted alone, those of each set of labels', async () => {
+  const { upstreamSeconds } = createMetrics({ droppedLogLines: () => 0 });
+  for (const seconds of [0.002, 0.002, 0.02, 60]) upstreamSeconds.observe({ service: 'pets' }, seconds);
+  upstreamSeconds.observe({ service: 'orders' }, 0.002);
+  const counted = (await bucketCounts(upstreamSeconds)).filter(({ count }) => count > 0);
+  expect(counted.map(({ labels: { service }, bound, count }) => [service, bound, count])).toEqual([
+    ['pets', 0.0025, 2],
+    ['pets', 0.025, 1],
+    ['pets', Infinity, 1],
+    ['orders', 0.0025, 1],
+  ]);
+});

@@ -1,0 +1,76 @@
+import { ConfigError as GatewayConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { loadConfig as loadGatewayConfig } from '../../../../../gateway/platform/config/config.ts';
+import { loadConfig as loadPetsConfig } from '../../../../../pets-service/config.ts';
+
+const names = [
+  'GATEWAY_HOST',
+  'GATEWAY_PORT',
+  'GATEWAY_ADMIN_HOST',
+  'GATEWAY_ADMIN_PORT',
+  'PETS_SERVICE_HOST',
+  'PETS_SERVICE_PORT',
+  'PETS_SERVICE_URL',
+  'REDIS_URL',
+  'DATABASE_URL',
+  'DATABASE_POOL_SIZE',
+  'DATA_DIR',
+  'INTERNAL_TOKEN_PRIVATE_KEY_FILE',
+  'INTERNAL_TOKEN_PUBLIC_KEY_FILES',
+  'TRUST_PROXY',
+  'LOG_LEVEL',
+  'UPSTREAM_TIMEOUT_MS',
+  'REQUEST_TIMEOUT_MS',
+  'UPSTREAM_CONNECTIONS',
+  'SHUTDOWN_DELAY_MS',
+  'SHUTDOWN_TIMEOUT_MS',
+  'DEMO',
+];
+
+const password = 'hunter2-in-a-url';
+const value = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.integer().map(String),
+  fc.ipV4(),
+  fc.ipV6(),
+  fc.ipV4().map((address) => `${address}/8,loopback`),
+  fc.webUrl(),
+  fc.constantFrom('true', 'false', '', ' ', '0', '65535', '-1', '1e3', 'info', 'loopback', '10.0.0.0/8'),
+  fc
+    .tuple(fc.constantFrom('redis', 'rediss', 'postgresql', 'http', 'htp', ' redis', 'redis:'), fc.string())
+    .map(([scheme, rest]) => `${scheme}://user:${password}@${rest}`),
+);
+const env = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 8 });
+
+test.each([
+  ['the gateway', loadGatewayConfig, GatewayConfigError],
+  ['the pets service', loadPetsConfig, PetsConfigError],
+])('%s accepts its settings or names each invalid one, without passwords', (_name, load, ConfigError) => {
+  fc.assert(
+    fc.property(env, (env) => {
+      let thrown: unknown;
+      try {
+        const config = load(env);
+        expect(Object.isFrozen(config)).toBe(true);
+        expect(Object.values(config).filter((setting) => Number.isNaN(setting))).toEqual([]);
+        return;
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toBeInstanceOf(ConfigError);
+      if (!(thrown instanceof ConfigError)) return;
+      expect(thrown.issues.length).toBeGreaterThan(0);
+      for (const issue of thrown.issues) {
+        expect(names.filter((name) => issue.startsWith(name))).not.toEqual([]);
+        // Each issue is printed on one line at startup.
+        expect(issue).not.toMatch(/[\n\r]/);
+      }
+      const passwordOnlyInUrls = Object.entries(env).every(
+        ([name, text]) => name.endsWith('_URL') || !text.includes(password),
+      );
+      if (passwordOnlyInUrls) expect(thrown.message).not.toContain(password);
+    }),
+    { numRuns: 3000 },
+  );
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { parseCredential } from '../../../../gateway/request/authenticate.ts';
+
+const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';
+const keyHash = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';
+
+test.each([
+  ['in the documented form', ['Host', 'h', 'Authorization', `Bearer ${key}`]],
+  ['under a header in lower case', ['authorization', `Bearer ${key}`]],
+  ['under a header in capitals', ['AUTHORIZATION', `Bearer ${key}`]],
+  ['with the scheme in lower case', ['Authorization', `bearer ${key}`]],
+  ['with the scheme in capitals', ['Authorization', `BEARER ${key}`]],
+  ['after several spaces', ['Authorization', `Bearer   ${key}`]],
+])('a key is found %s', (_name, rawHeaders) => {
+  expect(parseCredential(rawHeaders)).toEqual({ outcome: 'key', keyHash });
+});
+
+test.each([
+  ['no headers', []],
+  ['other headers', ['Host', 'h', 'X-Api-Key', key]],
+  ['the name as the value of another header', ['X-Name', 'Authorization', 'X-Value', `Bearer ${key}`]],
+  ['a proxy credential', ['Proxy-Authorization', `Bearer ${key}`]],
+])('a key is missing with %s', (_name, rawHeaders) => {
+  expect(parseCredential(rawHeaders)).toEqual({ outcome: 'missing_api_key' });
+});
+
+test.each([
+  ['alone', ['X-API-Key', key], 'key'],
+  ['beside the same in Authorization', ['Authorization', `Bearer ${key}`, 'x-api-key', key], 'key'],
+  ['beside another one', ['Authorization', `Bearer ${key}0`, 'x-api-key', key], 'bad_request'],
+  ['beside other credentials', ['Authorization', 'Basic YTpi', 'x-api-key', key], 'bad_request'],
+  ['twice', ['x-api-key', key, 'x-api-key', key], 'malformed_api_key'],
+  ['with the word Bearer', ['x-api-key', `Bearer ${key}`], 'malformed_api_key'],
+])('a header of its own may hold the key %s', (_name, rawHeaders, outcome) => {
+  expect(parseCredential(rawHeaders, { keyHeader: 'x-api-key' })).toMatchObject({ outcome });
+});
+
+const messages = {
+  repeated: 'The Authorization header must be given only once.',
+  tooLong: 'The Authorization header has more than 256 characters.',
+  scheme: 'The Authorization header must begin with the word Bearer and a space.',
+  token: 'After the word Bearer, the Authorization header must hold one API key.',
+  form: 'An API key is pets_ with 38 letters and digits after it, without quotes.',
+  checksum: 'The API key has a typing error: its last six characters do not fit the others.',
+};
+
+test.each([
+  ['an empty header', ['Authorization', ''], messages.scheme],
+  ['a scheme without a key', ['Authorization', 'Bearer'], messages.token],
+  ['a key without a scheme', ['Authorization', key], messages.scheme],
+  ['another scheme', ['Authorization', `Basic ${key}`], messages.scheme],
+  ['a scheme that only begins with Bearer', ['Authorization', `Bearers ${key}`], messages.scheme],
+  ['a tab after the scheme', ['Authorization', `Bearer\t${key}`], messages.scheme],
+  ['two keys in one header', ['Authorization', `Bearer ${key} ${key}`], messages.token],
+  ['a list', ['Authorization', `Bearer ${key}, Bearer ${key}`], messages.token],
+  ['a typo', ['Authorization', `Bearer ${key.slice(0, -1)}7`], messages.checksum],
+  ['a part of a key', ['Authorization', `Bearer ${key.slice(0, -1)}`], messages.form],
+  ['a key in quotes', ['Authorization', `Bearer "${key}"`], messages.form],
+  ['more than 256 characters', ['Authorization', `Bearer ${' '.repeat(256)}${key}`], messages.tooLong],
+  [
+    'the header twice',
+    ['Authorization', `Bearer ${key}`, 'Authorization', `Bearer ${key}`],
+    messages.repeated,
+  ],
+  [
+    'the header twice in different case',
+    ['authorization', `Bearer ${key}`, 'AUTHORIZATION', 'Basic eA=='],
+    messages.repeated,
+  ],
+  [
+    'an empty header before the key',
+    ['Authorization', '', 'Authorization', `Bearer ${key}`],
+    messages.repeated,
+  ],
+])('a credential is malformed with %s, and the message says why', (_name, rawHeaders, message) => {
+  expect(parseCredential(rawHeaders)).toEqual({ outcome: 'malformed_api_key', message });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { loadApiDescription } from '../../../../gateway/upstream/api-description.ts';
+import { petsDescription, petsServiceName } from '../../../../gateway/upstream/pets-service.ts';
+
+const text = `openapi: 3.1.1
+info: { title: Boxes, version: 1.0.0, description: Keeps boxes. }
+x-error-codes: [box_full]
+paths:
+  /boxes/{box-id}:
+    parameters:
+      - { name: box-id, in: path, required: true, schema: { type: string } }
+      - { name: X-Colour, in: header }
+    get:
+      operationId: getBox
+      summary: Get a box
+      responses:
+        '200': { description: The box, headers: { X-Weight: { schema: { type: number } } }, content: { application/json: {}, text/csv: {} } }
+        '303': { description: It moved, headers: { Location: {} } }
+        '404': { $ref: '#/components/responses/NotFound' }
+    delete:
+      operationId: deleteBox
+      summary: Delete a box
+      responses:
+        '202': { description: Later }
+        '4XX': { description: Not, content: { text/plain: {} } }
+  /boxes/mine:
+    get:
+      operationId: getMine
+      summary: Get mine
+      responses: { '200': { description: Mine, content: { image/*: {} } } }
+  /shelves/{shelf}/{a.b$c}:
+    parameters:
+      - { name: shelf, in: path, required: true, schema: { type: integer } }
+      - { name: a.b$c, in: path, required: true }
+    get: { operationId: getPlace, summary: Get a place, responses: { '200': { description: It, content: { application/json: {} } } } }
+components:
+  responses:
+    NotFound: { description: No box, content: { application/json: { schema: { $ref: '#/components/schemas/Error' } } } }
+`;
+const boxes = { name: 'boxes', description: { file: 'boxes.yaml', text } };
+const api = loadApiDescription(undefined, [{ name: petsServiceName, description: petsDescription() }, boxes]);
+
+test.each([
+  ['/v1/pets', 'pets-service', '/v1/pets'],
+  ['/v1/boxes/1', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/user@example.com', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/urn:box:1', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/a%3Ab', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/mine', 'boxes', '/v1/boxes/mine'],
+  ['/v1/shelves/1/x', 'boxes', '/v1/shelves/{shelf}/{a.b$c}'],
+])('%s is a route of %s', (path, service, pattern) => {
+  expect(api.match(path)).toMatchObject({ pattern, service: { name: service } });
+});
+
+test.each(['/v1/boxes', '/v1/boxes/', '/v1/boxes/..', '/v1/boxes/a;b'])('%s is no route', (path) => {
+  expect(api.match(path)).toBeUndefined();
+});
+
+test('header parameters of an operation pass, those of its path included', () => {
+  const { requestHeaders = new Set() } = api.match('/v1/boxes/1')?.service?.operations['GET'] ?? {};
+  expect(requestHeaders).toEqual(new Set(['x-colour']));
+});
+
+describe('the merged description', () => {
+  const document = JSON.parse(api.json) as {
+    info: { title: string; description: string };
+    paths: Record<string, Record<string, { responses: Record<string, { headers?: object; $ref?: string }> }>>;
+    components: { schemas: { ErrorCode: { anyOf: { enum?: string[] }[] } }; responses: object };
+  };
+
+  test("has the gateway's responses and headers on each operation of a service", () => {
+    const { responses } = document.paths['/boxes/{box-id}']?.['get'] ?? { responses: {} };
+    expect(Object.keys(responses)).toEqual([
+      '200',
+      '303',
+      '400',
+      '401',
+      '403',
+      '404',
+      '408',
+      '413',
+      '417',
+      '429',
+      '431',
+      '500',
+      '502',
+      '503',
+      '504',
+    ]);
+    expect(responses['429']).toEqual({ $ref: '#/components/responses/TooManyRequests' });
+    expect(Object.keys(responses['200']?.headers ?? {})).toEqual(
+      expect.arrayContaining(['X-RateLimit-Limit', 'RateLimit', 'X-Request-Id', 'X-Weight']),
+    );
+    expect(api.match('/v1/boxes/1')?.allow).toEqual(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+  });
+
+  test('has title and text of the services, and the error codes of all', () => {
+    expect(document.info.title).toBe('Animal Store API');
+    expect(document.info.description).toMatch(/^Lists, adds .*\n\nKeeps boxes\.\n\n\*\*Keys/);
+    expect(document.components.schemas.ErrorCode.anyOf[0]?.enum).toEqual(
+      expect.arrayContaining(['missing_api_key', 'pet_not_found', 'box_full', 'invalid_request']),
+    );
+  });
+
+  test('of an API without pets says nothing of pets', () => {
+    const { json } = loadApiDescription(undefined, [boxes]);
+    expect(json).toContain('Support of the Boxes');
+    expect(json.replaceAll('pets_', '')).not.toMatch(/\bpets?\b|animal/i);
+  });
+});
+
+test('of 2,000 operations, what they share is read once', () => {
+  const operations = Array.from(
+    { length: 2000 },
+    (_, number) => `  /things/${number}:
+    get:
+      operationId: get${number}
+      responses: { '200': { $ref: '#/components/responses/Thing${number}' } }
+`,
+  );
+  const things = Array.from(
+    { length: 2000 },
+    (_, number) => `    Thing${number}: { description: Thing ${number} }\n`,
+  );
+  const description = {
+    file: 'things.yaml',
+    text: `openapi: 3.1.1\npaths:\n${operations.join('')}components:\n  responses:\n${things.join('')}`,
+  };
+  const { document } = loadApiDescription(undefined, [{ name: 'things', description }]);
+  const read = document.operations.flatMap(({ responses }) => responses.map(({ response }) => response));
+  expect(read.length).toBeGreaterThan(20_000);
+  // Each of the 2,000, the gateway's dozen, and those of GET /usage.
+  expect(new Set(read).size).toBeLessThan(2030);
+});
+
+test.each([
+  [
+    'a schema',
+    'components:\n  schemas:\n    A: &a\n      properties: { a: *a }\n',
+    '10:24: *a is inside of &a',
+  ],
+  ['a list', 'x-a: &a [*a]\n', '7:10: *a is inside of &a'],
+  ['a merge', 'x-a: &a {<<: *a}\n', '7:14: *a is inside of &a'],
+  ['nothing', 'x-a: *a\n', '7:6: *a has no &a before it'],
+])('an alias of %s that has no end is named with its line', (_name, end, issue) => {
+  const start = 'openapi: 3.1.1\npaths:\n  /a:\n    get:\n      operationId: getA\n      summary: Get\n';
+  const description = { file: 'cyclic.yaml', text: start + end };
+  expect(() => loadApiDescription(undefined, [{ name: 'cyclic', description }])).toThrow(
+    `cyclic.yaml:${issue}`,
+  );
+});
+
+test('an anchor of a name that its value has, too, is no circle', () => {
+  const end = text.replace('x-error-codes', 'x-a: &a { b: &a 1, c: *a }\nx-error-codes');
+  const description = { file: 'boxes.yaml', text: end };
+  expect(loadApiDescription(undefined, [{ name: 'boxes', description }]).basePath).toBe('/v1');
+});
+
+test('aliases of aliases without measure are an issue of the file', () => {
+  const lines = Array.from({ length: 6 }, (_, level) =>
+    level === 0 ? 'x-0: &a0 [x]' : `x-${level}: &a${level} [${`*a${level - 1},`.repeat(9)}]`,
+  );
+  const description = { file: 'bomb.yaml', text: `${text}${lines.join('\n')}\n` };
+  expect(() => loadApiDescription(undefined, [{ name: 'bomb', description }])).toThrow(
+    'bomb.yaml has too many aliases of aliases',
+  );
+});

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { createMatch, whyUnmatchable } from '../../../../gateway/upstream/routes.ts';
+
+const matchOf = (...patterns: string[]) => {
+  const match = createMatch(patterns.map((pattern) => ({ pattern, allow: ['GET'] })));
+  return (path: string) => match(path)?.pattern;
+};
+
+describe('the route of a path', () => {
+  test('is the concrete one, and else has texts as far left as possible', () => {
+    const match = matchOf(
+      '/v1/{a}/{b}/{c}',
+      '/v1/boxes/{b}/{c}',
+      '/v1/{a}/small/mine',
+      '/v1/boxes/small/open',
+    );
+    expect(match('/v1/boxes/small/open')).toBe('/v1/boxes/small/open');
+    expect(match('/v1/boxes/small/mine')).toBe('/v1/boxes/{b}/{c}');
+    expect(match('/v1/bags/small/mine')).toBe('/v1/{a}/small/mine');
+    expect(match('/v1/bags/small/open')).toBe('/v1/{a}/{b}/{c}');
+  });
+
+  test('is found behind a text that leads nowhere', () => {
+    const match = matchOf('/v1/boxes/mine/lid', '/v1/{a}/mine/{c}/{d}', '/v1/boxes/{b}/x');
+    expect(match('/v1/boxes/mine/x')).toBe('/v1/boxes/{b}/x');
+    expect(match('/v1/boxes/mine/x/y')).toBe('/v1/{a}/mine/{c}/{d}');
+  });
+
+  test.each(['/v1/boxes', '/v1/boxes/', '/v1/boxes/.', '/v1/boxes/..', '/v1/boxes/%41', '/v1/boxes/1/2'])(
+    'does not exist for %s',
+    (path) => {
+      expect(matchOf('/v1/boxes/{id}')(path)).toBeUndefined();
+    },
+  );
+
+  test.each(['/v1/boxes/a%20b', '/v1/boxes/%C3%A4', "/v1/boxes/a,b!$&'()*+="])('exists for %s', (path) => {
+    expect(matchOf('/v1/boxes/{id}')(path)).toBe('/v1/boxes/{id}');
+  });
+
+  test.each([
+    '/v1/boxes/a;b',
+    '/v1/boxes/%',
+    '/v1/boxes/%zz',
+    '/v1/boxes/%c0%ae',
+    '/v1/boxes/a%2fb',
+    '/v1//boxes',
+  ])('does not exist for %s, which has another spelling or meaning', (path) => {
+    expect(matchOf('/v1/boxes/{id}')(path)).toBeUndefined();
+  });
+
+  test('is one that everything is under, if no description has it, and the longest of these', () => {
+    const routes = ['/v1', '/v1/b', '/v1/b/c'].map((under) => ({
+      pattern: `${under}/*`,
+      allow: ['GET'],
+      under,
+    }));
+    const match = createMatch([...routes, { pattern: '/v1/b/{id}', allow: ['GET'] }]);
+    const found = [
+      '/v1',
+      '/v1/',
+      '/v1/bc/d',
+      '/v1/b/1',
+      '/v1/b/1/2',
+      '/v1/b/c',
+      '/v1/b/c/d/',
+      '/v2',
+      '/v1/../b',
+    ];
+    expect(found.map((path) => match(path)?.pattern)).toEqual([
+      '/v1/*',
+      '/v1/*',
+      '/v1/*',
+      '/v1/b/{id}',
+      '/v1/b/*',
+      '/v1/b/{id}',
+      '/v1/b/c/*',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('among very many is found at once', { timeout: 5000 }, () => {
+    const match = matchOf(...Array.from({ length: 5000 }, (_, index) => `/v1/a${index}/{id}/x`));
+    for (let times = 0; times < 10_000; times += 1) expect(match('/v1/a4999/1/x')).toBe('/v1/a4999/{id}/x');
+  });
+});
+
+test.each([
+  [
+    '/boxes/{id}:empty',
+    'has the segment {id}:empty: only letters, digits and ._~:@-, or one {parameter}, are matched',
+  ],
+  [
+    '/days/{year}-{month}',
+    'has the segment {year}-{month}: only letters, digits and ._~:@-, or one {parameter}, are matched',
+  ],
+  ['/boxes/{id}/{id}', 'has the parameter {id} twice'],
+  ['/boxes/', 'ends in a slash, with which no request is matched'],
+  ['/boxes/{a.b$c}/x:y', undefined],
+])('a description may have the path %s: %s', (path, reason) => {
+  expect(whyUnmatchable(path)).toBe(reason);
+});
