@@ -24,5 +24,4 @@ const refuse = () => Promise.reject(new Error('an operation that only reads has 
 export const readOnlyAudit: AuditLog = Object.assign(refuse, {
   who: '',
   make: refuse,
-  notMade: refuse,
 });

@@ -39,8 +39,6 @@ export interface AuditLog extends RecordChange {
    * @returns what the script returns
    */
   make(changes: readonly Change[], call: ScriptCall): Promise<number | null>;
-  /** Records that the change of an entry was not made. */
-  notMade(entry: string, change: Change): Promise<void>;
 }
 
 interface AuditLogOptions {
@@ -118,5 +116,5 @@ export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLo
     }
   }
 
-  return Object.assign(record, { who, make, notMade });
+  return Object.assign(record, { who, make });
 }
