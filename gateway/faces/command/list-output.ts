@@ -1,10 +1,8 @@
 import { Option, type Command } from 'commander';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import type { Session } from '../../control/session.ts';
 import { formatCsvText } from '../../control/usage/csv-cell.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { cellText, print, printJsonArray, printTablePages, type Cell, type Row } from './output.ts';
-import { withRedis } from './redis-session.ts';
 
 const outputFormats = ['table', 'json', 'csv'] as const;
 
@@ -22,19 +20,6 @@ export function addListOptions(command: Command): Command {
 
 export function outputOption(description: string): Option {
   return new Option('--output <format>', description).choices(outputFormats);
-}
-
-/** Ends a command that lists: its formats, and how it prints what it reads. */
-export function listing<T>(
-  command: Command,
-  layout: ListLayout<T>,
-  read: (session: Session) => Items<T> | Promise<Items<T>>,
-): Command {
-  return addListOptions(command).action(async () => {
-    // Not the first parameter of the action, which is an argument if there is one.
-    const format = outputFormat(command.opts());
-    await withRedis(async (session) => printList(format, layout, await read(session)));
-  });
 }
 
 /** @throws InvalidOperation for --json with another format */
