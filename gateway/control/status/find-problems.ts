@@ -71,7 +71,7 @@ function rule(severity: Problem['severity'], id: string, title: string, { find, 
   };
 }
 
-/** One list, for the page Now and `ops status` alike. */
+/** One list, for the overview and `ops status` alike. */
 const rules = [
   rule('critical', 'redis-unavailable', 'Redis is unavailable', {
     find: ({ redis }) =>

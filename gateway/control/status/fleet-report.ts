@@ -9,7 +9,7 @@ import { combineUpstreams, upstreamStateSchema } from './upstream-states.ts';
 
 const time = z.iso.datetime();
 
-/** The state of the fleet as operators see it, on the page Now and in `ops status`. */
+/** The state of the fleet as operators see it, on the overview and in `ops status`. */
 export const fleetReportSchema = z
   .object({
     at: time,

@@ -8,7 +8,7 @@ export const liveRoutes = [
     operationId: 'getLive',
     noun: 'traffic',
     summary: 'What is wrong, gateways, services, Redis, and what was counted in the last minute',
-    description: 'The page Now asks for it every two seconds; one reading serves all consoles for a second.',
+    description: 'The overview asks for it every two seconds; one reading serves all consoles for a second.',
     responds: 'The state of all gateways',
     result: liveStateSchema,
     handle: (_call, { live }) => live.state(),
