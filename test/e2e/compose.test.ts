@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { serviceSettings } from '../../gateway/platform/runtime/service-settings.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -16,11 +17,16 @@ const read = (path: string) => readFile(join(root, path), 'utf8');
 const { services, secrets, networks } = composeFile;
 const names = Object.keys(services);
 
+const ofBoth = [
+  'gateway/platform/runtime/service-settings.ts',
+  'gateway/platform/runtime/tracing-settings.ts',
+];
+
 /** Everything that a service can be told, as its configuration knows it. */
 async function settingsOf(name: string): Promise<string[]> {
   const sources: Record<string, string[]> = {
-    gateway: ['gateway/platform/config/config.ts'],
-    'pets-service': ['pets-service/config.ts'],
+    gateway: ['gateway/platform/config/config.ts', ...ofBoth],
+    'pets-service': ['pets-service/config.ts', ...ofBoth],
     migration: ['prisma/database-url.ts'],
     postgres: ['prisma/create-roles.sh'],
   };
@@ -142,15 +148,10 @@ describe('docker-compose.yml', () => {
   });
 
   test('lets a service finish its requests before it is killed', async () => {
-    for (const [name, path] of [
-      ['gateway', 'gateway/platform/config/config.ts'],
-      ['pets-service', 'pets-service/config.ts'],
-    ] as const) {
-      const source = await read(path);
-      const [, delay = ''] = /SHUTDOWN_DELAY_MS: .+\.default\((\d+)\)/.exec(source) ?? [];
-      const [, timeout = ''] = /SHUTDOWN_TIMEOUT_MS: .+\.default\(([\d_]+)\)/.exec(source) ?? [];
-      const drainMs = Number(delay) + Number(timeout.replace('_', ''));
-      expect(drainMs).toBe(32_000);
+    const { SHUTDOWN_DELAY_MS: delay, SHUTDOWN_TIMEOUT_MS: timeout } = serviceSettings;
+    const drainMs = delay.parse(undefined) + timeout.parse(undefined);
+    expect(drainMs).toBe(32_000);
+    for (const name of ['gateway', 'pets-service']) {
       expect(Number.parseInt(composeService(name).stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(
         drainMs,
       );

@@ -69,8 +69,9 @@ interface Selecting extends Manifest {
 }
 
 const zones = ['one-zone', 'three-zones'];
+const folderOf = (name: string) => `${name === 'gateway' ? 'gateway/deploy' : name}/kubernetes`;
 const overlays = [
-  ...['gateway', 'pets-service'].flatMap((name) => zones.map((zone) => `${name}/kubernetes/${zone}`)),
+  ...['gateway', 'pets-service'].flatMap((name) => zones.map((zone) => `${folderOf(name)}/${zone}`)),
   'pets-service/kubernetes/migration',
 ];
 const built = new Map(hasKustomize ? overlays.map((path) => [path, buildOverlay(path)]) : []);
@@ -102,7 +103,7 @@ const services = [
   { name: 'pets-service', loadConfig: loadPetsConfig },
 ];
 const perService = services.flatMap((service) =>
-  zones.map((zone) => ({ ...service, overlay: `${service.name}/kubernetes/${zone}` })),
+  zones.map((zone) => ({ ...service, overlay: `${folderOf(service.name)}/${zone}` })),
 );
 
 describe('the manifests', { tags: ['kubectl'] }, () => {
@@ -287,7 +288,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
 });
 
 describe.each(services)('$name', { tags: ['kubectl', 'postgresql'], timeout: 120_000 }, ({ name }) => {
-  const overlay = `${name}/kubernetes/one-zone`;
+  const overlay = `${folderOf(name)}/one-zone`;
 
   test('has probes and metrics where the service has them', async () => {
     await using stack = new AsyncDisposableStack();
@@ -337,7 +338,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
     '%s is spread over three zones, and has room for one less',
     (name) => {
       const keys = (zone: string) =>
-        workloadOf(`${name}/kubernetes/${zone}`).spec.template.spec.topologySpreadConstraints.map(
+        workloadOf(`${folderOf(name)}/${zone}`).spec.template.spec.topologySpreadConstraints.map(
           ({ topologyKey }) => topologyKey,
         );
       expect(keys('one-zone')).toEqual(['kubernetes.io/hostname']);
@@ -346,7 +347,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
         'topology.kubernetes.io/zone',
       ]);
       const scaler = (zone: string) =>
-        findManifest(objectsOf(`${name}/kubernetes/${zone}`), 'HorizontalPodAutoscaler') as Selecting;
+        findManifest(objectsOf(`${folderOf(name)}/${zone}`), 'HorizontalPodAutoscaler') as Selecting;
       expect(scaler('three-zones').spec.minReplicas).toBe(3);
       const utilization = (zone: string) =>
         Number(/"averageUtilization":(\d+)/.exec(JSON.stringify(scaler(zone)))?.[1]);

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { serviceSettings } from '../../gateway/platform/runtime/service-settings.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -56,7 +57,8 @@ describe.each(units)('$path', ({ path, config }) => {
   });
 
   test('names settings that exist, and secrets in files that systemd passes on', async () => {
-    const source = await readFile(join(root, config), 'utf8');
+    const own = await readFile(join(root, config), 'utf8');
+    const source = `${own}\n  ${Object.keys(serviceSettings).join(': \n  ')}: `;
     const credentials = (await values('LoadCredential')).map((value) => value.split(':')[0] ?? '');
     const passed: string[] = [];
     for (const assignment of await values('Environment')) {
@@ -78,10 +80,8 @@ describe.each(units)('$path', ({ path, config }) => {
     const service = path.split('/')[0] ?? '';
     expect(args.at(-1)).toBe(`${service}/server.ts`);
     expect(['node', ...args]).toEqual(await imageCommand(join(root, service, 'Dockerfile')));
-    const source = await readFile(join(root, config), 'utf8');
-    const milliseconds = (setting: string) =>
-      Number(new RegExp(`${setting}: .+\\.default\\(([\\d_]+)\\)`).exec(source)?.[1]?.replaceAll('_', ''));
-    const drainMs = milliseconds('SHUTDOWN_DELAY_MS') + milliseconds('SHUTDOWN_TIMEOUT_MS');
+    const { SHUTDOWN_DELAY_MS: delay, SHUTDOWN_TIMEOUT_MS: timeout } = serviceSettings;
+    const drainMs = delay.parse(undefined) + timeout.parse(undefined);
     expect(Number((await values('TimeoutStopSec'))[0]) * 1000).toBeGreaterThan(drainMs);
   });
 });

@@ -3,7 +3,7 @@
 #
 #   sh gateway/deploy/containers/make-secrets.sh [directory, by default .secrets]
 set -eu
-rules=$(cat "$(dirname "$0")/../redis/users.acl")
+rules=$(cat "$(dirname "$0")/../../platform/redis/users.acl")
 directory=${1:-.secrets}
 if [ -e "$directory" ]; then
   echo "$directory exists and is left as it is: the stores know its passwords" >&2

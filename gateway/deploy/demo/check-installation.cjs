@@ -7,7 +7,7 @@
 var fs = require('node:fs');
 var path = require('node:path');
 
-var root = path.join(__dirname, '../..', '../..');
+var root = path.join(__dirname, '..', '..', '..');
 /* server.shouldUpgradeCallback came with it. */
 var oldest = [24, 9];
 var program = path.relative(root, process.argv[1]);
