@@ -3,6 +3,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../gateway/platform/config/config.ts';
+import { serviceSettings } from '../../gateway/platform/runtime/service-settings.ts';
 import { loadServices } from '../../gateway/upstream/load-services.ts';
 import { loadConfig as loadPetsConfig } from '../../pets-service/config.ts';
 import { buildOverlay, findManifest, hasKustomize, type Manifest } from '../support/containers/kustomize.ts';
@@ -210,7 +211,8 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
 
   test('has settings that exist, with valid values', async () => {
     await using directory = await temporaryDirectory();
-    const source = await read(`${name === 'gateway' ? 'gateway/platform/config' : name}/config.ts`);
+    const own = await read(`${name === 'gateway' ? 'gateway/platform/config' : name}/config.ts`);
+    const source = `${own}\n  ${Object.keys(serviceSettings).join(': \n  ')}: `;
     for (const setting of Object.keys(settings()).filter((other) => other !== 'NODE_ENV'))
       expect(source, setting).toContain(`  ${setting}: `);
     const config = loadConfig(await withSecrets(directory.path));

@@ -15,7 +15,7 @@ export const chosenChanges: readonly ChosenChange[] = [
     source: 'gateway/keys/api-key-cache.ts',
     before: 'const state = apiKeyState(caller, now());',
     after: 'const state = apiKeyState({ ...caller, suspendedAt: undefined }, now());',
-    tests: ['unit/gateway/api-keys', customerKeys],
+    tests: ['unit/gateway/keys', customerKeys],
   },
   {
     source: 'gateway/quota/quota.ts',

@@ -2,7 +2,7 @@ const model = 'gateway/quota-model.long.test.ts';
 const direct = 'gateway/scripts.test.ts';
 const record = 'gateway/usage-record.test.ts';
 const giveBack = 'gateway/give-back.test.ts';
-const units = ['unit/gateway/quota', 'unit/gateway/limits', 'unit/gateway/api-keys'];
+const units = ['unit/gateway/quota', 'unit/gateway/limits', 'unit/gateway/keys'];
 
 /** Test files that concern a source, the quickest first. */
 export interface Target {

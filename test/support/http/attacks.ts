@@ -299,7 +299,7 @@ const startLines: Row[] = [
     '/v1/pets/%252e%252e%252freadyz',
     '/.',
     '/docs/../v1/pets',
-    '/docs/assets/../../gateway/config/config.ts',
+    '/docs/assets/../../gateway/platform/config/config.ts',
   ].map((target): Row => [`the target ${target}`, line(`GET ${target} HTTP/1.1`), 404]),
   ...[
     '/v1//pets',
