@@ -407,7 +407,7 @@ describe(
         replies: ["-NOPERM User ops has no permissions to run the 'waitaof' command\r\n"],
         code: 0,
         stderr:
-          /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway\/redis\/users\.acl\n$/,
+          /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway\/platform\/redis\/users\.acl\n$/,
       },
       {
         name: 'an old server without WAITAOF',
