@@ -149,7 +149,9 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
       '2xx served',
       '4xx refused',
     ]);
-    expect(await table.getByRole('row').count()).toBe(1 + 24 * 60);
+    // Of a quiet time, both ends.
+    expect(await table.getByRole('row').count()).toBeLessThan(60);
+    expect(await table.getByRole('row').filter({ hasText: '0.05' }).count()).toBe(1);
     expect(await table.locator('time').first().getAttribute('title')).toMatch(/UTC$/);
     // It can be scrolled without a mouse.
     await chart.getByRole('region').focus();
