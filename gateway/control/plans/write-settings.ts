@@ -48,7 +48,7 @@ async function writeOneByOne(
       const { key, name, stored, written } = change;
       const args = [Object.keys(stored).length, ...flat(stored), ...flat(written)];
       const result = await audit.make([entryOf(change)], { script: 'setFieldsAudited', keys: [key], args });
-      if (result !== 1) throw changedByOthers();
+      if (result !== 1) throw changedByOthers(made);
       made.push(name);
     }
     if (removed.length > 0) await redis.srem(redisKeys.planNames, ...removed);
@@ -65,6 +65,7 @@ function flat(fields: Record<string, string>): string[] {
   return Object.entries(fields).flat();
 }
 
-function changedByOthers(): OvertakenChange {
-  return new OvertakenChange('somebody else has changed the settings since they were read; try again');
+function changedByOthers(made: readonly string[] = []): OvertakenChange {
+  const advice = made.length === 0 ? '; nothing was changed; try again' : '';
+  return new OvertakenChange(`somebody else has changed the settings since they were read${advice}`);
 }
