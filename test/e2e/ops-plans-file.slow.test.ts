@@ -165,7 +165,9 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     const before = await snapshot(kit.redis);
     const refused = await ops('plans', 'apply', file, '--prune', '--yes');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/^ops: 1 customer is on used: move them to another plan first; no plan was removed/);
+    expect(refused.stderr).toMatch(
+      /^ops: 1 customer is on used: move them to another plan first; no plan was removed/,
+    );
     expect(await snapshot(kit.redis)).toEqual(before);
 
     await kit.redis.del(redisKeys.plan('used'));

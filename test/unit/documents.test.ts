@@ -95,7 +95,9 @@ test.each(documents)('the commands in %s exist, with their options, and so do th
   );
   const commands = code.flatMap((line) =>
     Array.from(
-      line.matchAll(/(?:^|[ (])(?:ops|gateway\/faces\/command\/main\.ts|npm run --silent ops --) ([a-z][^|;()>]*)/g),
+      line.matchAll(
+        /(?:^|[ (])(?:ops|gateway\/faces\/command\/main\.ts|npm run --silent ops --) ([a-z][^|;()>]*)/g,
+      ),
       ([, words = '']) => words,
     ),
   );

@@ -17,7 +17,6 @@ const unitsAt = (share: number, limit: number) => Math.ceil((limit * share) / 10
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-
 /** Finds events in the decisions on requests, without a further Redis command. */
 export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) {
   return {
