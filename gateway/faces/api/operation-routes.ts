@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import type { Operation, OperationContext } from '../../control/operation.ts';
+import type { ChangeOperation, Operation, OperationContext } from '../../control/operation.ts';
 import type { Session } from '../../control/session.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
 import { apiTokenHashOf, callerOf } from './access/caller.ts';
@@ -80,15 +80,16 @@ function prepare(
       return () => (operation.isSearch ? api.search(req, show) : api.read(show));
     }
     case 'change': {
-      const { shows, seen, doubts } = operation;
-      if (seen ?? doubts) inputOf(operation).parse(input);
-      const { seen: given, confirmed, rest } = parts(input, seen, doubts !== undefined);
-      const call = { target, input: operation.input && rest, seen: given, context };
-      const doubt = confirmed ? undefined : doubts?.(call);
+      const { shows, doubts } = operation;
+      const { confirmed, seen, rest } = partsOf(operation, input);
+      const call = { target, input: operation.input && rest, seen, context };
+      const doubt = doubts?.(call);
       const run = operation.prepare(call);
       return async () => {
         const { result, warnings } = await api.change(req, async (session): Promise<object> => {
-          assertSure(await doubt?.(session));
+          // Also if it is confirmed: whoever is sure may still ask for what cannot be.
+          const reason = await doubt?.(session);
+          if (confirmed !== true) assertSure(reason);
           const { result } = await run(session);
           return shows === undefined ? result : shows(session, target);
         });
@@ -98,17 +99,19 @@ function prepare(
   }
 }
 
-/** Parts of a body: what the caller has seen, whether it is sure, and the input of the operation. */
-function parts(body: unknown, seen: z.ZodType | undefined, asks: boolean) {
-  if (seen === undefined && !asks) return { rest: body };
-  const rest: Record<string, unknown> = { ...z.looseObject({}).parse(body) };
-  const take = (schema: z.ZodType) => {
-    const taken = Object.fromEntries(Object.keys(shapeOf(schema)).map((name) => [name, rest[name]]));
-    for (const name of Object.keys(taken)) delete rest[name];
-    return taken;
-  };
-  const { confirmed } = asks ? confirmedInput.parse(take(confirmedInput)) : {};
-  return { confirmed, seen: seen && take(seen), rest };
+const confirmedPart = z.looseObject({ confirmed: z.boolean().optional() });
+
+/** Parts of a body: whether the caller is sure, what it has seen, and the input of the operation. @throws ZodError */
+function partsOf(operation: ChangeOperation, body: unknown) {
+  if (operation.seen === undefined && operation.doubts === undefined) return { rest: body };
+  // As a whole, so that one refusal names all that is wrong.
+  inputOf(operation).parse(body);
+  const { confirmed, ...fields } = confirmedPart.parse(body);
+  const seenNames = Object.keys(shapeOf(operation.seen));
+  const { seen = [], rest = [] } = Object.groupBy(Object.entries(fields), ([name]) =>
+    seenNames.includes(name) ? 'seen' : 'rest',
+  );
+  return { confirmed, seen: Object.fromEntries(seen), rest: Object.fromEntries(rest) };
 }
 
 /** @throws InvalidOperation for what is usually a mistake */
