@@ -212,6 +212,11 @@ export interface ChangedField {
   after: unknown;
 }
 
+/** Values as fields that have not changed. */
+export function unchangedFields(values: object): ChangedField[] {
+  return Object.entries(values).map(([field, value]) => ({ field, before: value, after: value }));
+}
+
 /** Fields of an entry that differ before and after it. Without `rev`, which every change raises. */
 export function changedFields(before: unknown, after: unknown): ChangedField[] {
   const [from, to] = [fieldsOf(before), fieldsOf(after)];

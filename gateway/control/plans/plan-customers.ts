@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Limits } from '../../limits/limits.ts';
-import { windowNames } from '../../limits/windows.ts';
+import { windowNames, windowOf } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { readBusiestCustomers, type BusyCustomer } from '../customers/busiest-customers.ts';
@@ -22,6 +22,9 @@ export const customerAboveSchema = z
   .meta({ id: 'CustomerAbove' });
 
 export type CustomerAbove = z.infer<typeof customerAboveSchema>;
+
+export const aboveInWords = ({ id, name, window, used, limit }: CustomerAbove): string =>
+  `${id} ${name}, ${used} of ${limit} ${windowOf(window).each}`;
 
 const pageSize = 500;
 

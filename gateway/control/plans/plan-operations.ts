@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn } from '../../limits/limits.ts';
 import { byShadowField, forPlanFields, planFields } from '../../limits/shadow-limits.ts';
-import { byWindow, eachExactly, windowOf } from '../../limits/windows.ts';
+import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { planNamePattern, planValues } from '../../quota/plan-settings.ts';
-import type { ChangedField } from '../audit/audit-log.ts';
+import { unchangedFields, type ChangedField } from '../audit/audit-log.ts';
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
 import { listOf } from '../list-schemas.ts';
 import { change, list, read, type OperationContext, type OptionForm } from '../operation.ts';
 import { expectUnchanged, OvertakenChange } from '../overtaken-change.ts';
 import type { Session } from '../session.ts';
-import { customerAboveSchema, findBusiestAbove } from './plan-customers.ts';
+import { aboveInWords, customerAboveSchema, findBusiestAbove } from './plan-customers.ts';
 import {
   lackingLimit,
   planSchema,
@@ -105,19 +105,15 @@ function commandView(change: PlanChange): ChangeOfCommand {
   return { ...after, before: Object.keys(knownIn(before)).length === 0 ? null : before };
 }
 
-const same = (field: string, value: unknown) => ({ field, before: value, after: value });
-
 /** Which limits differ, and who is above the new ones. */
 function changedFields({ name, before, customers, above = [], ...after }: ChangeOfCommand): ChangedField[] {
   return [
-    same('name', name),
+    ...unchangedFields({ name }),
     ...planFields
       .filter((field) => before?.[field] !== undefined || after[field] !== undefined)
       .map((field) => ({ field, before: before?.[field], after: after[field] })),
-    ...(customers === undefined ? [] : [same('customers', customers)]),
-    ...above.map(({ id, name, window, used, limit }) =>
-      same('above them now', `${id} ${name}, ${used} of ${limit} ${windowOf(window).each}`),
-    ),
+    ...(customers === undefined ? [] : unchangedFields({ customers })),
+    ...above.flatMap((customer) => unchangedFields({ 'above them now': aboveInWords(customer) })),
   ];
 }
 

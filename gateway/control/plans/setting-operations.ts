@@ -10,6 +10,7 @@ import type { WholeSetting } from '../../platform/redis/define-setting.ts';
 import { banPolicyBounds, banPolicySetting, type BanPolicy } from '../../quota/ban-policy.ts';
 import { anonymousSetting } from '../../quota/plan-settings.ts';
 import { usageSetting } from '../../quota/usage-policy.ts';
+import { unchangedFields } from '../audit/audit-log.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
 import { change, read, type Operation } from '../operation.ts';
 import { expectUnchanged } from '../overtaken-change.ts';
@@ -165,7 +166,7 @@ export const settingOperations = [
       says: 'the ban policy, and for how many days use is kept',
       examples: ['policy show'],
       prints: ({ enforced, ...values }) =>
-        fieldsOf({
+        unchangedFields({
           ...values,
           ...(enforced && { 'enforced by gateways': enforced.map(describeValues).join(' or ') }),
         }),
@@ -191,7 +192,7 @@ export const settingOperations = [
       usage: 'policy set',
       says: 'change the ban policy, or how long use is kept; in force on all gateways within a second',
       examples: ['policy set --strikes 120 --ban-seconds 30', 'policy set --retention-days 90'],
-      prints: fieldsOf,
+      prints: unchangedFields,
     },
     summary: 'Change some of the values',
     input: z
@@ -206,10 +207,6 @@ export const settingOperations = [
     }),
   }),
 ];
-
-function fieldsOf(values: object) {
-  return Object.entries(values).map(([field, value]) => ({ field, before: value, after: value }));
-}
 
 interface ShownPolicy {
   /** Undefined if none is set, or it is invalid. */

@@ -1,9 +1,8 @@
 import { styleText } from 'node:util';
 import { changedFields, type ChangedField } from '../../control/audit/audit-log.ts';
-import type { CustomerAbove } from '../../control/plans/plan-customers.ts';
+import { aboveInWords } from '../../control/plans/plan-customers.ts';
 import type { PlansFileDiff } from '../../control/plans/plans-file-diff.ts';
 import type { Values } from '../../control/plans/settings-diff.ts';
-import { windowOf } from '../../limits/windows.ts';
 import { printable } from './output.ts';
 
 /** Formats aligned lines, in colours on a terminal and without NO_COLOR. A field that has not changed has one value. */
@@ -33,7 +32,7 @@ export function formatChanges({ changes, unlisted }: Pick<PlansFileDiff, 'change
       .filter((part) => part !== '')
       .join('  '),
     ...formatFields(changedFields(before, after), '  '),
-    ...above.map((customer) => `  ${describeAbove(customer)}`),
+    ...above.map((customer) => `  above them now: ${printable(aboveInWords(customer))}`),
   ]);
   const notes = unlisted.map((name) => `plans.${name}  not in the file, stays as it is; --prune removes it`);
   return [...lines, ...notes].map((line) => `${line}\n`).join('');
@@ -46,9 +45,4 @@ function outcome(before: Values | null, after: Values | null): string {
 
 function describeCustomers(count: number): string {
   return `${count} ${count === 1 ? 'customer' : 'customers'}`;
-}
-
-/** One of the busiest customers, which is above limits. */
-export function describeAbove({ id, name, window, used, limit }: CustomerAbove): string {
-  return printable(`above them now: ${id} ${name}, ${used} of ${limit} ${windowOf(window).each}`);
 }
