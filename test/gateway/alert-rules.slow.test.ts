@@ -584,7 +584,7 @@ describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
   );
 });
 
-const runbook = readFileSync(new URL('../RUNBOOK.md', alertsFile), 'utf8');
+const runbook = readFileSync(new URL('../../RUNBOOK.md', alertsFile), 'utf8');
 
 test.each(alerts)('$alert says how urgent it is, what is wrong, and where to read on', (rule) => {
   const { alert, labels, annotations } = rule;

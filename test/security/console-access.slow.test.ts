@@ -84,7 +84,7 @@ interface Operation {
   path: string;
 }
 
-const api = new URL('../../gateway/faces/', import.meta.url);
+const api = new URL('../../gateway/faces/api/', import.meta.url);
 const operation = (method = '', path = ''): Operation => ({ method: method.toUpperCase(), path });
 
 /** What the description has. */
@@ -101,8 +101,9 @@ function describedOperations(): Operation[] {
 
 /** What the routers have, described or not. */
 function routedOperations(): Operation[] {
-  const folder = new URL('api/', api);
-  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  const sources = readdirSync(api, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => readFileSync(new URL(name, api), 'utf8'));
   return Array.from(
     sources.join('\n').matchAll(/\.(get|post|put|patch|delete)\('(\/[^']+)'/g),
     ([, method, path = '']) => operation(method, `/api${path.replaceAll(/:\w+/g, 'x')}`),
