@@ -1,210 +1,156 @@
-import { schemaChanges, type Direction, type Schema } from './schema-changes.ts';
+import { isDeepStrictEqual } from 'node:util';
 
-interface Reference {
-  $ref?: string;
-}
-
-interface Parameter extends Reference {
-  name: string;
-  in: string;
-  required?: boolean;
-  schema: Schema;
-}
-
-interface Header extends Reference {
-  required?: boolean;
-  schema: Schema;
-}
-
-type Content = Record<string, { schema: Schema }>;
-
-interface Response extends Reference {
-  headers?: Record<string, Header>;
-  content?: Content;
-}
-
-interface Operation {
-  operationId?: string;
-  deprecated?: boolean;
-  'x-sunset'?: string;
-  security?: unknown[];
-  parameters?: Parameter[];
-  requestBody?: Reference & { required?: boolean; content: Content };
-  responses: Record<string, Response>;
-}
+type Values = Readonly<Record<string, unknown>>;
 
 export interface Description {
   servers: { url: string }[];
-  security?: unknown[];
-  paths: Record<string, Record<string, Operation>>;
-  components: { securitySchemes?: unknown } & Record<string, unknown>;
+  security?: unknown;
+  paths: Record<string, Record<string, Values>>;
+  components: Values;
 }
+
+/** Whether clients send or receive what a part of the description is about. */
+type Direction = 'request' | 'response';
 
 const yearMs = 365 * 86_400_000;
 
+/** What people read. */
+const texts = new Set(['description', 'summary', 'example', 'examples', 'title', 'x-sunset', 'deprecated']);
+/** Parts by name, to which further ones may be added. */
+const openParts = new Set(['properties', 'headers', 'content', 'responses']);
+
 /**
- * Finds what breaks clients of the released description: gateway/CLIENTS.md, "Compatibility".
+ * Finds what may break clients of the released description: gateway/CLIENTS.md, "Compatibility". All that it says must be
+ * said still, and of what clients send nothing may be said beside it. So some changes are found that harm nobody, such as a
+ * longer text in a request: such a change is made in the released description, too.
  * @param now for the sunset of deprecated operations, which may be removed afterwards
  * @returns a line each
  */
 export function breakingChanges(released: Description, current: Description, now: Date): string[] {
-  const compare = { released, current, now };
+  const whole = (description: Description) => resolved(description, description) as Description;
+  const [before, after] = [whole(released), whole(current)];
   return [
-    ...differences('base path', released.servers[0]?.url, current.servers[0]?.url),
+    ...differences('base path', before.servers[0]?.url, after.servers[0]?.url),
     ...differences(
       'security schemes',
-      released.components.securitySchemes,
-      current.components.securitySchemes,
+      before.components['securitySchemes'],
+      after.components['securitySchemes'],
     ),
-    ...Object.entries(released.paths).flatMap(([path, operations]) =>
+    ...Object.entries(before.paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, was]) => {
         const name = `${method.toUpperCase()} ${path}`;
+        const is = after.paths[path]?.[method];
         // Every path that exists has OPTIONS, described or not; tools take a description for something to offer.
-        if (method === 'options' && current.paths[path] !== undefined) return [];
-        const is = current.paths[path]?.[method];
-        if (is !== undefined) return operationChanges(name, was, is, compare);
-        const removable = was.deprecated === true && Date.parse(was['x-sunset'] ?? '') <= now.getTime();
-        return removable ? [] : [`${name}: is removed`];
+        if (is === undefined && method === 'options' && after.paths[path] !== undefined) return [];
+        if (is === undefined && isOver(was, now)) return [];
+        if (is === undefined) return [`${name}: is removed`];
+        const withSecurity = (operation: Values, { security }: Description) => ({ security, ...operation });
+        return deprecationChanges(name, was, is, now).concat(
+          changes(name, 'operation', withSecurity(was, before), withSecurity(is, after), 'request'),
+        );
       }),
     ),
   ];
 }
 
-interface Compare {
-  released: Description;
-  current: Description;
-  now: Date;
-}
-
-function operationChanges(name: string, was: Operation, is: Operation, compare: Compare): string[] {
-  const { released, current } = compare;
-  return [
-    ...differences(`${name}: operationId`, was.operationId, is.operationId),
-    ...differences(`${name}: security`, was.security ?? released.security, is.security ?? current.security),
-    ...deprecationChanges(name, was, is, compare.now),
-    ...parameterChanges(name, was, is, compare),
-    ...requestBodyChanges(name, was, is, compare),
-    ...responseChanges(name, was, is, compare),
-  ];
-}
+const sunsetOf = ({ 'x-sunset': sunset }: Values) => Date.parse(String(sunset));
+const isOver = (operation: Values, now: Date) => sunsetOf(operation) <= now.getTime();
 
 /** An operation is deprecated at least a year ahead, and its end is not brought forward. */
-function deprecationChanges(name: string, was: Operation, is: Operation, now: Date): string[] {
-  if (is.deprecated !== true) return [];
-  const sunset = Date.parse(is['x-sunset'] ?? '');
-  if (Number.isNaN(sunset)) return [`${name}: is deprecated without the date x-sunset`];
-  if (was.deprecated !== true) {
-    return sunset >= now.getTime() + yearMs ? [] : [`${name}: x-sunset is less than a year ahead`];
-  }
-  return sunset >= Date.parse(was['x-sunset'] ?? '') ? [] : [`${name}: x-sunset is brought forward`];
+function deprecationChanges(name: string, was: Values, is: Values, now: Date): string[] {
+  if (is['deprecated'] !== true) return [];
+  const earliest = was['deprecated'] === true ? sunsetOf(was) : now.getTime() + yearMs;
+  return sunsetOf(is) >= earliest ? [] : [`${name}: x-sunset is missing, or too early`];
 }
 
-function parameterChanges(name: string, was: Operation, is: Operation, compare: Compare): string[] {
-  const key = (parameter: Parameter) => `${parameter.in} ${parameter.name}`;
-  const before = (was.parameters ?? []).map((parameter) => resolve(compare.released, parameter));
-  const after = (is.parameters ?? []).map((parameter) => resolve(compare.current, parameter));
-  const removedOrChanged = before.flatMap((parameter) => {
-    const path = `${name} ${key(parameter)}`;
-    const now = after.find((candidate) => key(candidate) === key(parameter));
-    if (now === undefined) return [`${path}: is removed`];
-    const required = now.required === true && parameter.required !== true ? [`${path}: is now required`] : [];
-    return [...required, ...compareSchemas(parameter.schema, now.schema, path, 'request', compare)];
-  });
-  const required = after.filter(
-    (parameter) =>
-      parameter.required === true && !before.some((candidate) => key(candidate) === key(parameter)),
-  );
-  return [
-    ...removedOrChanged,
-    ...required.map((parameter) => `${name} ${key(parameter)}: is new and required`),
-  ];
-}
-
-function requestBodyChanges(name: string, was: Operation, is: Operation, compare: Compare): string[] {
-  const before = was.requestBody && resolve(compare.released, was.requestBody);
-  const after = is.requestBody && resolve(compare.current, is.requestBody);
-  const path = `${name} request body`;
-  if (after?.required === true && before?.required !== true) return [`${path}: is now required`];
-  if (before === undefined) return [];
-  if (after === undefined) return [`${path}: is removed`];
-  return contentChanges(path, before.content, after.content, 'request', compare);
-}
-
-function responseChanges(name: string, was: Operation, is: Operation, compare: Compare): string[] {
-  const known = Object.entries(was.responses).flatMap(([status, response]) => {
-    const path = `${name} ${status}`;
-    const now = is.responses[status];
+/** @param part name of the part that is compared, such as properties */
+function changes(path: string, part: string, was: unknown, is: unknown, direction: Direction): string[] {
+  if (Array.isArray(was) && Array.isArray(is)) return listChanges(path, part, was, is, direction);
+  if (!isValues(was) || !isValues(is)) return differences(path, was, is);
+  const names = Object.keys({ ...was, ...is }).filter((name) => part === 'properties' || !texts.has(name));
+  // Clients of an open enumeration expect values that they do not know.
+  const side = part === 'operation' || isOpenEnumeration(was) ? 'request' : direction;
+  return names.flatMap((name) => {
+    const below = `${path} ${name}`;
+    if (!(name in was)) {
+      if (part === 'responses' && name.startsWith('2')) return [`${below}: is a new success`];
+      const mayBeAdded = openParts.has(part) || openParts.has(name) || side === 'response';
+      return mayBeAdded && name !== 'additionalProperties' ? [] : [`${below}: is new`];
+    }
     // Whoever asks whether something has changed copes with getting all of it.
-    if (now === undefined) return status === '304' ? [] : [`${path}: is removed`];
-    const before = resolve(compare.released, response);
-    const after = resolve(compare.current, now);
-    return headerChanges(path, before, after, compare).concat(
-      contentChanges(`${path} body`, before.content ?? {}, after.content ?? {}, 'response', compare),
-    );
-  });
-  const added = Object.keys(is.responses).filter(
-    (status) => status.startsWith('2') && was.responses[status] === undefined,
-  );
-  return [
-    ...known,
-    ...added.map((status) => `${name} ${status}: is a new success, which clients do not expect`),
-  ];
-}
-
-function headerChanges(name: string, was: Response, is: Response, compare: Compare): string[] {
-  return Object.entries(was.headers ?? {}).flatMap(([header, reference]) => {
-    const path = `${name} header ${header}`;
-    const found = is.headers?.[header];
-    if (found === undefined) return [`${path}: is removed`];
-    const before = resolve(compare.released, reference);
-    const after = resolve(compare.current, found);
-    const optional =
-      before.required === true && after.required !== true ? [`${path}: is no longer required`] : [];
-    return optional.concat(compareSchemas(before.schema, after.schema, path, 'response', compare));
+    if (!(name in is)) return part === 'responses' && name === '304' ? [] : [`${below}: is removed`];
+    return changes(below, name, was[name], is[name], name === 'responses' ? 'response' : side);
   });
 }
 
-function contentChanges(
+function listChanges(
   path: string,
-  was: Content,
-  is: Content,
+  part: string,
+  was: unknown[],
+  is: unknown[],
   direction: Direction,
-  compare: Compare,
 ): string[] {
-  return Object.entries(was).flatMap(([type, { schema }]) => {
-    const now = is[type];
-    if (now === undefined) return [`${path}: ${type} is removed`];
-    return compareSchemas(schema, now.schema, path, direction, compare);
-  });
-}
-
-function compareSchemas(
-  was: Schema,
-  is: Schema,
-  path: string,
-  direction: Direction,
-  compare: Compare,
-): string[] {
-  return schemaChanges(was, is, path, {
-    direction,
-    resolveReleased: (schema) => resolve(compare.released, schema),
-    resolveCurrent: (schema) => resolve(compare.current, schema),
-  });
-}
-
-/** Follows a reference within the document. Keywords beside it add to what it refers to (OpenAPI 3.1). */
-function resolve<T extends Reference>(document: Description, object: T): T {
-  const { $ref, ...beside } = object;
-  if ($ref === undefined) return object;
-  let target: unknown = document;
-  for (const part of $ref.replace(/^#\//, '').split('/')) {
-    target = (target as Record<string, unknown> | undefined)?.[part];
+  const lost = (from: unknown[], into: unknown[]) =>
+    from
+      .filter((one) => !into.some((other) => isDeepStrictEqual(one, other)))
+      .map((one) => JSON.stringify(one));
+  switch (part) {
+    case 'required':
+      return direction === 'request'
+        ? lost(is, was).map((name) => `${path}: ${name} is now required`)
+        : lost(was, is).map((name) => `${path}: ${name} is no longer required`);
+    case 'enum':
+      return [
+        ...lost(was, is).map((value) => `${path}: value ${value} is removed`),
+        ...(direction === 'request' ? [] : lost(is, was)).map((value) => `${path}: value ${value} is new`),
+      ];
+    case 'parameters': {
+      const byName = (list: unknown[]): Values =>
+        Object.fromEntries(
+          (list as Values[]).map((one) => [`${String(one['in'])} ${String(one['name'])}`, one]),
+        );
+      const added = (list: unknown[]) => (list as Values[]).filter((one) => one['required'] === true);
+      const names = Object.keys(byName(was));
+      const isNew = (name: string) => !names.includes(name);
+      return [
+        ...changes(path, 'properties', byName(was), byName(is), direction),
+        ...Object.keys(byName(added(is)))
+          .filter(isNew)
+          .map((name) => `${path} ${name}: is new and required`),
+      ];
+    }
+    default:
+      if (was.length !== is.length) return differences(path, was, is);
+      return was.flatMap((one, index) => changes(`${path}[${index}]`, part, one, is[index], direction));
   }
-  if (target === undefined) throw new Error(`${$ref} does not exist`);
-  return resolve(document, { ...(target as T), ...beside });
+}
+
+/** Values beside any other text. */
+function isOpenEnumeration({ anyOf }: Values): boolean {
+  return Array.isArray(anyOf) && anyOf.some(hasValues) && !anyOf.every(hasValues);
+}
+
+const hasValues = (schema: unknown) => isValues(schema) && 'enum' in schema;
+
+const isValues = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The part with what its references lead to. Keywords beside a reference add to it (OpenAPI 3.1). */
+function resolved(description: Description, part: unknown): unknown {
+  if (Array.isArray(part)) return part.map((one) => resolved(description, one));
+  if (!isValues(part)) return part;
+  const { $ref, ...beside } = part;
+  if (typeof $ref !== 'string')
+    return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, resolved(description, one)]));
+  const target = $ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((found, name) => (found as Values)[name], description);
+  return resolved(description, { ...(target as Values), ...beside });
 }
 
 function differences(what: string, was: unknown, is: unknown): string[] {
-  const [before, after] = [JSON.stringify(was), JSON.stringify(is)];
-  return before === after ? [] : [`${what}: changes from ${before} to ${after}`];
+  return isDeepStrictEqual(was, is)
+    ? []
+    : [`${what}: changes from ${JSON.stringify(was)} to ${JSON.stringify(is)}`];
 }
