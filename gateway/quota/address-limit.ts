@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { WindowState } from '../limits/window-states.ts';
 import { addressGroup } from '../platform/http/client-address.ts';
-import { defineScripts } from '../platform/redis/define-scripts.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
@@ -27,46 +26,23 @@ interface AddressLimitDependencies {
 const windowSeconds = 60;
 const windowMs = windowSeconds * 1000;
 
-/**
- * Replaces the library's own script, which keeps an expiry that somebody removed or extended, or that is far off because
- * Redis' clock was set back: the address would be locked out for that long.
- */
-const incrementScript = `
-  local used = redis.call('INCRBY', KEYS[1], ARGV[1])
-  local windowMs = ARGV[2] * 1000
-  local leftMs = redis.call('PTTL', KEYS[1])
-  if leftMs < 0 or leftMs > windowMs then
-    redis.call('PEXPIRE', KEYS[1], windowMs)
-    leftMs = windowMs
-  end
-  return { used, leftMs }
-`;
-
 export function createAddressLimit({ redis, gate, limit }: AddressLimitDependencies): AddressLimit {
-  const options = { points: limit(), duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
+  // The limiters only count: operators change the limit while this process runs.
+  const points = Number.MAX_SAFE_INTEGER;
+  const options = { points, duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
   // Not the time of day: a clock that is set back must not prolong a refusal.
   const refused = createRefusedAddresses({ now: () => performance.now() });
   const inMemory = new RateLimiterMemory(options);
-  const inRedis = new RateLimiterRedis({
-    ...options,
-    storeClient: redis,
-    customIncrTtlLuaScript: incrementScript,
-    insuranceLimiter: inMemory,
-  });
-  // Replaces the library's own method, which fails when the script cache is emptied repeatedly.
-  defineScripts(redis, { rlflxIncr: { numberOfKeys: 1, lua: incrementScript } });
+  const inRedis = new RateLimiterRedis({ ...options, storeClient: redis, insuranceLimiter: inMemory });
 
   /** The library falls back to memory after an error; the gate adds the timeout and remembers an outage. */
   async function withLimiter<T>(
     use: (limiter: RateLimiterRedis | RateLimiterMemory) => Promise<T>,
   ): Promise<T> {
-    inRedis.points = limit();
-    inMemory.points = limit();
     if (!gate.open) return use(inMemory);
     try {
-      return await gate.send(() => settle(use(inRedis))).then(unsettle);
-    } catch (error) {
-      if (error instanceof RateLimiterRes) throw error;
+      return await gate.send(() => use(inRedis));
+    } catch {
       return use(inMemory);
     }
   }
@@ -85,16 +61,12 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
       const known = refused.find(group);
       if (known !== undefined) return { allowed: false, window: known };
       refused.prolong(group);
-      try {
-        const result = await withLimiter((limiter) => limiter.consume(group));
-        refused.forget(group);
-        return { allowed: true, window: windowOf(result) };
-      } catch (refusal) {
-        if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        const window = windowOf(refusal);
-        refused.remember(group, window);
-        return { allowed: false, window };
-      }
+      const result = await withLimiter((limiter) => limiter.penalty(group));
+      const window = windowOf(result);
+      const allowed = result.consumedPoints <= window.limit;
+      if (allowed) refused.forget(group);
+      else refused.remember(group, window);
+      return { allowed, window };
     },
     async peek(address) {
       const group = addressGroup(address);
@@ -102,24 +74,6 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
     },
     wasRefused: (address) => refused.find(addressGroup(address)) !== undefined,
   };
-}
-
-/** The library throws a refusal, which is no outage: it passes the gate as a value. */
-type Settled<T> = { value: T } | { refusal: unknown };
-
-function settle<T>(reply: Promise<T>): Promise<Settled<T>> {
-  return reply.then(
-    (value) => ({ value }),
-    (refusal: unknown) => {
-      if (refusal instanceof RateLimiterRes) return { refusal };
-      throw refusal;
-    },
-  );
-}
-
-function unsettle<T>(settled: Settled<T>): T {
-  if ('refusal' in settled) throw settled.refusal;
-  return settled.value;
 }
 
 export interface RefusedAddresses {
