@@ -133,9 +133,11 @@ describe('the API of the audit log', () => {
   test('the entries of a customer include changes through its keys', async () => {
     const { id, customerId } = await started.kit.issue();
     const { rev } = (await ada.send('GET', `/api/keys/${id}`)).body as { rev: number };
-    expect(await ada.send('PATCH', `/api/keys/${id}`, { rev, minute: 200 })).toMatchObject({ status: 200 });
+    expect(await ada.send('PATCH', `/api/keys/${id}`, { rev, name: 'Renamed' })).toMatchObject({
+      status: 200,
+    });
     expect((await get(`target=${customerId}`)).items).toMatchObject([
-      { action: 'keys.set', target: id, changes: [{ field: 'minute', after: 200 }] },
+      { action: 'keys.set', target: id, changes: [{ field: 'name', after: 'Renamed' }] },
       { action: 'keys.issue', target: id },
     ]);
   });

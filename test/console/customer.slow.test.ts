@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
@@ -28,9 +27,8 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     kit.open(`/console/keys/${id}`, { name: who }, options);
   const openCustomer = ({ customerId }: IssuedKey) =>
     kit.open(`/console/customers/${customerId}`, { name: who });
-  const status = (page: Page) => page.getByRole('region', { name: 'State' });
 
-  async function lastChange({ id }: IssuedKey) {
+  async function lastChange({ id }: { id: string }) {
     const [entry] = await readAudit(kit.kit.redis, 1, { targets: [id] });
     return { who: entry?.who, action: entry?.action };
   }
@@ -39,17 +37,17 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     for (let sent = 0; sent < requests; sent += 1) await pets(key);
   }
 
-  test('the day of a key that is used up is set back', async () => {
+  test('a key over the limit of a day leads to its customer, whose day is set back', async () => {
     const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
     await useUp(key, 2);
     const { page } = await open(key);
-    await status(page)
-      .getByText(/^Over its day limit: 1 of 1 used/)
-      .waitFor();
-    await status(page).getByRole('button', { name: "Reset today's usage" }).click();
+    await page.getByText(/^Over its day limit: 1 of 1 used/).waitFor();
+    await page.getByRole('link', { name: 'its customer' }).click();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('button', { name: "Reset today's usage" }).click();
     await page.getByText("Today's usage of Wasted Day counts from 0 again").waitFor();
-    await status(page).getByText('Its requests are served').waitFor();
-    expect(await lastChange(key)).toEqual({ who, action: 'usage.reset-day' });
+    await page.getByText('The next request is served').waitFor();
+    expect(await lastChange({ id: key.customerId })).toEqual({ who, action: 'usage.reset-day' });
     expect(await pets(key)).toBe(200);
   });
 
@@ -99,8 +97,9 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     await page.getByText('3 of 60 used', { exact: true }).waitFor();
     expect(await minute.inputValue()).toBe('70');
     const other = await kit.signIn({ name: 'Ben' });
-    const { rev } = (await other.send('GET', `/api/keys/${key.id}`)).body as { rev: number };
-    await other.send('PATCH', `/api/keys/${key.id}`, { rev, minute: 90 });
+    const path = `/api/customers/${key.customerId}`;
+    const { rev } = (await other.send('GET', path)).body as { rev: number };
+    await other.send('PATCH', path, { rev, minute: 90 });
     await page.getByText('3 of 90 used', { exact: true }).waitFor();
     expect(await minute.inputValue()).toBe('70');
     await page.getByRole('button', { name: 'Save limits' }).click();

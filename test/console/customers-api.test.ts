@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/customers.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -59,8 +60,15 @@ describe('the API of customers', () => {
     expect(await pets(first.key)).toBe(429);
     const late = await operator.send('PATCH', path, { rev: shown.rev, day: 3 });
     expect(late).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    await call('DELETE', `${path}/day`);
+    expect(await call('DELETE', `${path}/day`)).toMatchObject({
+      windows: { day: { used: 0 } },
+      next: { served: true },
+    });
     expect(await pets(second.key)).toBe(200);
+    expect(await readAudit(started.kit.redis, 1, { targets: [made.id] })).toMatchObject([
+      { action: 'usage.reset-day', before: { used: '2' }, after: { used: '0' } },
+    ]);
+    expect(await call('GET', `${path}/usage?days=1`)).toMatchObject({ items: [{ served: 3 }] });
 
     expect(await call('POST', `${path}/suspend`)).toMatchObject({
       state: 'suspended',
@@ -131,6 +139,13 @@ describe('the API of customers', () => {
     expect(await operator.send('POST', '/api/customers', { name: 'x', plan: 'none' })).toMatchObject({
       status: 422,
     });
+    const { customerId } = await started.kit.issue();
+    expect(await operator.send('DELETE', `/api/customers/${customerId}/day`)).toMatchObject({
+      status: 422,
+      body: { message: `The customer ${customerId} has used nothing today (UTC)` },
+    });
+    const days = await operator.send('GET', `/api/customers/${customerId}/usage?days=401`);
+    expect(days.status).toBe(400);
     for (const id of ['cus_nobody', 'key_1', 'cus_%7Bx%7D']) {
       expect(await operator.send('GET', `/api/customers/${id}`)).toMatchObject({ status: 404 });
       expect(await operator.send('POST', `/api/customers/${id}/keys`, {})).toMatchObject({ status: 404 });

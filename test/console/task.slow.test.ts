@@ -33,19 +33,19 @@ describe('an operator on call', { tags: ['chromium'] }, () => {
     await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
     await page.getByRole('heading', { name: 'Acme' }).waitFor();
     await page.getByText(/Over its minute limit: 60 of 60 used/).waitFor();
-    await page.getByRole('button', { name: 'Raise its limit' }).click();
-    // The dialog has moved the focus to the field.
-    await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("name")')).toBe('minute');
+    await page.getByRole('link', { name: 'its customer' }).click();
+    await page.getByRole('button', { name: 'Change limits…' }).click();
+    await page.getByLabel('Own limit a minute').click();
     await page.keyboard.insertText('600');
-    await page.getByText(/next request/i).waitFor();
+    await page.getByText(/from the next request on/i).waitFor();
     await page.getByRole('button', { name: 'Save limits' }).click();
     await expect.poll(async () => (await get()).status).toBe(200);
     expect(await page.evaluate('window.pressed')).toBeLessThanOrEqual(5);
-    await page.getByText(/Over its minute limit/).waitFor({ state: 'detached' });
+    await page.getByText('The next request is served').waitFor();
 
     expect((await get()).headers['x-ratelimit-limit']).toBe('600');
     const [last] = await kit.redis.xrevrange('gw:audit', '+', '-', 'COUNT', 1);
-    expect(last?.[1]).toEqual(expect.arrayContaining(['Ada', 'keys.set']));
+    expect(last?.[1]).toEqual(expect.arrayContaining(['Ada', 'customers.set']));
     expect(page.url()).not.toContain(key);
     expectClean(observed, console.origin);
   });

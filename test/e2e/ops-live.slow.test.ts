@@ -245,7 +245,7 @@ describe('operating a running gateway', () => {
     test('records who changed what and when, with before and after, and no key', async () => {
       const issued = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
       const id = String(issued['id']);
-      await kit.json('keys', 'set', id, '--plan', 'pro', '--as', 'Alice A.');
+      await kit.json('keys', 'set', id, '--name', 'Renamed', '--as', 'Alice A.');
       await kit.json('keys', 'revoke', '--yes', id, '--as', 'bob');
       await kit.json('keys', 'revoke', '--yes', id, '--as', 'nobody: it is revoked already');
       await kit.json('plans', 'set', 'audited', '--create', '--minute', '1', '--day', '2');
@@ -262,7 +262,7 @@ describe('operating a running gateway', () => {
         [os, 'policy.set', 'gw:ban-policy'],
       ]);
       expect(entries[0]).toMatchObject({ before: null, after: { id, plan: 'free', name: 'Audited' } });
-      expect(entries[1]).toMatchObject({ before: { plan: 'free' }, after: { plan: 'pro' } });
+      expect(entries[1]).toMatchObject({ before: { name: 'Audited' }, after: { name: 'Renamed' } });
       expect(entries[2]?.before).not.toHaveProperty('revokedAt');
       expect(entries[2]?.after).toHaveProperty('revokedAt');
       expect(entries[3]).toMatchObject({ before: null, after: { minute: 1, day: 2 } });

@@ -101,7 +101,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
 
   test('plans remove refuses while customers are on the plan, and then removes it', async () => {
     await kit.json('plans', 'set', 'gone', '--create', '--minute', '10', '--day', '90');
-    const { id } = await kit.issue({ plan: 'gone' });
+    const { customerId } = await kit.issue({ plan: 'gone' });
     const before = await snapshot(kit.redis);
     expect(await kit.run('plans', 'remove', 'gone', '--yes')).toEqual({
       code: 2,
@@ -109,7 +109,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
       stderr: 'ops: 1 customer is on gone: move them to another plan first; no plan was removed\n',
     });
     expect(await snapshot(kit.redis)).toEqual(before);
-    await kit.run('keys', 'set', id, '--plan', 'pro');
+    await kit.run('customers', 'set', customerId, '--plan', 'pro');
     expect(await kit.run('plans', 'remove', 'gone')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^ops: Remove the plan gone\? There is no terminal .+ --yes/) as string,

@@ -91,7 +91,8 @@ describe('what operators search', { timeout: 120_000 }, () => {
       const bare = key.slice('pets_'.length);
       const commands = [
         ['keys', 'show', bare],
-        ['keys', 'set', bare, '--plan', 'pro'],
+        ['keys', 'set', bare, '--name', 'x'],
+        ['customers', 'set', bare, '--plan', 'pro'],
         ['keys', 'revoke', bare, '--yes'],
         ['bans', 'add', bare, '--for', '1h', '--reason', 'x'],
         ['keys', 'list', '--after', bare],
@@ -123,7 +124,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
 
     test('filters by action, person, target and time', async () => {
       const { id } = keys.acmeTwo;
-      await kit.json('keys', 'set', id, '--minute', '9', '--as', 'Alice Ä.');
+      await kit.json('keys', 'set', id, '--scopes', 'all', '--as', 'Alice Ä.');
       await kit.json('plans', 'set', 'silver', '--create', '--minute', '1', '--day', '2', '--as', 'Bob');
       expect(await entries('--who', 'alice ä.')).toMatchObject([{ action: 'keys.set', target: id }]);
       expect(await entries('--action', 'plans.set')).toMatchObject([{ who: 'Bob', target: 'silver' }]);

@@ -125,7 +125,7 @@ describe('the ops command', () => {
       ['show', id],
       ['revoke', id, '--yes'],
       ['rotate', id],
-      ['set', id, '--plan', 'pro'],
+      ['set', id, '--name', 'Renamed'],
     ];
     const expectAll = async (message: string) => {
       for (const args of commands) {

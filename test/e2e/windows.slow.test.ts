@@ -40,7 +40,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     // Own limits, headers, usage.
     const { key, id, customerId } = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
     await expect.poll(async () => (await pets(key)).header('RateLimit-Policy')).toContain(`"${name}";q=5;`);
-    expect(await json('keys', 'set', id, `--${name}`, '4')).toMatchObject({ [name]: 4 });
+    expect(await json('customers', 'set', customerId, `--${name}`, '4')).toMatchObject({ [name]: 4 });
     await expect.poll(async () => (await pets(key)).status).toBe(429);
     const refused = await pets(key);
     expect(refused.header('RateLimit-Policy')).toContain(`"${name}";q=4;`);
@@ -77,7 +77,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await redis.hget(record, name)).toBe('4');
 
     // Back to the plan.
-    expect(await json('keys', 'set', rotated.id, `--${name}`, 'plan')).not.toMatchObject({ [name]: 4 });
+    expect(await json('customers', 'set', customerId, `--${name}`, 'plan')).toMatchObject({ [name]: null });
 
     // The file of the plans.
     expect((await run('plans', 'export')).stdout).toMatch(

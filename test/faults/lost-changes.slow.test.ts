@@ -117,10 +117,10 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   });
 
   test('a key whose other change is lost keeps it, is counted in Redis, and can be changed again', async () => {
-    const { id, key, customerId } = await issue({ minute: 20 });
+    const { key, customerId } = await issue({ minute: 20 });
     expect(await limitOf(key)).toBe('"minute";q=20;w=60');
     replication.discardReplies();
-    await ops(master.url, 'keys', 'set', id, '--minute', '10');
+    await ops(master.url, 'customers', 'set', customerId, '--minute', '10');
     expect(await limitOf(key)).toBe('"minute";q=10;w=60');
     await failOver();
 
@@ -129,21 +129,22 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
       Number(await replica.redis.get(redisKeys.openWindow(customerId, 'minute'))),
     ).toBeGreaterThanOrEqual(3);
     expect(await badRecords()).toBe('1');
-    await ops(`redis://127.0.0.1:${replica.port}`, 'keys', 'set', id, '--minute', '12');
+    await ops(`redis://127.0.0.1:${replica.port}`, 'customers', 'set', customerId, '--minute', '12');
     expect(await limitOf(key)).toBe('"minute";q=12;w=60');
     expect(await badRecords()).toBe('0');
   });
 
   test('a change after several lost ones is in force on the next request, and so is a revocation', async () => {
-    const { id, key } = await issue({ minute: 20 });
+    const { id, key, customerId } = await issue({ minute: 20 });
     replication.discardReplies();
-    for (const minute of ['11', '12', '13']) await ops(master.url, 'keys', 'set', id, '--minute', minute);
+    for (const minute of ['11', '12', '13'])
+      await ops(master.url, 'customers', 'set', customerId, '--minute', minute);
     expect(await limitOf(key)).toBe('"minute";q=13;w=60');
     await failOver();
     expect(await limitOf(key)).toBe('"minute";q=13;w=60');
 
     const url = `redis://127.0.0.1:${replica.port}`;
-    expect(await ops(url, 'keys', 'set', id, '--minute', '14')).toMatchObject({ code: 0 });
+    expect(await ops(url, 'customers', 'set', customerId, '--minute', '14')).toMatchObject({ code: 0 });
     expect(await limitOf(key)).toBe('"minute";q=14;w=60');
     expect(await ops(url, 'keys', 'revoke', '--yes', id)).toMatchObject({ code: 0 });
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
@@ -164,10 +165,11 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   test('an import of an older export is accepted, but a key whose revocation it lacks stays revoked', async () => {
     await using directory = await temporaryDirectory();
     const issued = await issue({ minute: 20 });
-    const { id, key } = issued;
+    const { key, customerId } = issued;
     const leaked = await issue();
     const { stdout: exported } = await ops(master.url, 'keys', 'export');
-    for (const minute of ['11', '12']) await ops(master.url, 'keys', 'set', id, '--minute', minute);
+    for (const minute of ['11', '12'])
+      await ops(master.url, 'customers', 'set', customerId, '--minute', minute);
     expect(await limitOf(key)).toBe('"minute";q=12;w=60');
     await ops(master.url, 'keys', 'revoke', '--yes', leaked.id);
     expect((await pets(leaked.key)).status).toBe(401);

@@ -50,11 +50,11 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
   });
 
   test('limits, revocations and bans apply on all gateways, and /v1/usage shows the usage of a key', async () => {
-    const { key, id } = await fleet.issue({ plan: 'pro' });
+    const { key, id, customerId } = await fleet.issue({ plan: 'pro' });
     expect((await pets(key)).header('X-RateLimit-Limit')).toBe('300');
     await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '400');
     await expect.poll(async () => (await pets(key, 1)).header('X-RateLimit-Limit')).toBe('400');
-    await ops('keys', 'set', id, '--minute', '700');
+    await ops('customers', 'set', customerId, '--minute', '700');
     expect((await pets(key, 2)).header('X-RateLimit-Limit')).toBe('700');
     const usage = (await send(`${fleet.gateways[0]?.url}/v1/usage`, { key })).json;
     expect(usage).toMatchObject({ plan: 'pro', minute: { limit: 700 }, bannedUntil: null });

@@ -94,19 +94,19 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     }
   });
 
-  test('a new plan or limit of a key applies to its next request on all gateways', async () => {
-    const { key, id } = await keyIssuer(redis).issue();
+  test('a new plan or limit of a customer applies to its next request on all gateways', async () => {
+    const { key, customerId } = await keyIssuer(redis).issue();
     const limits = async () =>
       Promise.all(
         [0, 1, 2].map(async (index) => (await send(pets(index), { key })).header('RateLimit-Policy')),
       );
     const policy = (minute: number, day: number) => `"minute";q=${minute};w=60, "day";q=${day};w=86400`;
     expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
-    await keyIssuer(redis).store.change(id, { plan: 'pro' });
+    await keyIssuer(redis).store.changeCustomer(customerId, { plan: 'pro' });
     expect(await limits()).toEqual(Array(3).fill(policy(300, 10_000)));
-    await keyIssuer(redis).store.change(id, { minute: 77 });
+    await keyIssuer(redis).store.changeCustomer(customerId, { minute: 77 });
     expect(await limits()).toEqual(Array(3).fill(policy(77, 10_000)));
-    await keyIssuer(redis).store.change(id, { minute: null, plan: 'free' });
+    await keyIssuer(redis).store.changeCustomer(customerId, { minute: null, plan: 'free' });
     expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
   });
 });

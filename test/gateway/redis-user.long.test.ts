@@ -19,7 +19,7 @@ const pets = async ({ url }: Service, key: string) => (await send(`${url}/v1/pet
 /** Runs commands that read and change, and ask all servers. */
 async function expectOpsWorks(url: string, id: string): Promise<void> {
   for (const args of [
-    ['keys', 'set', id, '--minute', '50'],
+    ['keys', 'set', id, '--name', 'Renamed'],
     ['plans', 'list'],
   ]) {
     const { code, stderr } = await runOps(args, { REDIS_URL: url });

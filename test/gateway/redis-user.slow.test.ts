@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { signIn } from '../support/kits/live-kit.ts';
 import { logIn, permittedCommands, setUser } from '../support/kits/redis-users.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
@@ -60,7 +60,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
   }
 
   /** Does in the console of a gateway what sends commands that no request needs. */
-  async function useConsole(gateway: Service, id: string): Promise<void> {
+  async function useConsole(gateway: Service, { id, customerId }: IssuedKey): Promise<void> {
     const api = await signIn(redis, gateway);
     const limits = { minute: 5, day: 50 };
     const steps: [method: string, path: string, body?: unknown][] = [
@@ -71,7 +71,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['GET', '/api/keys'],
       ['GET', '/api/keys?search=x&state=valid'],
       ['GET', `/api/keys/${id}`],
-      ['GET', `/api/keys/${id}/usage?days=30`],
+      ['GET', `/api/customers/${customerId}/usage?days=30`],
       ['PUT', `/api/keys/${id}/ban`, { seconds: 60, reason: 'test' }],
       ['GET', '/api/bans'],
       ['DELETE', `/api/keys/${id}/ban`],
@@ -139,7 +139,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
     await expect.poll(() => readCommandUse(server.redis)).toContain('expireat');
     // A replica has to confirm what the console changes.
     await using _replica = await startReplica();
-    await useConsole(gateway, old.id);
+    await useConsole(gateway, old);
     await gateway.stop();
     expect(gateway.output()).not.toMatch(/"level":50|permission|INFO/);
     expect(await denied()).toEqual([]);
@@ -181,14 +181,14 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['customers', 'create', '--plan', 'free', '--name', 'Newer'],
       ['customers', 'list'],
       ['customers', 'show', customerId],
-      ['customers', 'set', customerId, '--notes', 'calls on Mondays'],
+      ['customers', 'set', customerId, '--notes', 'calls on Mondays', '--minute', '5'],
       ['customers', 'suspend', customerId],
       ['customers', 'resume', customerId],
       ['keys', 'issue', '--customer', customerId],
       ['keys', 'list'],
       ['keys', 'show', id],
       ['keys', 'list', '--search', 'New'],
-      ['keys', 'set', id, '--minute', '5', '--expires', '2099-01-01'],
+      ['keys', 'set', id, '--expires', '2099-01-01'],
       ['keys', 'set', id, '--expires', 'never'],
       ['keys', 'rotate', id],
       ['keys', 'revoke', '--yes', id],

@@ -194,7 +194,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
 
   test('an own limit below the cost of what the key may call is refused', async () => {
     await expect(keys.issue({ minute: 499 })).rejects.toThrow(
-      'GET /v1/archive costs 500, more than the limit of 499 a minute: give the key a higher one, or scopes without boxes:archive',
+      'GET /v1/archive costs 500, more than the limit of 499 a minute: raise it, or give the key scopes without boxes:archive',
     );
     const { id } = await keys.issue({ minute: 499, scopes });
     await expect(keys.store.change(id, { scopes: null })).rejects.toThrow('GET /v1/archive costs 500');

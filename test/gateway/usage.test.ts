@@ -57,13 +57,13 @@ describe('GET /v1/usage', () => {
   });
 
   test('works if a limit is used up, or was lowered below its usage', async () => {
-    const { key, id } = await kit.issue({ minute: 2 });
+    const { key, customerId } = await kit.issue({ minute: 2 });
     for (let index = 0; index < 3; index += 1) await pets(key);
     const response = await usage(key);
     expect(response.status).toBe(200);
     expect(response.json).toMatchObject({ minute: { limit: 2, used: 2, remaining: 0 } });
     expect(response.header('Retry-After')).toBeUndefined();
-    await keyIssuer(kit.redis).store.change(id, { minute: 1 });
+    await keyIssuer(kit.redis).store.changeCustomer(customerId, { minute: 1 });
     expect((await usage(key)).json).toMatchObject({ minute: { limit: 1, used: 2, remaining: 0 } });
   });
 

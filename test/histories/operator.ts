@@ -98,7 +98,7 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
       try {
         await operation();
       } catch (error) {
-        // Such as lifting no ban, or changing a revoked key.
+        // such as lifting no ban, or rotating a revoked key.
         if (error instanceof InvalidOperation) return 'refused';
         outcome = 'unknown';
       }
@@ -125,7 +125,12 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
       case 'set limits': {
         const { does, limits } = change;
         const { plan, minute = null, day = null } = limits;
-        const outcome = await during(() => store.change(id, { plan, minute, day }), { does, owner, limits });
+        const wanted = { plan, minute, day };
+        const outcome = await during(() => store.changeCustomer(key.customerId, wanted), {
+          does,
+          owner,
+          limits,
+        });
         if (outcome === 'made') limitsOf.set(change.key, limits);
         return;
       }

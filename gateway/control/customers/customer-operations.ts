@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { textNames } from '../../limits/customer-texts.ts';
-import { windowNames } from '../../limits/windows.ts';
+import { byText, textNames } from '../../limits/customer-texts.ts';
+import { byWindow, eachExactly, windowNames } from '../../limits/windows.ts';
 import { portalLink } from '../../platform/config/console-url.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
+import { dayUsageSchema } from '../../quota/usage-days.ts';
 import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
-import { limitOptions, newLimitOptions, usageOperationsOf } from '../keys/limited-operations.ts';
 import { countInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
+import { readLastDays } from '../usage/usage-record.ts';
 import {
   changeCustomer,
   createCustomer,
@@ -21,6 +22,7 @@ import {
   resumeCustomer,
   suspendCustomer,
 } from './customers.ts';
+import { resetDay } from './reset-day.ts';
 import { showCustomer } from './stored-customers.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
@@ -32,6 +34,12 @@ export const portalLinkSchema = z.object({
   customer: z.string(),
   expiresAt: z.iso.datetime(),
 });
+
+/** Options of a command that makes a customer. */
+export const newLimitOptions = {
+  plan: { says: 'free, pro, business, enterprise or a plan of your own' },
+  ...byWindow((name) => ({ says: `own limit ${eachExactly(name)}, instead of the plan’s` })),
+};
 
 const shown = {
   responds: 'The customer after the change',
@@ -134,7 +142,15 @@ export const customerOperations = [
         `customers set ${id} --plan business`,
         `customers set ${id} --day 5000 --reason "import of their stock"`,
       ],
-      options: { name: { says: 'name of the customer' }, ...limitOptions },
+      options: {
+        name: { says: 'name of the customer' },
+        plan: { says: 'another plan' },
+        ...byText(() => ({ nothing: 'none' })),
+        ...byWindow((name) => ({
+          says: `own limit ${eachExactly(name)}, or "plan" for that of the plan`,
+          nothing: 'plan',
+        })),
+      },
     },
     summary: 'Change a customer, from the next request of any of its keys on',
     description:
@@ -213,15 +229,27 @@ export const customerOperations = [
     result: listOf(failureSchema),
     run: async (session, { target }) => readFailures(session, (await showCustomer(session.redis, target)).id),
   }),
-  ...usageOperationsOf({
-    path: '/customers/:customer',
-    owner: 'a customer',
-    operationIds: { resetDay: 'resetCustomerDay', usage: 'getCustomerUsage' },
-    shown,
+  changeAndShow({
+    operationId: 'resetCustomerDay',
+    http: 'DELETE /customers/:customer/day',
     command: {
       usage: 'customers reset-usage <customer>',
       says: 'give a customer its UTC day back: the day limit counts from 0 again, the record of use keeps all',
       examples: [`customers reset-usage ${id} --reason "their retry loop, ticket 813"`],
     },
+    summary: 'Set the UTC day of a customer back: its day limit counts from 0 again',
+    description: 'The record of use keeps what was served, and a month limit counts it.',
+    ...shown,
+    run: async (session, { target }) => ({ id: target, setBack: await resetDay(session, target) }),
+  }),
+  list({
+    operationId: 'getCustomerUsage',
+    http: 'GET /customers/:customer/usage',
+    summary: 'Use of a customer on each of the last UTC days, oldest first, today included',
+    input: z.strictObject({ days: countInput(400, 30) }),
+    responds: 'Each day, also those without use',
+    result: listOf(dayUsageSchema),
+    run: async (session, { target, input: { days } }) =>
+      readLastDays(session, (await showCustomer(session.redis, target)).id, days),
   }),
 ];

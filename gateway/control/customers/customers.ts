@@ -2,20 +2,14 @@ import { z } from 'zod';
 import { apiKeyState } from '../../keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
 import { byText, customerTexts, type CustomerTexts } from '../../limits/customer-texts.ts';
-import type { Limits } from '../../limits/limits.ts';
-import { forAll } from '../../limits/windows.ts';
+import { changedLimits, type Limits } from '../../limits/limits.ts';
+import { forAll, withoutWindows, type ByWindow } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { parsePosition, readFoundPage, scoredPages } from '../bans/scored-pages.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { addCustomerToIndex, forgetKeys, placesOf } from '../keys/api-key-index.ts';
-import {
-  assertPermitted,
-  changed,
-  changedLimited,
-  listPlan,
-  type LimitedChange,
-} from '../keys/key-limits.ts';
+import { assertPermitted, changed, listPlan } from '../keys/key-limits.ts';
 import { createKeyRows, keyDetailSchema, keyRowSchema, limitsView, type KeyRow } from '../keys/key-view.ts';
 import { readKeyWindows, windowViewsSchema } from '../keys/key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from '../keys/limits-in-force.ts';
@@ -75,7 +69,12 @@ export interface NewCustomer extends Limits, CustomerTexts<string | null> {
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface CustomerChange extends CustomerTexts<string | null>, LimitedChange {}
+export interface CustomerChange extends CustomerTexts<string | null>, ByWindow<number | null> {
+  name?: string | undefined;
+  plan?: string | undefined;
+  /** Rev of the record that the change is based on; any if undefined. */
+  rev?: number | undefined;
+}
 
 /**
  * Makes a customer without a key.
@@ -109,8 +108,10 @@ export async function changeCustomer(
   const record = await updateCustomer(session, id, 'customers.set', async (before) => {
     assertRev(before, change.rev);
     const edited: CustomerRecord = {
-      ...before,
-      ...changedLimited(before, change),
+      ...withoutWindows(before),
+      name: change.name ?? before.name,
+      plan: change.plan ?? before.plan,
+      ...changedLimits(before, change),
       ...byText((name) => changed(before[name], change[name])),
     };
     await assertPermitted(redis, edited);

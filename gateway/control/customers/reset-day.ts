@@ -3,17 +3,16 @@ import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import type { Session } from '../session.ts';
-import { findCustomerId } from './stored-customers.ts';
+import { showCustomer } from './stored-customers.ts';
 
 /**
  * Sets the UTC day of a customer back: its day limit counts from 0 again. The record of use keeps what was served, and a month limit
  * counts it.
  * @returns the units that were set back
- * @param id of the customer, or of one of its keys
- * @throws InvalidOperation if there is no such key, or nothing of its day is used
+ * @throws InvalidOperation if there is no such customer, or nothing of its day is used
  */
 export async function resetDay({ redis, audit, now }: Session, id: string): Promise<number> {
-  const customerId = await findCustomerId(redis, id);
+  const { id: customerId } = await showCustomer(redis, id);
   const date = utcDate(dayNumberOf(now()));
   const [used] = await redis.mget(redisKeys.day(customerId, date));
   const changes = [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { scopePattern } from '../../limits/access.ts';
 import { byText, customerTexts } from '../../limits/customer-texts.ts';
 import { maxLimit } from '../../limits/limits.ts';
-import { forAll, windowNames } from '../../limits/windows.ts';
+import { forAll } from '../../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 
 const maxTextLength = 100;
@@ -66,8 +66,6 @@ const planInput = z
   .max(maxTextLength, 'is too long to be the name of a plan')
   .refine((text) => !containsApiKey(text), 'must not contain an API key');
 
-const names = windowNames.slice(0, -1).join(', ');
-const lastName = windowNames.at(-1);
 const ownLimit = limitInput
   .nullable()
   .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
@@ -128,14 +126,9 @@ export const seenRev = z.object({
 
 /** A change of a key. Null removes a field; one that is absent stays as it is. */
 export const keyChangeInput = z
-  .strictObject({
-    name: nameInput.optional(),
-    plan: planInput.optional(),
-    ...keyFields,
-    ...ownLimits,
-  })
+  .strictObject({ name: nameInput.optional(), ...keyFields })
   .refine((fields) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, plan, ${Object.keys(keyFields).join(', ')}, ${names} or ${lastName}`,
+    message: `there is nothing to change: give name, ${Object.keys(keyFields).join(' or ')}`,
   });
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */

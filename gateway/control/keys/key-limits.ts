@@ -1,8 +1,7 @@
 import type { ApiKeyRecord } from '../../keys/api-key-record.ts';
-import type { CustomerLimits } from '../../keys/customer-record.ts';
 import { missingScopes } from '../../limits/access.ts';
-import { changedLimits, defaultPlans, type Limits } from '../../limits/limits.ts';
-import { hasWindow, windowNames, windows, type ByWindow } from '../../limits/windows.ts';
+import { defaultPlans, type Limits } from '../../limits/limits.ts';
+import { hasWindow, windowNames, windows } from '../../limits/windows.ts';
 import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
@@ -10,30 +9,6 @@ import { anonymousPlan, enterprisePlan, parsePlanLimits } from '../../quota/plan
 import { InvalidOperation, IssueForOperators } from '../invalid-operation.ts';
 import { readPlanNames, unknownPlan } from '../plans/plan-names.ts';
 import { anyLimit, readPlanLimits } from '../plans/plans.ts';
-
-/** A change of what a customer and its keys have in common. Undefined leaves a field unchanged; null removes it. */
-export interface LimitedChange extends ByWindow<number | null> {
-  /** Rev of the record that the change is based on; any if undefined. */
-  rev?: number | undefined;
-  name?: string | undefined;
-  plan?: string | undefined;
-}
-
-/** What they have in common after a change. */
-export function changedLimited(
-  record: CustomerLimits & { name: string },
-  change: LimitedChange,
-): CustomerLimits & { name: string } {
-  return {
-    name: change.name ?? record.name,
-    plan: change.plan ?? record.plan,
-    ...noOwnLimits,
-    ...changedLimits(record, change),
-  };
-}
-
-/** Before the limits of a record that may have fewer than before. */
-const noOwnLimits: Limits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
 
 /** A field after a change: undefined leaves it as it is, null removes it. */
 export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
@@ -101,7 +76,7 @@ export async function assertAccess(redis: RedisClient, { scopes, ...limits }: Ke
     const below = limited.find(({ limit }) => limit < units);
     if (below === undefined || missingScopes(needed, scopes).length > 0) continue;
     throw new InvalidOperation(
-      `${operation} costs ${units}, more than the limit of ${below.limit} ${below.each}: give the key a higher one, or scopes without ${needed.join(' and ')}`,
+      `${operation} costs ${units}, more than the limit of ${below.limit} ${below.each}: raise it, or give the key scopes without ${needed.join(' and ')}`,
     );
   }
 }

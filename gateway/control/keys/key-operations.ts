@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { byWindow, hasWindow } from '../../limits/windows.ts';
 import { customerIdPattern } from '../../platform/redis/redis-keys.ts';
+import { newLimitOptions } from '../customers/customer-operations.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
@@ -20,7 +21,6 @@ import {
 import { keyPageSchema, readKeyPage } from './key-list.ts';
 import { keyDetailSchema, keyStates, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
 import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
-import { limitOptions, newLimitOptions, usageOperationsOf } from './limited-operations.ts';
 import { rotateKey } from './rotate-key.ts';
 import { showStoredKey } from './stored-keys.ts';
 
@@ -209,15 +209,15 @@ export const keyOperations = [
     command: {
       usage: 'keys set <id>',
       examples: [
-        `keys set ${id} --plan pro`,
-        `keys set ${id} --day 5000 --reason "import of their stock"`,
-        `keys set ${id} --minute plan`,
+        `keys set ${id} --name "Acme, mobile app"`,
+        `keys set ${id} --expires 90d --reason "trial goes on, ticket 814"`,
+        `keys set ${id} --scopes all`,
       ],
-      options: { ...keyOptions, ...limitOptions },
+      options: keyOptions,
     },
     summary: 'Change a key, from its next request on',
     description:
-      'Fields that are absent stay as they are. 409 if somebody else has changed the key, its customer or another of its keys since `rev`.',
+      'Fields that are absent stay as they are. Plan and limits are those of its customer. 409 if somebody else has changed the key, its customer or another of its keys since `rev`.',
     input: keyChangeInput,
     seen: seenRev,
     ...keyShown,
@@ -262,12 +262,6 @@ export const keyOperations = [
     summary: 'Refuse a key for good, from its next request on, even if its record is invalid',
     ...keyShown,
     run: async (session, { target }) => recordView(await revokeKey(session, target), session.now()),
-  }),
-  ...usageOperationsOf({
-    path: '/keys/:id',
-    owner: 'the customer of a key',
-    operationIds: { resetDay: 'resetDay', usage: 'getKeyUsage' },
-    shown: keyShown,
   }),
 ];
 

@@ -5,7 +5,6 @@ import {
   type ApiKeyRecord,
   type StoredApiKey,
 } from '../../keys/api-key-record.ts';
-import { formatCustomerLimits } from '../../keys/customer-record.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
@@ -85,7 +84,7 @@ export async function showStoredKey(redis: RedisClient, id: string): Promise<Pla
 }
 
 /**
- * Reads, edits, and writes if nobody wrote in between; otherwise starts again. What limits the key is its customer's. Audited.
+ * Reads, edits what the key has of its own, and writes if nobody wrote in between; otherwise starts again. Audited.
  * @throws InvalidOperation as showStoredKey does, and what `edit` throws
  */
 export function updateStoredKey(
@@ -103,7 +102,6 @@ export function updateStoredKey(
       ...recordChangeCall({
         customerId: place.customerId,
         rev: before.rev,
-        customer: formatCustomerLimits(edited),
         key: {
           keyHash: place.keyHash,
           fields: formatApiKeyRecord(edited),

@@ -45,7 +45,6 @@ const derivations: { [Action in AuditAction]?: (change: Changed) => Derived | un
     type: 'key.revoked',
     data: { ...keyOf(change), revokedAt: text(change.after['revokedAt']) },
   }),
-  'keys.set': planChange,
   'customers.set': planChange,
   'customers.suspend': ({ customerId, after }) => ({
     type: 'customer.suspended',
@@ -72,8 +71,6 @@ export async function publishChanges(
       before: fieldsOf(change.before),
       after: fieldsOf(change.after),
     };
-    const derive = derivations[change.action];
-    if (derive === undefined) continue;
     const expiresAt = text(after['expiresAt']);
     if (
       target.startsWith('key_') &&
@@ -81,6 +78,8 @@ export async function publishChanges(
       after['replacedBy'] === undefined
     )
       await scheduleExpiry(redis, [{ keyId: target, expiresAt }], nowMs);
+    const derive = derivations[change.action];
+    if (derive === undefined) continue;
     const customerId = isCustomerId(target) ? target : await customerOf(redis, target, after);
     if (customerId === undefined) continue;
     const derived = derive({ before, after, customerId, target });

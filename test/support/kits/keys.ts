@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
+import { changeCustomer, type CustomerChange } from '../../../gateway/control/customers/customers.ts';
 import { placeOfHash } from '../../../gateway/control/keys/api-key-index.ts';
 import {
   changeKey,
@@ -71,6 +72,7 @@ export function keyIssuer(redis: RedisClient) {
       issueFor: (id: CustomerId, wanted: FurtherApiKey) => issueFurtherKey(session, id, wanted),
       rotate: (id: string, graceMs: number) => rotateKey(session, id, graceMs),
       change: (id: string, change: ApiKeyChange) => changeKey(session, id, change),
+      changeCustomer: (id: CustomerId, change: CustomerChange) => changeCustomer(session, id, change),
       revoke: (id: string) => revokeKey(session, id),
       show: (id: string) => showStoredKey(redis, id),
       async findByKey(key: string) {

@@ -5,7 +5,6 @@ import type { entrySchema } from '../../../control/audit/audit-operations.ts';
 import type { banSchema } from '../../../control/bans/ban-operations.ts';
 import type { portalLinkSchema } from '../../../control/customers/customer-operations.ts';
 import type { issuedKeySchema, keyPlanSchema } from '../../../control/keys/key-operations.ts';
-import type { KeyDetail } from '../../../control/keys/key-view.ts';
 import type { planPreviewSchema } from '../../../control/plans/plan-operations.ts';
 import type { SettingState } from '../../../control/plans/settings.ts';
 import type { eventTypeSchema, WebhookWithSecret as NewWebhook } from '../../../control/webhooks/webhooks.ts';
@@ -31,7 +30,6 @@ export type { BanPolicy } from '../../../quota/ban-policy.ts';
 export type { LiveState } from '../../api/live-state.ts';
 export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 
-export type ChangedKey = Changed<KeyDetail>;
 export type EventTypeRow = z.infer<typeof eventTypeSchema>;
 export type WebhookWithSecret = Changed<NewWebhook>;
 export type AuditEntry = z.infer<typeof entrySchema>;

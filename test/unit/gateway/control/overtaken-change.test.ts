@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ApiKeyChange } from '../../../../gateway/control/keys/keys.ts';
 import { assertRev } from '../../../../gateway/control/overtaken-change.ts';
 import type { ApiKeyRecord } from '../../../../gateway/keys/api-key-record.ts';
-import { forAll } from '../../../../gateway/limits/windows.ts';
+import { forAll, type WindowName } from '../../../../gateway/limits/windows.ts';
 
 const record: ApiKeyRecord = {
   id: 'key_1',
@@ -14,8 +14,10 @@ const record: ApiKeyRecord = {
   rev: 2,
 };
 
-/** What somebody else has changed. */
-const changes: { [Field in keyof Omit<Required<ApiKeyChange>, 'rev'>]: Pick<ApiKeyRecord, Field> } = {
+type Field = keyof Omit<ApiKeyChange, 'rev'> | 'plan' | WindowName;
+
+/** What somebody else has changed, of the key or of its customer. */
+const changes: { [Name in Field]: Pick<ApiKeyRecord, Name> } = {
   name: { name: 'Other' },
   plan: { plan: 'pro' },
   expiresAt: { expiresAt: '2099-01-01T00:00:00.000Z' },

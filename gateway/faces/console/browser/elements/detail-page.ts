@@ -32,11 +32,6 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
   /** What stands beside the name: its state, and what can be done. */
   abstract head(detail: Detail): unknown;
 
-  resetDay() {
-    const title = this.content === undefined ? '' : ` of ${keyTitle(this.content)}`;
-    return this.make(() => api.delete(`${this.path}/day`), `Today's usage${title} counts from 0 again`);
-  }
-
   override render() {
     const { content } = this;
     return html`<div class="page-head">

@@ -1,6 +1,5 @@
 import { html, nothing } from 'lit';
 import { byText, customerTexts } from '../../../../limits/customer-texts.ts';
-import type { WindowName } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { choice, field, lengthField } from '../../../browser/elements/fields.ts';
 import { keyWords, scopesField, scopesIn } from '../../../browser/elements/key-fields.ts';
@@ -13,34 +12,26 @@ import { apiPath, keyTitle } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import { planOptions, withPlans } from '../plan-names.ts';
-import type { ChangedKey, CustomerDetail, KeyDetail } from '../responses.ts';
+import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
 
 type Page = PolledElement<unknown>;
 
-/**
- * Asks for the plan and own limits of a customer, or of that of a key.
- * @param focused field that gets the focus
- */
-export const askForLimits = (
-  page: Page,
-  subject: Pick<KeyDetail, 'id' | 'name' | 'rev' | 'plan' | 'own' | 'limits'>,
-  focused: WindowName | 'plan' = 'plan',
-) =>
+/** Asks for the plan and own limits of a customer. */
+export const askForLimits = (page: Page, customer: CustomerDetail) =>
   withPlans((plans) =>
     ask(page, {
-      heading: `Plan and limits of ${keyTitle(subject)}`,
+      heading: `Plan and limits of ${keyTitle(customer)}`,
       action: 'Save limits',
       message: (form) => {
         const doubts = doubtText(formLimits(form));
         return html`<div class="fields">
             ${choice('Plan', 'plan', planOptions(plans), {
-              value: subject.plan,
-              autofocus: focused === 'plan',
+              value: customer.plan,
+              autofocus: true,
             })}
             ${limitFields({
               label: 'Own limit',
-              values: subject.own,
-              focused,
+              values: customer.own,
               placeholder: (name) => {
                 const ofPlan = plans.find((plan) => plan.name === form('plan'))?.[name];
                 return `${ofPlan ?? 'no limit'}, as its plan`;
@@ -54,9 +45,9 @@ export const askForLimits = (
           ${doubts === '' ? nothing : html`<p class="warnings" aria-live="polite">${doubts} Is this meant?</p>`}`;
       },
       run: (form) => {
-        const body = { rev: subject.rev, plan: form('plan'), ...formLimits(form) };
+        const body = { rev: customer.rev, plan: form('plan'), ...formLimits(form) };
         return page.saved(
-          api.patch<ChangedKey>(apiPath(subject.id), body),
+          api.patch<Changed>(apiPath(customer.id), body),
           'Limits changed, from the next request on',
         );
       },
@@ -126,7 +117,7 @@ function askForFacts(
     run: (form) => {
       const changed = Object.keys(stored).filter((name) => form(name) !== stored[name]);
       const body = changed.map((name) => [name, form(name) === '' ? null : bodyOf(name, form(name))]);
-      return page.saved(api.patch<ChangedKey>(apiPath(id), { rev, ...Object.fromEntries(body) }), done);
+      return page.saved(api.patch<Changed>(apiPath(id), { rev, ...Object.fromEntries(body) }), done);
     },
   });
 }
@@ -144,7 +135,7 @@ export const askToBan = (page: Page, key: { id: string; name: string }) =>
         ${field('Reason, which the client reads in its responses', 'reason', { required: true })}`,
     run: (form) =>
       page.saved(
-        api.put<ChangedKey>(url`/api/keys/${key.id}/ban`, {
+        api.put<Changed>(url`/api/keys/${key.id}/ban`, {
           seconds: Number(form('seconds')),
           reason: form('reason'),
         }),

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { isWindowName, type WindowName } from '../../../../limits/windows.ts';
+import { isWindowName } from '../../../../limits/windows.ts';
 import { usedOf } from '../../../browser/elements/window-meter.ts';
 import { formatDuration, formatTime, relativeOr } from '../../../browser/format.ts';
 import { planLink, stateTag } from '../key.ts';
@@ -8,8 +8,6 @@ import { session } from '../session.ts';
 
 /** What can be done about a key whose requests are refused. */
 interface Help {
-  changeLimits: (focused: WindowName | 'plan') => unknown;
-  resetDay: () => unknown;
   lift: () => unknown;
   giveTime: () => unknown;
 }
@@ -42,7 +40,7 @@ interface Description {
   actions?: (readonly [label: string, act: () => unknown])[];
 }
 
-function describe(key: KeyDetail, { changeLimits, resetDay, lift, giveTime }: Help): Description {
+function describe(key: KeyDetail, { lift, giveTime }: Help): Description {
   const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
   if (next.served) return { headline: 'Its requests are served' };
   const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
@@ -52,10 +50,6 @@ function describe(key: KeyDetail, { changeLimits, resetDay, lift, giveTime }: He
     return {
       headline: `Over its ${reason} limit: ${window === undefined ? '' : `${usedOf(window)}, resets in ${left(window.resetsAt)}`}`,
       detail: window && html`Requests are refused with 429 until ${formatTime(window.resetsAt)}.`,
-      actions: [
-        ['Raise its limit', () => changeLimits(reason)],
-        ...(reason === 'day' ? [["Reset today's usage", resetDay] as const] : []),
-      ],
     };
   }
   switch (reason) {
@@ -84,7 +78,6 @@ function describe(key: KeyDetail, { changeLimits, resetDay, lift, giveTime }: He
         headline: 'Its requests are refused: no limit is known for it',
         detail: html`The plan ${planLink(plan)} has no valid limits in Redis, and no gateway that runs knows
         any.`,
-        actions: [['Move it to another plan', () => changeLimits('plan')]],
       };
   }
 }

@@ -38,6 +38,11 @@ class PageCustomer extends DetailPage<CustomerDetail> {
     });
   }
 
+  resetDay(customer: CustomerDetail) {
+    const done = `Today's usage of ${keyTitle(customer)} counts from 0 again`;
+    return this.make(() => api.delete(`${this.path}/day`), done);
+  }
+
   askToSuspend(customer: CustomerDetail) {
     ask(this, {
       heading: `Suspend ${keyTitle(customer)}?`,
@@ -127,7 +132,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
         'customer-menu',
         'More',
         html`${button('Make a link to the portal', () => this.makeLink(customer), false, this.busy)}
-        ${button("Reset today's usage", () => this.resetDay(), false, (windows.day?.used ?? 0) === 0)}
+        ${button("Reset today's usage", () => this.resetDay(customer), false, (windows.day?.used ?? 0) === 0)}
         ${state === 'suspended' ? button('Resume', resume) : button('Suspend…', () => this.askToSuspend(customer), true)}
         ${hasNoKeys ? button('Remove…', () => this.askToRemove(customer), true) : nothing}`,
       )}

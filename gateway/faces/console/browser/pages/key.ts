@@ -1,12 +1,11 @@
 import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
-import type { WindowName } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { keyWords } from '../../../browser/elements/key-fields.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { askForKeyFacts, askForLimits, askToBan } from '../elements/edit-dialogs.ts';
+import { askForKeyFacts, askToBan } from '../elements/edit-dialogs.ts';
 import { factList, type Fact } from '../elements/fact-list.ts';
 import { keyStatus } from '../elements/key-status.ts';
 import { askToRotate } from '../elements/new-key-dialogs.ts';
@@ -46,22 +45,18 @@ class PageKey extends DetailPage<KeyDetail> {
   }
 
   view(key: KeyDetail) {
-    const help = {
-      lift: () => this.lift(key),
-      resetDay: () => this.resetDay(),
-      giveTime: () => askForKeyFacts(this, key),
-      changeLimits: (focused: WindowName | 'plan') => askForLimits(this, key, focused),
-    };
-    return html`${viewerNote()} ${keyStatus(key, help)} ${renderFacts(key)}
+    const help = { lift: () => this.lift(key), giveTime: () => askForKeyFacts(this, key) };
+    return html`${viewerNote()} ${keyStatus(key, help)}
+      <p>
+        Plan, limits and what is used of them are those of
+        <a href=${keyPath(key.customerId)}>its customer</a>.
+      </p>
+      ${renderFacts(key)}
       ${
         session.isOperator && key.state !== 'revoked'
           ? html`<div class="actions">${button(`Change ${keyWords}…`, () => askForKeyFacts(this, key))}</div>`
           : nothing
       }
-      <p>
-        Plan, limits and what is used of them are those of
-        <a href=${keyPath(key.customerId)}>its customer</a>.
-      </p>
       <key-history item=${key.id}></key-history>`;
   }
 
