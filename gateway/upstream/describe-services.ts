@@ -7,7 +7,7 @@ import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/conf
 import { YamlFileError } from '../platform/config/yaml-file.ts';
 import { readApiDocument, type ApiDocument } from './api-document.ts';
 import { basePathOf, withPrefix } from './base-paths.ts';
-import { methods } from './check-description.ts';
+import { methods, publishedPart } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { accessOf } from './operation-access.ts';
 import type { ApiRoute, RoutedOperation, RoutedService } from './routes.ts';
@@ -161,7 +161,7 @@ function publish(
 
 function readOrIssue(owner: Owner, description: DescriptionText) {
   try {
-    return { source: { owner, description: readDescription(description) } };
+    return { source: { owner, description: publishedPart(readDescription(description)) } };
   } catch (error) {
     if (!(error instanceof YamlFileError)) throw error;
     return { issues: error.issues };

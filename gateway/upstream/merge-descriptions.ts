@@ -9,6 +9,7 @@ import {
   findTarget,
   isFields,
   listOf,
+  mapFields,
   parametersOf,
   resolveReference,
   textOf,
@@ -53,7 +54,7 @@ export function mergeDescriptions(own: Description, sources: readonly Source[]):
   const issues = sources.flatMap(({ description, issues: known = [] }, index) =>
     description.describe([
       ...known,
-      ...checkDescription(description, document),
+      ...checkDescription(description),
       ...unknownReferences(description.fields, document),
       ...clashes(description, [{ name: 'the gateway', description: own }, ...sources.slice(0, index)]),
       ...samePaths(description),
@@ -170,11 +171,7 @@ function withOwnHeaders(response: unknown): unknown {
   if (!isFields(response) || response['$ref'] !== undefined) return response;
   const { description = '', headers, ...rest } = response;
   const added = ownResponseHeaders.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
-  return { description, headers: { ...Object.fromEntries(added), ...fieldsOf(headers) }, ...rest };
-}
-
-function mapFields(fields: Fields, map: (value: unknown, name: string) => unknown): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value, name)]));
+  return { description, headers: { ...fieldsOf(headers), ...Object.fromEntries(added) }, ...rest };
 }
 
 /** Without those of the gateway's own components that no operation refers to. */

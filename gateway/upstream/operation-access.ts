@@ -1,6 +1,6 @@
 import { scopePattern, type OperationAccess } from '../limits/access.ts';
 import { maxLimit } from '../limits/limits.ts';
-import { isFields, type Fields } from './service-description.ts';
+import { isFields, listOf, type Fields } from './service-description.ts';
 
 export const costField = 'x-quota-cost';
 
@@ -13,6 +13,20 @@ export function accessOf(service: string, method: string, operation: Fields): Op
     scopes: scopesOf(operation['security']) ?? [`${service}:${method === 'get' ? 'read' : 'write'}`],
     cost: unitsOf(operation[costField]) ?? 1,
   };
+}
+
+/** Whether the security of an operation says more than that there is some, which the gateway sees to. */
+export function isAboutScopes(security: unknown): boolean {
+  return security !== undefined && !(Array.isArray(security) && security.every(isWithoutScopes));
+}
+
+function isWithoutScopes(requirement: unknown): boolean {
+  return (
+    isFields(requirement) &&
+    Object.entries(requirement).every(
+      ([scheme, scopes]) => scheme !== 'apiKey' && listOf(scopes).length === 0,
+    )
+  );
 }
 
 /** Finds what is wrong with these fields of an operation: pairs of field and reason. */

@@ -71,6 +71,10 @@ export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
+export function mapFields(fields: Fields, map: (value: unknown, name: string) => unknown): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value, name)]));
+}
+
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -61,6 +61,40 @@ test('header parameters of an operation pass, those of its path included', () =>
   expect(requestHeaders).toEqual(new Set(['x-colour']));
 });
 
+test('a description that is also for those who call the service directly is published without what is not the gateway’s', () => {
+  const whole = text
+    .replace('x-error-codes', 'security: [{ bearer: [] }]\nx-error-codes')
+    .replace('get:', 'trace: {}\n    head: {}\n    options: {}\n    get:')
+    .replace(
+      'summary: Get a box',
+      `summary: Get a box
+      security: [{ bearer: [] }]
+      servers: [{ url: 'http://10.0.0.1' }]
+      callbacks: { later: {} }
+      parameters:
+        - { name: Authorization, in: header }
+        - { name: session, in: cookie }`,
+    )
+    .replace("'200': {", "'401': { description: Who }\n        '200': {")
+    .replace('headers: {', 'headers: { X-RateLimit-Limit: { description: Ours },')
+    .replace('components:', 'components:\n  securitySchemes: { apiKey: { type: http, scheme: basic } }');
+  const describedBy = (source: string) => {
+    const file = { name: 'boxes', description: { file: 'boxes.yaml', text: source } };
+    return JSON.parse(loadApiDescription(undefined, [file]).json) as {
+      paths: Record<string, { get: { responses: object } }>;
+    };
+  };
+  const expected = describedBy(text);
+  const path = '/boxes/{box-id}';
+  const { get, ...others } = expected.paths[path] ?? { get: { responses: {} } };
+  const who = { description: 'Who', headers: expect.any(Object) as object };
+  const published = { ...get, parameters: [], responses: { ...get.responses, 401: who } };
+  expect(describedBy(whole)).toEqual({
+    ...expected,
+    paths: { ...expected.paths, [path]: { ...others, get: published } },
+  });
+});
+
 describe('the merged description', () => {
   const document = JSON.parse(api.json) as {
     info: { title: string; description: string };

@@ -234,27 +234,6 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
     files: { 'orders.yaml': withPath('/orders/a b') },
     issue: /^orders\.yaml:9:3: \/orders\/a b has the segment a b: only letters/,
   },
-  'a method that the gateway answers': {
-    files: { 'orders.yaml': `${orders}    options: { summary: x }\n` },
-    issue: 'orders.yaml:9:5: options of /orders is answered by the gateway: leave it out',
-  },
-  'a header that the gateway sets': {
-    files: { 'orders.yaml': orders.replace('Found,', 'Found, headers: { X-RateLimit-Limit: {} },') },
-    issue: 'orders.yaml:8:60: GET /orders 200 has the header X-RateLimit-Limit, which only the gateway sends',
-  },
-  'content that cannot be there': {
-    files: { 'orders.yaml': orders.replace("'200'", "'204'") },
-    issue: 'orders.yaml:8:20: GET /orders 204 has content, which this status cannot have',
-  },
-  'a body of a GET': {
-    files: { 'orders.yaml': orders.replace('responses:', 'requestBody: { content: {} }\n      responses:') },
-    issue: /^orders\.yaml:8:\d+: requestBody of GET \/orders does not pass: a GET has no body/,
-  },
-  'a 401 of its own': {
-    files: { 'orders.yaml': orders.replace("'200'", "'401'") },
-    issue:
-      "orders.yaml:8:20: GET /orders 401 is the gateway's: a service gets requests with a valid key only",
-  },
   'a reference to nowhere': {
     files: {
       'orders.yaml': orders.replace('json: {}', "json: { schema: { $ref: '#/components/schemas/X' } }"),
