@@ -5,7 +5,7 @@ import { customerOperations } from './customers/customer-operations.ts';
 import { keyOperations } from './keys/key-operations.ts';
 import type { Operation } from './operation.ts';
 import { planOperations } from './plans/plan-operations.ts';
-import { settingOperations } from './plans/setting-operations.ts';
+import { policyOperations } from './plans/policy-operations.ts';
 import { usageOperations } from './usage/usage-operations.ts';
 import { webhookOperations } from './webhooks/webhook-operations.ts';
 
@@ -16,7 +16,7 @@ export const operations: readonly Operation[] = [
   ...planOperations,
   ...banOperations,
   ...webhookOperations,
-  ...settingOperations,
+  ...policyOperations,
   ...usageOperations,
   ...auditOperations,
   ...apiTokenOperations,

@@ -13,7 +13,7 @@ export interface NumberField {
   decimals?: true;
   /** In a form. */
   label: string;
-  /** In a form, and behind the number. */
+  /** Behind the number. */
   unit?: string;
   meaning: string;
 }
@@ -26,7 +26,7 @@ export const anonymousField: NumberField & { unit: string } = {
   min: 1,
   max: maxLimit,
   default: 60,
-  label: 'Limit of each address',
+  label: 'Limit of each address, requests a minute',
   unit: `requests ${eachExactly(anonymousWindow)}`,
   meaning: `requests ${eachExactly(anonymousWindow)}`,
 };
@@ -37,7 +37,7 @@ export const retentionField: NumberField & { unit: string } = {
   /** Some eleven years. */
   max: 4000,
   default: 400,
-  label: 'Kept for',
+  label: 'Kept for, days',
   unit: 'days',
   meaning: 'days for which the usage of each key and day is kept',
 };

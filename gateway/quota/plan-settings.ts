@@ -152,7 +152,7 @@ export const anonymousSetting = defineSetting({
   seedAction: 'plans.seed',
   target: anonymousPlan,
   title: 'limit of an address',
-  advice: `set it with: ops plans set anonymous --minute ${anonymousField.default}`,
+  advice: `set it with: ops policy set --anonymous-minute ${anonymousField.default}`,
   values: z
     .strictObject({ [anonymousWindow]: numberValue(anonymousField) }, mapping('the field minute'))
     .meta({ description: 'limit of an address for requests without a valid API key' }),

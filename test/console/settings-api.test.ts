@@ -19,29 +19,41 @@ describe('the API of settings', () => {
 
   afterAll(() => started[Symbol.asyncDispose]());
 
-  const get = async (path: string) => (await ada.send('GET', `/api/settings/${path}`)).body as Fields;
-  const put = (path: string, body: object) => ada.send('PUT', `/api/settings/${path}`, body);
+  const get = async () => (await ada.send('GET', '/api/policy')).body as Fields;
+  const set = (body: object) => ada.send('PATCH', '/api/policy', body);
   const lastEntry = async () => (await readAudit(started.kit.redis, 1))[0];
 
-  test('shows the ban policy with its defaults, bounds and who enforces it', async () => {
-    await expect.poll(async () => (await get('ban-policy'))['gateways'], { timeout: 5000 }).toBe(1);
-    expect(await get('ban-policy')).toEqual({
-      stored: defaultBanPolicy,
+  const defaults = { ...defaultBanPolicy, anonymousMinute: 60, retentionDays: 400 };
+
+  test('shows what is stored, its defaults and bounds, and who enforces it', async () => {
+    await expect.poll(async () => (await get())['gateways'], { timeout: 5000 }).toBe(1);
+    expect(await get()).toEqual({
+      stored: defaults,
       issues: [],
       gateways: 1,
       enforced: [],
-      defaults: defaultBanPolicy,
-      bounds: banPolicyBounds,
+      defaults,
+      bounds: {
+        ...banPolicyBounds,
+        anonymousMinute: { min: 1, max: 1_000_000_000 },
+        retentionDays: { min: 1, max: 4000 },
+      },
     });
   });
 
   test('a ban policy is stored, audited, and in force for the next requests', async () => {
-    const policy = { ...defaultBanPolicy, graceSeconds: 0, strikes: 2, strikesPerLimit: 0, banSeconds: 77 };
-    const { body } = await put('ban-policy', { policy, expected: defaultBanPolicy });
-    expect(body).toEqual({ policy, warnings: [] });
+    const change = { graceSeconds: 0, strikes: 2, strikesPerLimit: 0, banSeconds: 77 };
+    const policy = { ...defaultBanPolicy, ...change };
+    const { body } = await set({ ...change, expected: defaults });
+    expect(body).toEqual({ before: defaultBanPolicy, after: policy, warnings: [] });
     expect(await started.kit.redis.hgetall(redisKeys.banPolicy)).toEqual(textFields(policy));
-    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'policy.set' });
-    await expect.poll(async () => (await get('ban-policy'))['gateways'], { timeout: 5000 }).toBe(1);
+    expect(await lastEntry()).toMatchObject({
+      who: 'Ada',
+      action: 'policy.set',
+      before: defaultBanPolicy,
+      after: policy,
+    });
+    await expect.poll(async () => (await get())['gateways'], { timeout: 5000 }).toBe(1);
     const { key } = await started.kit.issue({ minute: 1, day: 10 });
     await expect
       .poll(
@@ -55,47 +67,46 @@ describe('the API of settings', () => {
   });
 
   test('refuses a policy by somebody who has seen another one, and an invalid one', async () => {
-    const seen = await get('ban-policy');
-    const stale = await put('ban-policy', { policy: defaultBanPolicy, expected: defaultBanPolicy });
+    const seen = await get();
+    const stale = await set({ ...defaultBanPolicy, expected: defaultBanPolicy });
     expect(stale.body).toMatchObject({
       status: 409,
       message: expect.stringContaining('banSeconds 77') as unknown,
     });
-    const policy = { ...defaultBanPolicy, strikes: 0, banSeconds: 7200 };
-    const invalid = await put('ban-policy', { policy, expected: seen['stored'] });
-    expect(invalid.body).toMatchObject({
+    expect((await set({ strikes: 0, expected: seen['stored'] })).body).toMatchObject({
       status: 400,
-      message: expect.stringContaining('policy.strikes: is not a whole number from 1 to 1000000') as unknown,
+      message: expect.stringContaining('strikes: is not a whole number from 1 to 1000000') as unknown,
     });
-    expect((await put('ban-policy', { policy: {}, expected: null })).status).toBe(400);
-    expect(await get('ban-policy')).toEqual(seen);
+    expect((await set({ banSeconds: 7200, expected: seen['stored'] })).body).toMatchObject({
+      status: 422,
+      message: 'The ban policy would be invalid: maxBanSeconds is less than banSeconds',
+    });
+    expect((await set({ expected: seen['stored'] })).status).toBe(400);
+    expect(await get()).toEqual(seen);
   });
 
-  test('a policy that was edited into nonsense is named field by field, and can be reset', async () => {
+  test('a policy that was edited into nonsense is named field by field, and can be set right', async () => {
     const { redis } = started.kit;
     await redis.hset(redisKeys.banPolicy, { strikes: 'lots', enabled: 'yes' });
-    const state = await get('ban-policy');
-    expect(state['stored']).toBeNull();
+    const state = await get();
+    expect(state['stored']).toEqual({ anonymousMinute: 60, retentionDays: 400 });
     expect(state['issues']).toEqual([
       'enabled is neither true nor false: it is "yes"',
       'strikes is not a whole number from 1 to 1000000: it is "lots"',
     ]);
     expect(state['enforced']).toMatchObject([{ value: { banSeconds: 77 }, gateways: 1 }]);
-    const stale = await ada.send('POST', '/api/settings/ban-policy/reset', { expected: defaultBanPolicy });
-    expect(stale.status).toBe(409);
-    const { body } = await ada.send('POST', '/api/settings/ban-policy/reset', { expected: null });
-    expect(body).toEqual({ policy: defaultBanPolicy, warnings: [] });
+    expect((await set({ ...defaultBanPolicy, expected: defaults })).status).toBe(409);
+    const { body } = await set({ ...defaultBanPolicy, expected: {} });
+    expect(body).toEqual({ before: {}, after: defaultBanPolicy, warnings: [] });
     expect(await redis.hgetall(redisKeys.banPolicy)).toEqual(textFields(defaultBanPolicy));
-    expect(await lastEntry()).toMatchObject({ action: 'policy.reset' });
+    expect(await lastEntry()).toMatchObject({ action: 'policy.set', before: { strikes: 'lots' } });
   });
 
   test('the limit of an address is in force for its next request', async () => {
-    const before = await get('anonymous');
-    expect(before).toMatchObject({ stored: { minute: 60 }, defaults: { minute: 60 }, issues: [] });
-    expect((await put('anonymous', { minute: 5, expected: { minute: 7 } })).status).toBe(409);
-    expect((await put('anonymous', { minute: 0, expected: { minute: 60 } })).status).toBe(400);
-    const { body } = await put('anonymous', { minute: 5, expected: { minute: 60 } });
-    expect(body).toEqual({ minute: 5, before: 60, warnings: [] });
+    expect((await set({ anonymousMinute: 5, expected: { anonymousMinute: 7 } })).status).toBe(409);
+    expect((await set({ anonymousMinute: 0, expected: { anonymousMinute: 60 } })).status).toBe(400);
+    const { body } = await set({ anonymousMinute: 5, expected: { anonymousMinute: 60 } });
+    expect(body).toEqual({ before: { anonymousMinute: 60 }, after: { anonymousMinute: 5 }, warnings: [] });
     expect(await started.kit.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '5' });
     await expect
       .poll(async () => (await send(`${started.kit.gateway.url}/v1/pets`)).headers['x-ratelimit-limit'], {
@@ -106,12 +117,30 @@ describe('the API of settings', () => {
   });
 
   test('the retention of use is stored', async () => {
-    expect(await get('usage')).toMatchObject({ stored: { retentionDays: 400 } });
-    expect((await put('usage', { retentionDays: 4001, expected: { retentionDays: 400 } })).status).toBe(400);
-    expect((await put('usage', { retentionDays: 30, expected: { retentionDays: 90 } })).status).toBe(409);
-    const { body } = await put('usage', { retentionDays: 3000, expected: { retentionDays: 400 } });
-    expect(body).toMatchObject({ retentionDays: 3000, before: 400, warnings: [] });
+    expect((await set({ retentionDays: 4001, expected: { retentionDays: 400 } })).status).toBe(400);
+    expect((await set({ retentionDays: 30, expected: { retentionDays: 90 } })).status).toBe(409);
+    const { body } = await set({ retentionDays: 3000, expected: { retentionDays: 400 } });
+    expect(body).toEqual({ before: { retentionDays: 400 }, after: { retentionDays: 3000 }, warnings: [] });
     expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'usage.retention' });
-    expect(await get('usage')).toMatchObject({ stored: { retentionDays: 3000 } });
+    expect(await get()).toMatchObject({ stored: { ...defaults, anonymousMinute: 5, retentionDays: 3000 } });
+  });
+
+  test('several settings are changed at once, and none if one of them would be invalid', async () => {
+    const entries = await started.kit.redis.xlen(redisKeys.audit);
+    const { body } = await set({
+      anonymousMinute: 60,
+      maxBanSeconds: 1,
+      expected: { ...defaults, anonymousMinute: 5 },
+    });
+    expect(body).toMatchObject({ status: 422 });
+    expect(await get()).toMatchObject({ stored: { anonymousMinute: 5 } });
+    expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries);
+    await set({
+      anonymousMinute: 60,
+      retentionDays: 400,
+      expected: { anonymousMinute: 5, retentionDays: 3000 },
+    });
+    expect(await get()).toMatchObject({ stored: defaults });
+    expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries + 2);
   });
 });

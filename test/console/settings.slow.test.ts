@@ -22,9 +22,9 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   test('a ban policy says what it does while it is typed, is saved, and is in force', async () => {
     const { page } = await started.open('/console/bans', { name: 'Grace' });
     const form = page.getByRole('dialog');
-    await page.locator('ban-policy').getByText('free 60, pro 300, business 1,000').waitFor();
+    await page.locator('policy-settings').first().getByText('free 60, pro 300, business 1,000').waitFor();
     await expectAccessible(page, 'settings');
-    await page.locator('ban-policy').getByRole('button', { name: 'Change…' }).click();
+    await page.locator('policy-settings').first().getByRole('button', { name: 'Change…' }).click();
     await form.getByText('free 60, pro 300, business 1,000').waitFor();
     await expectAccessible(page, 'settings-policy');
     await form.getByLabel('Refusals before a ban').fill('2');
@@ -43,7 +43,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   test('a change by somebody else is not overwritten unseen', async () => {
     const { page } = await started.open('/console/bans');
     const form = page.getByRole('dialog');
-    await page.locator('ban-policy').getByRole('button', { name: 'Change…' }).click();
+    await page.locator('policy-settings').first().getByRole('button', { name: 'Change…' }).click();
     await form.getByLabel('First ban').fill('90');
     await started.kit.redis.hset(redisKeys.banPolicy, 'windowSeconds', '50');
     await form.getByRole('button', { name: 'Save' }).click();
@@ -52,26 +52,30 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
     expect(await form.getByLabel('First ban').inputValue()).toBe('90');
   });
 
-  test('a policy edited by hand into nonsense is named, and reset with the keyboard alone', async () => {
+  test('a policy edited by hand into nonsense is named, and set to the defaults with the keyboard alone', async () => {
     await started.kit.redis.hset(redisKeys.banPolicy, 'strikes', 'lots');
     const { page } = await started.open('/console/bans', { name: 'Grace' });
     await page.getByText('strikes is not a whole number from 1 to 1000000: it is "lots"').waitFor();
     await expectAccessible(page, 'settings-invalid');
-    await page.getByRole('button', { name: 'Reset to defaults…' }).focus();
+    await page.locator('policy-settings').first().getByRole('button', { name: 'Change…' }).focus();
     await page.keyboard.press('Enter');
-    const asked = page.getByRole('dialog', { name: 'Reset the ban policy?' });
+    const asked = page.getByRole('dialog', { name: 'Ban policy' });
+    await asked.getByText('free 2, pro 2, business 2').waitFor();
+    await asked.getByLabel('Ban keys that go on after 429').uncheck();
+    await asked.getByRole('button', { name: 'Use the defaults' }).focus();
+    await page.keyboard.press('Enter');
     await asked.getByText('free 60, pro 300, business 1,000').waitFor();
-    await expectAccessible(page, 'settings-reset');
-    await asked.getByRole('button', { name: 'Reset' }).focus();
+    expect(await asked.getByLabel('Ban keys that go on after 429').isChecked()).toBe(true);
+    await asked.getByRole('button', { name: 'Save' }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(policy).toEqual(textFields(defaultBanPolicy));
-    expect(await lastEntry('policy')).toMatchObject({ who: 'Grace', action: 'policy.reset' });
+    expect(await lastEntry('policy')).toMatchObject({ who: 'Grace', action: 'policy.set' });
   });
 
   test('the limit of an address is saved, and its next request is told of it', async () => {
     const { page } = await started.open('/console/bans', { name: 'Grace' });
     const form = page.getByRole('dialog');
-    const setting = page.locator('number-setting').first();
+    const setting = page.locator('policy-settings').last();
     await setting.getByRole('button', { name: 'Change…' }).click();
     await form.getByLabel('Limit of each address').fill('7');
     await form.getByText('may send 7 requests a minute').waitFor();
@@ -85,7 +89,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   test('the retention of use is saved', async () => {
     const { page } = await started.open('/console/settings', { name: 'Grace' });
     const form = page.getByRole('dialog');
-    const setting = page.locator('number-setting').last();
+    const setting = page.locator('policy-settings');
     await setting.getByRole('button', { name: 'Change…' }).click();
     await form.getByLabel('Kept for').fill('30');
     await form.getByText('is kept for 30 days').waitFor();

@@ -213,8 +213,11 @@ describe('operating a running gateway', () => {
       ].map(async (options) => (await kit.run('policy', 'set', ...options)).code),
     );
     expect(codes).toContain(2);
-    const policy = await kit.json<{ banSeconds: number; maxBanSeconds: number }>('policy', 'show');
-    expect(policy.banSeconds).toBeLessThanOrEqual(policy.maxBanSeconds);
+    const { stored } = await kit.json<{ stored: { banSeconds: number; maxBanSeconds: number } }>(
+      'policy',
+      'show',
+    );
+    expect(stored.banSeconds).toBeLessThanOrEqual(stored.maxBanSeconds);
     await kit.run('policy', 'set', '--ban-seconds', '60', '--max-ban-seconds', '3600');
   });
 

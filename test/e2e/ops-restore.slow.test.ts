@@ -69,7 +69,9 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
     const { stdout, stderr } = await ops('plans', 'list');
     expect(stdout).not.toContain('ENFORCED');
     expect(stderr).toBe('');
-    expect(JSON.parse((await ops('policy', 'show', '--json')).stdout)).toMatchObject({ strikes: 77 });
+    expect(JSON.parse((await ops('policy', 'show', '--json')).stdout)).toMatchObject({
+      stored: { strikes: 77 },
+    });
     await using second = await startGateway({ REDIS_URL: url, PETS_SERVICE_URL: kit.upstream.url });
     expect((await send(`${second.url}/v1/pets`)).header('X-RateLimit-Limit')).toBe(String(addressLimit));
   }

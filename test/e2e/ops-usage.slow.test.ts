@@ -128,9 +128,9 @@ describe('ops usage', { timeout: 120_000 }, () => {
   });
 
   test('retention is shown, set and audited', async () => {
-    expect(await kit.json('policy', 'show')).toMatchObject({ retentionDays: 400 });
+    expect(await kit.json('policy', 'show')).toMatchObject({ stored: { retentionDays: 400 } });
     const set = await kit.json('policy', 'set', '--retention-days', '30', '--as', 'eve');
-    expect(set).toEqual({ retentionDays: 30 });
+    expect(set).toEqual({ before: { retentionDays: 400 }, after: { retentionDays: 30 } });
     expect(await kit.redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
     expect(await kit.json<object[]>('audit', '--count', '1')).toMatchObject([
       {

@@ -81,8 +81,8 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
 
   const enforcedPolicies = async () => {
     const { stdout } = await ops('policy', 'show', '--json');
-    return (JSON.parse(stdout) as { enforced: { enabled: boolean }[] }).enforced.map(
-      ({ enabled }) => enabled,
+    return (JSON.parse(stdout) as { enforced: { value: { enabled: boolean } }[] }).enforced.map(
+      ({ value }) => value.enabled,
     );
   };
 
@@ -240,9 +240,11 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     expect(await ops('policy', 'show')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^retentionDays +400\nenforced by gateways  enabled true, graceSeconds 10, strikes 60, .+\n$/,
+        /^anonymousMinute +7\nretentionDays +400\nenforced by gateways  enabled true, graceSeconds 10, strikes 60, .+ \(1\)\n$/,
       ) as string,
-      stderr: expect.stringMatching(/^ops: warning: no ban policy is set: running gateways keep /) as string,
+      stderr: expect.stringMatching(
+        /^ops: warning: gw:ban-policy is missing: running gateways keep /,
+      ) as string,
     });
     // It takes over what another gateway knows, as soon as that one is there.
     await redis.hset(redisKeys.plan('pro'), { minute: 600, day: 20_000 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
 import {
   diffSettings,
   readStored,
-  settingsOf,
+  writeSettings,
   type SettingChange,
-} from '../../gateway/control/plans/settings-diff.ts';
-import { writeSettings } from '../../gateway/control/plans/write-settings.ts';
+} from '../../gateway/control/plans/settings.ts';
 import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';

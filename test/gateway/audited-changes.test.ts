@@ -2,15 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
 import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
+import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
 import { setPlan } from '../../gateway/control/plans/plans.ts';
 import { removePlan } from '../../gateway/control/plans/remove-plan.ts';
-import {
-  diffSettings,
-  readStored,
-  removalOf,
-  settingsOf,
-} from '../../gateway/control/plans/settings-diff.ts';
-import { writeSettings } from '../../gateway/control/plans/write-settings.ts';
+import { diffSettings, readStored, removalOf, writeSettings } from '../../gateway/control/plans/settings.ts';
 import type { Session } from '../../gateway/control/session.ts';
 import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';

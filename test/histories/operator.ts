@@ -2,12 +2,11 @@ import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
 import { resumeCustomer, suspendCustomer } from '../../gateway/control/customers/customers.ts';
 import { InvalidOperation } from '../../gateway/control/invalid-operation.ts';
 import { setPlan } from '../../gateway/control/plans/plans.ts';
-import { setSetting } from '../../gateway/control/plans/settings.ts';
+import { changePolicy } from '../../gateway/control/plans/policy-operations.ts';
 import type { Session } from '../../gateway/control/session.ts';
 import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
-import { banPolicySetting } from '../../gateway/quota/ban-policy.ts';
 import { send } from '../support/http/http.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import type { Change, ChangeMade, History, OwnerLimits, Use } from './history.ts';
@@ -179,9 +178,8 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
   }
 
   const { session, issue } = await open();
-  await setPlan(session, 'anonymous', { minute: 1_000_000 }, true);
   for (const [name, limits] of Object.entries(schedule.plans)) await setPlan(session, name, limits, true);
-  await setSetting(session, banPolicySetting, schedule.policy);
+  await changePolicy(session, { ...schedule.policy, anonymousMinute: 1_000_000 });
   await waitUntil(() => isEnforced(session.redis, urls.length, schedule), reportMs);
   const banned = await issue({ plan: 'small' });
   await addBan(session, banned.id, 3_600_000, 'whose refusals show that all are reported');

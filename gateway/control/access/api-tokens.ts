@@ -4,8 +4,8 @@ import { dayMs } from '../../limits/utc-day.ts';
 import type { Fields } from '../../platform/redis/define-setting.ts';
 import { parseJson } from '../../platform/redis/parse-json.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { changeHash } from '../change-hash.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { changeSettings } from '../plans/settings-hash.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import type { ApiScope } from './api-scopes.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
@@ -71,7 +71,7 @@ export async function issueApiToken(
     createdAt: new Date(now()).toISOString(),
     expiresAt: expiresAt.toISOString(),
   };
-  await changeSettings(session, tokensKey, (stored) => {
+  await changeHash(session, tokensKey, (stored) => {
     const old = parseRecords(stored).filter(
       ({ record }) => record === undefined || expiryOf(record) < now() - shownAfterExpiryMs,
     );
@@ -126,7 +126,7 @@ export async function listApiTokens({ redis, now }: Session): Promise<ListedApiT
 
 /** Refuses a token from its next request on. @throws InvalidOperation if there is no such token */
 export async function revokeApiToken(session: Session, id: string): Promise<ApiToken> {
-  const { record, tokenHash } = await changeSettings(session, tokensKey, (stored) => {
+  const { record, tokenHash } = await changeHash(session, tokensKey, (stored) => {
     const { tokenHash = '', record } = parseRecords(stored).find((found) => found.record?.id === id) ?? {};
     if (record === undefined) throw new InvalidOperation(`there is no token ${id}: see ops api-tokens list`);
     return Promise.resolve({

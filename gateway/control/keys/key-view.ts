@@ -6,8 +6,7 @@ import type { KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { banPolicySetting, strikesBeforeBan } from '../../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse } from '../../quota/key-use.ts';
 import { findBan } from '../bans/bans.ts';
-import { ignoreInvalid } from '../invalid-operation.ts';
-import { showSetting } from '../plans/settings.ts';
+import { readSetting } from '../plans/settings.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
@@ -144,7 +143,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
   const { place, record } = await showStoredKey(redis, id);
   const [limits, policy] = await Promise.all([
     createLimitsReader(session)(record),
-    ignoreInvalid(showSetting(session, banPolicySetting)),
+    readSetting(redis, banPolicySetting),
   ]);
   const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
   const [ban = null, keyUse] = await Promise.all([findBan(session, place), readKeyUse(session, place)]);

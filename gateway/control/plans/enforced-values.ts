@@ -1,3 +1,4 @@
+import type { Fields } from '../../platform/redis/define-setting.ts';
 import { readEnforcedSettings } from '../../platform/redis/enforced-settings.ts';
 import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import type { ReadingSession } from '../session.ts';
@@ -11,10 +12,15 @@ export interface EnforcedValues {
   keys: string[];
   /** Gateways that run, each with one process or several workers. */
   gateways: number;
-  /** The fields of a setting, once for each different value. */
-  of(key: string): Record<string, string>[];
-  /** The same, with the numbers of gateways and of their processes that enforce it; the most frequent one first. */
-  counted(key: string): { fields: Record<string, string>; gateways: number; processes: number }[];
+  /** The fields of a setting, once for each different value; the one that most processes enforce first. */
+  of(key: string): Fields[];
+  /**
+   * What gateways enforce, with their number: the same for a value of several settings.
+   * @param valueOf makes it of the fields by Redis key; undefined leaves the process out
+   */
+  counted<Value>(
+    valueOf: (fieldsOf: (key: string) => Fields) => Value | undefined,
+  ): { value: Value; gateways: number }[];
 }
 
 export async function readEnforcedValues({ redis, now }: ReadingSession): Promise<EnforcedValues> {
@@ -26,26 +32,33 @@ export async function readEnforcedValues({ redis, now }: ReadingSession): Promis
   const gatewayOf = new Map(statuses.map(({ id, gateway }) => [id, gateway.id]));
   const gatewaysOf = (ids: readonly string[]) => new Set(ids.map((id) => gatewayOf.get(id) ?? id)).size;
 
-  function counted(key: string): ReturnType<EnforcedValues['counted']> {
-    const distinct = new Map<string, { fields: Record<string, string>; ids: string[] }>();
-    for (const { id, known, defaults } of instances) {
-      const fields = { ...defaults[key], ...known[key] };
-      const names = Object.keys(fields).toSorted();
-      if (names.length === 0) continue;
-      const text = JSON.stringify(fields, names);
-      distinct.set(text, { fields, ids: [...(distinct.get(text)?.ids ?? []), id] });
-    }
-    return Array.from(distinct.values(), ({ fields, ids }) => ({
-      fields,
-      gateways: gatewaysOf(ids),
-      processes: ids.length,
-    })).toSorted((one, other) => other.processes - one.processes);
-  }
+  const counted: EnforcedValues['counted'] = (valueOf) => {
+    const enforcing = instances.flatMap(({ id, known, defaults }) => {
+      const value = valueOf((key) => sorted({ ...defaults[key], ...known[key] }));
+      return value === undefined ? [] : [{ id, value }];
+    });
+    const byValue = Map.groupBy(enforcing, ({ value }) => JSON.stringify(value));
+    return Array.from(byValue.values())
+      .toSorted((one, other) => other.length - one.length)
+      .flatMap(([first, ...others]) =>
+        first === undefined
+          ? []
+          : [{ value: first.value, gateways: gatewaysOf([first, ...others].map(({ id }) => id)) }],
+      );
+  };
 
   return {
     keys: [...new Set(instances.flatMap(({ known, defaults }) => Object.keys({ ...known, ...defaults })))],
     gateways: gatewaysOf(instances.map(({ id }) => id)),
-    of: (key) => counted(key).map(({ fields }) => fields),
+    of: (key) =>
+      counted((fieldsOf) => {
+        const fields = fieldsOf(key);
+        return Object.keys(fields).length === 0 ? undefined : fields;
+      }).map(({ value }) => value),
     counted,
   };
 }
+
+/** Processes may publish the same fields in another order. */
+const sorted = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => one.localeCompare(other)));

@@ -7,7 +7,7 @@ import type { Session } from '../session.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { comparePlanNames } from './plan-names.ts';
 import { plansFileSchema, plansSectionSchema, sectionsOf, type PlansFile } from './plans-file-schema.ts';
-import { readStored } from './settings-diff.ts';
+import { readStored } from './settings.ts';
 
 export type PlansFileExport =
   | {

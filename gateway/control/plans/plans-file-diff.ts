@@ -1,14 +1,23 @@
 import { defaultPlans, doubtfulPairs } from '../../limits/limits.ts';
-import type { Fields } from '../../platform/redis/define-setting.ts';
+import { forPlanFields } from '../../limits/shadow-limits.ts';
+import type { Setting } from '../../platform/redis/define-setting.ts';
+import { textFields } from '../../platform/redis/enforced-settings.ts';
 import { planSetting } from '../../quota/plan-settings.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { countPlanCustomers, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
 import { comparePlanNames, type PlanNames } from './plan-names.ts';
-import type { PlansFile } from './plans-file-schema.ts';
+import { sectionsOf, type PlansFile } from './plans-file-schema.ts';
 import { assertNoCustomers, assertRemovable } from './remove-plan.ts';
-import { diffSettings, readStored, removalOf, settingsOf, type SettingChange } from './settings-diff.ts';
+import {
+  diffSettings,
+  readStored,
+  removalOf,
+  type SettingChange,
+  type StoredSettings,
+  type WantedSetting,
+} from './settings.ts';
 
 /** A change, and of a plan the number of its customers, and which of the busiest are above new limits. */
 export type CountedChange = SettingChange & { customers?: number; above?: CustomerAbove[] };
@@ -64,16 +73,24 @@ async function withCustomers(
   return { ...change, customers: customers.get(plan) ?? 0, above };
 }
 
+/** Settings of a file, in its order. */
+export function settingsOf(file: PlansFile): WantedSetting[] {
+  const plans = Object.entries(file.plans ?? {}).map(([plan, limits]): [Setting, object] => [
+    planSetting(plan),
+    // A plan has no other limits than those of the file.
+    forPlanFields((field) => limits[field] ?? ''),
+  ]);
+  return [...plans, ...sectionsOf(file)].flatMap(([setting, values]) =>
+    values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],
+  );
+}
+
 function plansWithout(plans: object, names: readonly string[]): PlanNames['listed'] {
   return names.filter((name) => !Object.hasOwn(plans, name));
 }
 
 /** @throws InvalidOperation if a plan is built in, or the file has no plans at all */
-function removals(
-  file: PlansFile,
-  names: readonly string[],
-  stored: ReadonlyMap<string, Fields>,
-): SettingChange[] {
+function removals(file: PlansFile, names: readonly string[], stored: StoredSettings): SettingChange[] {
   if (file.plans === undefined) {
     throw new InvalidOperation('the file has no section plans: without it, no plan is removed');
   }

@@ -21,11 +21,11 @@ import {
   planNamePattern,
   windowsOf,
 } from '../../quota/plan-settings.ts';
+import { changeHash } from '../change-hash.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { comparePlanNames, unknownPlan } from './plan-names.ts';
-import { changeSettings } from './settings-hash.ts';
 
 /** A plan as operators see it. Null is an invalid limit, or one that a plan must have. */
 export type PlanRow = StoredLimits & { name: string };
@@ -101,10 +101,12 @@ export async function readPlans({ redis, now }: ReadingSession): Promise<ListedP
 async function readRow(redis: RedisClient, name: string, enforced: EnforcedValues): Promise<ListedPlan> {
   const texts = await readPlanLimits(redis, name);
   const row = parsePlanRow(name, texts);
-  const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
-    const limits: StoredLimits = byPlanField((field) => parseLimit(fields[field]));
-    return Object.assign(limits, { gateways });
-  });
+  const inForce = enforced
+    .counted((fieldsOf): StoredLimits | undefined => {
+      const fields = fieldsOf(redisKeys.plan(name));
+      return Object.keys(fields).length === 0 ? undefined : byPlanField((field) => parseLimit(fields[field]));
+    })
+    .map(({ value, gateways }) => Object.assign(value, { gateways }));
   const isStored = (limits: StoredLimits) => equalPlanLimits(limits, row);
   return {
     ...row,
@@ -146,7 +148,7 @@ export async function setPlan(
   approve?: (change: PlanChange) => void,
 ): Promise<PlanChange> {
   await assertSettable(session, name, limits, create);
-  const { before, after } = await changeSettings(session, redisKeys.plan(name), async (fields) => {
+  const { before, after } = await changeHash(session, redisKeys.plan(name), async (fields) => {
     const change = decide(name, limits, fields);
     approve?.(change);
     if (name !== anonymousPlan) await session.redis.sadd(redisKeys.planNames, name);

@@ -5,8 +5,7 @@ import type { Session } from '../session.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { countPlanCustomers } from './plan-customers.ts';
 import { comparePlanNames, unknownPlan } from './plan-names.ts';
-import { removalOf, type SettingChange } from './settings-diff.ts';
-import { writeSettings } from './write-settings.ts';
+import { removalOf, writeSettings, type SettingChange } from './settings.ts';
 
 /**
  * Removes a plan that no customer is on. Gateways that run keep its limits until they end, but no customer can be put on it

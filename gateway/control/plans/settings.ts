@@ -1,143 +1,193 @@
-import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
-import type { AuditAction } from '../../platform/redis/audit-actions.ts';
-import type { Fields, Setting, WholeSetting } from '../../platform/redis/define-setting.ts';
-import { textFields } from '../../platform/redis/enforced-settings.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import { Cluster } from 'ioredis';
+import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
+import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { planOfKey } from '../../quota/plan-settings.ts';
 import { usageSetting } from '../../quota/usage-policy.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
-import type { ReadingSession, Session } from '../session.ts';
-import { readEnforcedValues } from './enforced-values.ts';
-import { changeSettings, parseSetting } from './settings-hash.ts';
+import { wholeSettings } from '../../quota/whole-settings.ts';
+import { OperationFailure } from '../invalid-operation.ts';
+import { OvertakenChange } from '../overtaken-change.ts';
+import type { Session } from '../session.ts';
 
-/** @throws InvalidOperation if the setting is not set, or invalid */
-export async function showSetting<Value extends object>(
-  { redis }: Pick<Session, 'redis'>,
-  setting: WholeSetting<Value>,
-): Promise<Value> {
-  const fields = await redis.hgetall(setting.key);
-  if (Object.keys(fields).length === 0) {
-    throw new InvalidOperation(
-      `no ${setting.title} is set: running gateways keep the one that they enforce; ${setting.advice}`,
-    );
-  }
-  return parseSetting(setting, fields, `the ${setting.title} is invalid`);
+/** Values of a setting, for people and programs. */
+export type Values = Record<string, string | number | boolean>;
+
+/** A setting that is to be changed. */
+export interface SettingChange extends Setting {
+  /** Null if nothing is stored. */
+  before: Values | null;
+  /** Null if a plan is removed. */
+  after: Values | null;
+  /** All fields of the hash as it was read. */
+  stored: Fields;
+  /** Fields to write; an empty text removes one. */
+  written: Fields;
 }
 
-/** Called before a change with what is stored, null if it is missing or invalid; refuses the change by throwing. */
-type ApproveChange<Value> = (stored: Value | null) => void;
+/** A setting and what it is to be; an empty text removes a field. */
+export type WantedSetting = Setting & { wanted: Fields };
 
-/** A setting before and after a change; before, its fields as they are in Redis if it was invalid. */
-interface ChangedSetting<Value> {
-  before: Value | Fields;
-  after: Value;
+/** Fields of settings by their Redis key. */
+export type StoredSettings = ReadonlyMap<string, Fields>;
+
+type SettingsSession = Pick<Session, 'redis' | 'audit'>;
+
+/** Reads the hashes of settings. */
+export async function readStored(
+  redis: RedisClient,
+  settings: readonly Pick<Setting, 'key'>[],
+): Promise<StoredSettings> {
+  const hashes = await Promise.all(settings.map(({ key }) => redis.hgetall(key)));
+  return new Map(settings.map(({ key }, index) => [key, hashes[index] ?? {}]));
 }
 
-/**
- * Changes some fields of a setting. In force on all gateways within a second.
- * @throws InvalidOperation if the setting as a whole would be invalid; nothing is changed
- */
-export function setSetting<Value extends object>(
-  session: Pick<Session, 'redis' | 'audit'>,
-  setting: WholeSetting<Value>,
-  change: Partial<Value>,
-  approve?: ApproveChange<Value>,
-): Promise<ChangedSetting<Value>> {
-  const { key, title, action, target } = setting;
-  const texts = textFields(change);
-  return changeSettings(session, key, async (fields) => {
-    const after = parseSetting(setting, { ...fields, ...texts }, `the ${title} would be invalid`);
-    const before = beforeChange(setting, fields, approve);
-    return { before, after, fields: texts, entry: { action, target, before, after } };
-  });
-}
-
-/** Sets the defaults, whatever is stored. If they are stored, nothing is changed. */
-export function resetSetting<Value extends object>(
-  session: Pick<Session, 'redis' | 'audit'>,
-  setting: WholeSetting<Value>,
-  action: AuditAction,
-  approve?: ApproveChange<Value>,
-): Promise<ChangedSetting<Value>> {
-  const { key, target, defaults: after } = setting;
-  return changeSettings(session, key, async (fields) => {
-    const before = beforeChange(setting, fields, approve);
-    if (isDeepStrictEqual(before, after)) return { before, after, fields: {} };
-    const removed = Object.fromEntries(Object.keys(fields).map((field) => [field, '']));
-    const entry = { action, target, before, after };
-    return { before, after, fields: { ...removed, ...textFields(after) }, entry };
-  });
-}
-
-function beforeChange<Value extends object>(
-  { fields: schema }: Setting<Value>,
-  fields: Fields,
-  approve: ApproveChange<Value> | undefined,
-): Value | Fields {
-  const stored = schema.safeParse(fields).data ?? null;
-  approve?.(stored);
-  return stored ?? fields;
+/** @returns undefined if the setting is missing or invalid */
+export async function readSetting<Value extends object>(
+  redis: RedisClient,
+  { key, fields }: Pick<Setting<Value>, 'key' | 'fields'>,
+): Promise<Value | undefined> {
+  return fields.safeParse(await redis.hgetall(key)).data;
 }
 
 /** @returns the retention, or the default if none is set or it is invalid */
 export async function readRetentionDays(redis: RedisClient): Promise<number> {
-  const fields = await redis.hgetall(usageSetting.key);
-  return (usageSetting.fields.safeParse(fields).data ?? usageSetting.defaults).retentionDays;
+  return ((await readSetting(redis, usageSetting)) ?? usageSetting.defaults).retentionDays;
 }
 
-/** A setting as it is stored, and as running gateways enforce it. */
-export const settingStateSchema = <Value extends z.ZodType>(value: Value) =>
-  z.object({
-    stored: value.nullable().describe('Null if it is missing or invalid'),
-    issues: z
-      .array(z.string())
-      .describe('What is wrong with what is stored. Then gateways keep their last valid value.'),
-    gateways: z.int().describe('Gateway processes that enforce what is stored'),
-    enforced: z
-      .array(z.object({ value, gateways: z.int() }))
-      .describe('What other gateways enforce: each different value once'),
-    defaults: value,
+/**
+ * Compares settings with what is stored. Pure.
+ * @returns the settings that differ, in their order
+ */
+export function diffSettings(stored: StoredSettings, wanted: readonly WantedSetting[]): SettingChange[] {
+  return wanted.flatMap(({ wanted: fields, ...setting }) => {
+    const present = stored.get(setting.key) ?? {};
+    const names = Object.keys(fields);
+    const written = pick(fields, (name) => (present[name] ?? '') !== fields[name]);
+    if (Object.keys(written).length === 0) return [];
+    const before = pick(present, (name) => names.includes(name));
+    const after = pick(fields, (name) => fields[name] !== '');
+    return [{ ...setting, before: valuesOf(before), after: valuesOf(after), stored: present, written }];
   });
+}
 
-export type SettingState<T> = z.infer<ReturnType<typeof settingStateSchema<z.ZodType<T>>>>;
+/** The removal of a plan. */
+export function removalOf(setting: Setting, stored: Fields): SettingChange {
+  const written = Object.fromEntries(Object.keys(stored).map((name) => [name, '']));
+  return { ...setting, action: 'plans.remove', before: valuesOf(stored), after: null, stored, written };
+}
 
-/** Reads a setting that may have been edited by hand into anything. */
-export async function readSettingState<Value extends object>(
-  session: ReadingSession,
-  setting: Setting<Value>,
-): Promise<SettingState<Value>> {
-  const [values, { stored, issues }] = await Promise.all([
-    readEnforcedValues(session),
-    readStored(session.redis, setting),
-  ]);
-  const inForce = values.counted(setting.key).flatMap(({ fields, gateways }) => {
-    const parsed = setting.fields.safeParse(fields);
-    return parsed.success ? [{ value: parsed.data, gateways }] : [];
+function pick(fields: Fields, isPicked: (name: string) => boolean): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => isPicked(name)));
+}
+
+function valuesOf(fields: Fields): Values | null {
+  const entries = Object.entries(fields).map(([name, text]) => [name, valueOf(text)] as const);
+  return entries.length === 0 ? null : Object.fromEntries(entries);
+}
+
+/** Text that was edited by hand into no number stays as it is. */
+function valueOf(text: string): Values[string] {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text !== '' && String(Number(text)) === text ? Number(text) : text;
+}
+
+const maxAttempts = 5;
+
+/**
+ * Changes settings as a whole: if two operators do so at once, the second one decides on the result of the first.
+ * @param decide called with what is stored
+ * @returns what was decided in the end
+ * @throws what `writeSettings` throws if others keep changing them, and what `decide` throws
+ */
+export async function changeSettings<Decided extends { changes: readonly SettingChange[] }>(
+  session: SettingsSession,
+  settings: readonly Pick<Setting, 'key'>[],
+  decide: (stored: StoredSettings) => Decided,
+): Promise<Decided> {
+  for (let attempt = 1; ; attempt += 1) {
+    const decided = decide(await readStored(session.redis, settings));
+    try {
+      await writeSettings(session, decided.changes);
+      return decided;
+    } catch (error) {
+      if (!(error instanceof OvertakenChange) || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+/**
+ * Makes and audits all changes, or none if one of the hashes was changed since it was read. On one Redis, also behind Sentinels, that
+ * is one atomic script. In Redis Cluster the hashes are in different slots, so they are written one after another.
+ * @throws OvertakenChange if a hash was changed by others, OperationFailure if not all could be written
+ */
+export async function writeSettings(
+  { redis, audit }: SettingsSession,
+  changes: readonly SettingChange[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const names = (removed: boolean) =>
+    changes.flatMap(({ plan, after }) => (plan === undefined || (after === null) !== removed ? [] : [plan]));
+  const [added, removed] = [names(false), names(true)];
+  if (redis instanceof Cluster) return writeOneByOne({ redis, audit }, changes, { added, removed });
+  const lists = [added, removed, ...changes.flatMap(({ stored, written }) => [flat(stored), flat(written)])];
+  const isWritten = await audit.make(changes.map(entryOf), {
+    script: 'writeSettingsAudited',
+    keys: [redisKeys.planNames, ...changes.map(({ key }) => key)],
+    args: lists.flatMap((list) => [String(list.length)].concat(list)),
   });
-  const isStored = ({ value }: { value: Value }) => isDeepStrictEqual(value, stored);
-  return {
-    stored,
-    issues,
-    gateways: inForce.find(isStored)?.gateways ?? 0,
-    enforced: inForce.filter((other) => !isStored(other)),
-    defaults: setting.defaults,
-  };
+  if (isWritten !== 1) throw changedByOthers();
 }
 
-async function readStored<Value extends object>(
-  redis: RedisClient,
-  { key, fields: schema }: Setting<Value>,
-): Promise<{ stored: Value | null; issues: string[] }> {
-  const fields = await redis.hgetall(key);
-  if (Object.keys(fields).length === 0) return { stored: null, issues: [`${key} is missing`] };
-  const parsed = schema.safeParse(fields);
-  if (parsed.success) return { stored: parsed.data, issues: [] };
-  return { stored: null, issues: parsed.error.issues.map((issue) => describeIssue(issue, fields)) };
+function entryOf({ action, target, plan, before, after }: SettingChange): Change {
+  const named = (values: Values | null) =>
+    values === null || plan === undefined ? values : { name: plan, ...values };
+  return { action, target, before: named(before), after: named(after) };
 }
 
-/** Which field is wrong, how, and what it is. */
-function describeIssue({ path, message }: z.core.$ZodIssue, fields: Fields): string {
-  const field = path.join('.');
-  const text = fields[field];
-  return text === undefined ? `${field} ${message}` : `${field} ${message}: it is ${JSON.stringify(text)}`;
+/** @throws OperationFailure that names what was written before another one could not be */
+async function writeOneByOne(
+  { redis, audit }: { redis: Cluster; audit: Session['audit'] },
+  changes: readonly SettingChange[],
+  { added, removed }: { added: string[]; removed: string[] },
+): Promise<void> {
+  const made: string[] = [];
+  try {
+    if (added.length > 0) await redis.sadd(redisKeys.planNames, ...added);
+    for (const change of changes) {
+      const { key, name, stored, written } = change;
+      const args = [Object.keys(stored).length, ...flat(stored), ...flat(written)];
+      const result = await audit.make([entryOf(change)], { script: 'setFieldsAudited', keys: [key], args });
+      if (result !== 1) throw changedByOthers(made);
+      made.push(name);
+    }
+    if (removed.length > 0) await redis.srem(redisKeys.planNames, ...removed);
+  } catch (cause) {
+    if (made.length === 0) throw cause;
+    throw new OperationFailure(
+      `not all settings were written, but ${made.join(', ')} only: ${errorMessage(cause)}; run the same command again to complete it`,
+      { cause },
+    );
+  }
+}
+
+function flat(fields: Record<string, string>): string[] {
+  return Object.entries(fields).flat();
+}
+
+function changedByOthers(made: readonly string[] = []): OvertakenChange {
+  const advice = made.length === 0 ? '; nothing was changed; try again' : '';
+  return new OvertakenChange(`somebody else has changed the settings since they were read${advice}`);
+}
+
+/** @returns the page of the console on which a setting is changed; undefined for a Redis key that is no setting */
+export function settingPage(key: string): { page: string; text: string } | undefined {
+  if (key === usageSetting.key) return { page: '/console/settings', text: 'System' };
+  if (wholeSettings.some((setting) => setting.key === key))
+    return { page: '/console/bans', text: 'Security' };
+  const [plan] = planOfKey(key);
+  return plan === undefined
+    ? undefined
+    : { page: `/console/plans/${encodeURIComponent(plan)}`, text: `Plan ${plan}` };
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { settingPage } from '../plans/setting-page.ts';
+import { settingPage } from '../plans/settings.ts';
 import type { FleetMeasures } from './fleet-measures.ts';
 import { gatewayName, type FleetGateway, type FleetStatus } from './fleet-status.ts';
 import { runbook, severities, type Problem } from './problem.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { countBans } from '../bans/bans.ts';
-import { settingPage } from '../plans/setting-page.ts';
+import { settingPage } from '../plans/settings.ts';
 import type { ReadingSession } from '../session.ts';
 import { listWebhooks, type WebhookView } from '../webhooks/webhooks.ts';
 

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import type { ApiScope } from '../access/api-scopes.ts';
+import { changeHash } from '../change-hash.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
-import { changeSettings } from '../plans/settings-hash.ts';
 import type { Session } from '../session.ts';
 import { publishTest } from './event-queue.ts';
 import { eventTypeNames, eventTypes, isEventType, type EventType } from './event-types.ts';
@@ -226,7 +226,7 @@ async function write(
   action: AuditAction,
   decide: (before: Webhook | undefined, all: readonly Webhook[]) => Webhook | undefined,
 ): Promise<Webhook | undefined> {
-  const { after } = await changeSettings(session, redisKeys.webhooks, (fields) => {
+  const { after } = await changeHash(session, redisKeys.webhooks, (fields) => {
     const all = parseWebhooks(fields);
     const before = all.find((webhook) => webhook.id === id);
     const decided = decide(before, all);

@@ -12,7 +12,7 @@ import {
 import { diffPlansFile, type PlansFileDiff } from '../../control/plans/plans-file-diff.ts';
 import type { PlansFile } from '../../control/plans/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../../control/plans/plans-file.ts';
-import { writeSettings } from '../../control/plans/write-settings.ts';
+import { writeSettings } from '../../control/plans/settings.ts';
 import { wholeSettings } from '../../quota/whole-settings.ts';
 import { confirm } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';

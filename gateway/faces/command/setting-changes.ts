@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { changedFields, type ChangedField } from '../../control/audit/audit-log.ts';
 import { aboveInWords } from '../../control/plans/plan-customers.ts';
 import type { PlansFileDiff } from '../../control/plans/plans-file-diff.ts';
-import type { Values } from '../../control/plans/settings-diff.ts';
+import type { Values } from '../../control/plans/settings.ts';
 import { printable } from './output.ts';
 
 /** Formats aligned lines, in colours on a terminal and without NO_COLOR. A field that has not changed has one value. */

@@ -21,7 +21,6 @@ export const auditActions = [
   'plans.remove',
   'plans.seed',
   'plans.set',
-  'policy.reset',
   'policy.seed',
   'policy.set',
   'portal.end',

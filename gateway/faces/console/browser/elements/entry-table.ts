@@ -31,7 +31,6 @@ const verbs: Record<AuditAction, string> = {
   'plans.remove': 'removed the plan',
   'plans.seed': 'set the default of the plan',
   'plans.set': 'changed the plan',
-  'policy.reset': 'reset the ban policy to its defaults:',
   'policy.seed': 'set the default of the ban policy:',
   'policy.set': 'changed the ban policy:',
   'portal.end': 'ended the portal sessions of',

@@ -1,7 +1,5 @@
-import '../elements/ban-policy.ts';
-import '../elements/number-setting.ts';
+import '../elements/policy-settings.ts';
 import { html, nothing } from 'lit';
-import { anonymousField, anonymousWindow } from '../../../../limits/setting-fields.ts';
 import { field } from '../../../browser/elements/fields.ts';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
@@ -13,12 +11,10 @@ import { banTable } from '../elements/ban-table.ts';
 import { askToBan } from '../elements/edit-dialogs.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { pastedKey } from '../pasted-key.ts';
+import { addressGroup, banPolicyGroup } from '../policy-groups.ts';
 import { readPages } from '../read-pages.ts';
 import type { Ban, KeyDetail, Page } from '../responses.ts';
 import { session } from '../session.ts';
-
-const anonymousEffect = (minute: number) =>
-  `Each address may send ${plural(minute, 'request')} a minute without a valid key, such as with a mistyped one; further ones get 429. Requests with a valid key are not concerned.`;
 
 /** Active bans, soonest to expire first, and the limits of those who go too far. */
 class PageBans extends PolledElement<Page<Ban>> {
@@ -51,14 +47,9 @@ class PageBans extends PolledElement<Page<Ban>> {
       <h2>Bans</h2>
       ${super.render()} ${session.isOperator ? this.banForm() : nothing}
       <h2>Ban policy</h2>
-      <ban-policy></ban-policy>
+      <policy-settings .group=${banPolicyGroup}></policy-settings>
       <h2>Requests without a valid key</h2>
-      <number-setting
-        path="/api/settings/anonymous"
-        field=${anonymousWindow}
-        .words=${anonymousField}
-        .effectOf=${anonymousEffect}
-      ></number-setting>`;
+      <policy-settings .group=${addressGroup}></policy-settings>`;
   }
 
   banForm() {

@@ -1,16 +1,13 @@
-import '../elements/number-setting.ts';
+import '../elements/policy-settings.ts';
 import { html } from 'lit';
-import { retentionField } from '../../../../limits/setting-fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { formatNumber } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
 import { gatewayTable, milliseconds, redisFacts, upstreamTable } from '../elements/fleet-tables.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
+import { retentionGroup } from '../policy-groups.ts';
 import type { LiveState } from '../responses.ts';
-
-const dayMs = 86_400_000;
-const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** What the system is made of, and how long it keeps the record of use. */
 class PageSettings extends PolledElement<LiveState> {
@@ -26,12 +23,7 @@ class PageSettings extends PolledElement<LiveState> {
     return html`<h1>System</h1>
       ${viewerNote()} ${super.render()}
       <h2>Record of use</h2>
-      <number-setting
-        path="/api/settings/usage"
-        field="retentionDays"
-        .words=${retentionField}
-        .effectOf=${retentionEffect}
-      ></number-setting>`;
+      <policy-settings .group=${retentionGroup}></policy-settings>`;
   }
 
   view(state: LiveState) {
@@ -49,11 +41,6 @@ class PageSettings extends PolledElement<LiveState> {
       <h2>Redis</h2>
       ${redisFacts(state)}`;
   }
-}
-
-function retentionEffect(retentionDays: number) {
-  const first = new Date(Date.now() - retentionDays * dayMs);
-  return `The use of each key is kept for ${formatNumber(retentionDays)} days: today from ${days.format(first)} on. What is older is no longer shown.`;
 }
 
 customElements.define('page-settings', PageSettings);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { diffSettings, removalOf, settingsOf } from '../../../../../gateway/control/plans/settings-diff.ts';
+import { settingsOf } from '../../../../../gateway/control/plans/plans-file-diff.ts';
+import { diffSettings, removalOf } from '../../../../../gateway/control/plans/settings.ts';
 import { planSetting } from '../../../../../gateway/quota/plan-settings.ts';
 
 const plans = (limits: { minute: number; day: number }) => settingsOf({ plans: { pro: limits } });

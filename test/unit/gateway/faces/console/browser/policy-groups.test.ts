@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { policySentences } from '../../../../../../gateway/faces/console/browser/policy-text.ts';
+import { policySentences } from '../../../../../../gateway/faces/console/browser/policy-groups.ts';
 import { defaultBanPolicy } from '../../../../../../gateway/quota/ban-policy.ts';
 
 test.each(Object.keys(defaultBanPolicy))('the console says what the ban policy does with %s', (field) => {

@@ -1,9 +1,7 @@
-import { describeIssues } from '../../platform/config/describe-issues.ts';
-import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
-import type { Change } from '../../platform/redis/record-change.ts';
-import { IssueForOperators } from '../invalid-operation.ts';
-import { OvertakenChange } from '../overtaken-change.ts';
-import type { Session } from '../session.ts';
+import type { Fields } from '../platform/redis/define-setting.ts';
+import type { Change } from '../platform/redis/record-change.ts';
+import { OvertakenChange } from './overtaken-change.ts';
+import type { Session } from './session.ts';
 
 const maxAttempts = 5;
 
@@ -14,13 +12,12 @@ interface DecidedChange {
 }
 
 /**
- * Changes a hash of settings as a whole: if two operators do so at once, the second one decides on the result of the
- * first.
+ * Changes a hash as a whole: if two operators do so at once, the second one decides on the result of the first.
  * @param decide returns the fields to set, given the present ones, and the entry of the audit log
  * @returns what was decided in the end
  * @throws OvertakenChange if others keep changing it, and what `decide` throws
  */
-export async function changeSettings<Decided extends DecidedChange>(
+export async function changeHash<Decided extends DecidedChange>(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
   key: string,
   decide: (fields: Fields) => Promise<Decided>,
@@ -35,15 +32,4 @@ export async function changeSettings<Decided extends DecidedChange>(
     if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return decided;
   }
   throw new OvertakenChange(`${key} keeps being changed by others; try again`);
-}
-
-/** @throws InvalidOperation that begins with the problem, if the fields are invalid */
-export function parseSetting<Value extends object>(
-  { fields: schema }: Setting<Value>,
-  fields: Fields,
-  problem: string,
-): Value {
-  const parsed = schema.safeParse(fields);
-  if (parsed.success) return parsed.data;
-  throw new IssueForOperators(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
 }

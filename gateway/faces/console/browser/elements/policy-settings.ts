@@ -1,0 +1,148 @@
+import { html, nothing } from 'lit';
+import { ask } from '../../../browser/elements/ask-dialog.ts';
+import { checkbox, field } from '../../../browser/elements/fields.ts';
+import type { FormTexts } from '../../../browser/form-text.ts';
+import { formatNumber, sentence } from '../../../browser/format.ts';
+import { api } from '../api.ts';
+import { fetchPlans } from '../plan-names.ts';
+import { issueList } from '../plan-text.ts';
+import type { PolicyGroup } from '../policy-groups.ts';
+import type { Changed, KeyPlan, Policy, PolicyState } from '../responses.ts';
+import { session } from '../session.ts';
+import { enforcedText, SettlingElement } from './settling-element.ts';
+
+interface Shown {
+  state: PolicyState;
+  plans: KeyPlan[];
+}
+
+/** Values of the policy that belong together: what they do, who enforces them, and how they are changed. */
+class PolicySettings extends SettlingElement<Shown> {
+  static override properties = { group: {} };
+
+  declare group: PolicyGroup;
+
+  async read() {
+    const [state, plans] = await Promise.all([api.get<PolicyState>('/api/policy'), fetchPlans()]);
+    return { state, plans: plans.filter(({ needsOwnLimits }) => !needsOwnLimits) };
+  }
+
+  /** The values of the group among all; undefined if some are not known. */
+  own(values: Partial<Policy>) {
+    const { fields, switched } = this.group;
+    const names = [...(switched ? (['enabled'] as const) : []), ...fields.map(({ name }) => name)];
+    const own = names.map((name) => [name, values[name]] as const);
+    return own.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(own);
+  }
+
+  describe({ value }: { value: Partial<Policy> }) {
+    return Object.entries(this.own(value) ?? {})
+      .map(([name, value]) => {
+        const unit = this.group.fields.find((field) => field.name === name)?.unit;
+        return unit === undefined ? `${name} ${value}` : `${formatNumber(Number(value))} ${unit}`;
+      })
+      .join(', ');
+  }
+
+  effect(values: Policy, plans: KeyPlan[]) {
+    return this.group.effect(values, plans).map((sentence) => html`<p>${sentence}</p>`);
+  }
+
+  typed(form: FormTexts): Partial<Policy> {
+    const { fields, switched } = this.group;
+    return {
+      ...Object.fromEntries(fields.map(({ name }) => [name, Number(form(name))])),
+      ...(switched && { enabled: form('enabled') !== '' }),
+    };
+  }
+
+  askToChange({ state: { stored, defaults }, plans }: Shown, shown: Policy) {
+    const { heading, fields, switched } = this.group;
+    ask(this, {
+      heading,
+      action: 'Save',
+      message: (form) => {
+        const isValid = fields.every(({ name, min, max }) => isWithin(form(name), min, max));
+        return html`${switched ? checkbox(switched, 'enabled', { checked: shown.enabled }) : nothing}
+          <div class="fields policy">
+            ${fields.map(({ name, label, meaning, min, max, decimals }, index) =>
+              field(label, name, {
+                type: 'number',
+                required: true,
+                autofocus: index === 0,
+                min,
+                max,
+                step: decimals ? '0.001' : '1',
+                value: String(shown[name]),
+                hint: `${sentence(meaning)} Default ${formatNumber(defaults[name])}.`,
+              }),
+            )}
+          </div>
+          <button type="button" @click=${filling(defaults)}>Use the defaults</button>
+          <div class="panel" aria-live="polite">
+            ${
+              isValid
+                ? this.effect({ ...shown, ...this.typed(form) }, plans)
+                : html`<p>Some numbers are out of range.</p>`
+            }
+          </div>`;
+      },
+      run: (form) =>
+        this.saved(
+          api.patch<Changed>('/api/policy', { ...this.typed(form), expected: this.own(stored) ?? {} }),
+          `${heading}: saved, in force within a second.`,
+        ),
+    });
+  }
+
+  view(content: Shown) {
+    const { state, plans } = content;
+    const { stored, defaults } = state;
+    const own = this.own(stored);
+    const inForce = own ?? this.own(state.enforced[0]?.value ?? {});
+    const shown = { ...defaults, ...inForce };
+    // What others enforce may differ in values that are not of this group.
+    const [alike = [], enforced = []] = [true, false].map((isSame) =>
+      state.enforced.filter(
+        ({ value }) => (JSON.stringify(this.own(value)) === JSON.stringify(own)) === isSame,
+      ),
+    );
+    const gateways = own === undefined ? 0 : state.gateways + sum(alike);
+    const running = state.gateways + sum(state.enforced);
+    return html`${own === undefined ? issueList(state.issues) : nothing}
+      <div class="narrow stack">${inForce === undefined ? nothing : this.effect(shown, plans)}</div>
+      <p class="quiet">
+        In force:
+        ${enforcedText({ gateways, enforced }, running, (other) => this.describe(other), this.isSettling)}
+      </p>
+      ${
+        session.isOperator
+          ? html`<div class="actions">
+              <button type="button" @click=${() => this.askToChange(content, shown)}>Change…</button>
+            </div>`
+          : nothing
+      }`;
+  }
+}
+
+const sum = (others: readonly { gateways: number }[]) =>
+  others.reduce((sum, { gateways }) => sum + gateways, 0);
+
+const isWithin = (text: string, min: number, max: number) =>
+  text !== '' && Number(text) >= min && Number(text) <= max;
+
+/** A listener of a button that fills in the form around it. */
+const filling =
+  (values: Policy) =>
+  ({ currentTarget }: Event) => {
+    const form = currentTarget instanceof HTMLButtonElement ? currentTarget.form : null;
+    const known = new Map<string, number | boolean>(Object.entries(values));
+    for (const input of form?.querySelectorAll('input') ?? []) {
+      const value = known.get(input.name);
+      if (typeof value === 'boolean') input.checked = value;
+      else if (value !== undefined) input.value = String(value);
+    }
+    form?.dispatchEvent(new Event('input'));
+  };
+
+customElements.define('policy-settings', PolicySettings);
