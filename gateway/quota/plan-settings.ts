@@ -31,6 +31,8 @@ import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /** A valid name of a plan. */
 export const planNamePattern = /^[a-z][a-z0-9-]{0,31}$/;
+export const planNameIssue =
+  'is not a valid plan name: use up to 32 lower-case letters, digits and dashes, and begin with a letter';
 
 /** The plan without limits of its own: every key on it carries both. */
 export const enterprisePlan = 'enterprise';

@@ -76,7 +76,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
 
   test('the limits of a plan are changed, and it is removed', async () => {
     const ada = await kit.signIn();
-    await ada.send('PUT', '/api/plans/typed', { minute: 50, day: 500 });
+    await ada.send('PATCH', '/api/plans/typed', { minute: 50, day: 500, create: true, expected: {} });
     const { page } = await kit.open('/console/plans/typed', { name: 'Anna' });
     const stored = () => kit.kit.redis.hgetall(redisKeys.plan('typed'));
     const typeMinuteLimit = async (limit: string) => {

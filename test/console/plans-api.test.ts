@@ -37,8 +37,8 @@ describe('the API of plans', () => {
   }
 
   async function create(name: string, minute = 10, day = 100): Promise<void> {
-    const { status } = await ada.send('PUT', `/api/plans/${name}`, { minute, day });
-    expect(status).toBe(201);
+    const limits = { minute, day, create: true, expected: {} };
+    expect((await ada.send('PATCH', `/api/plans/${name}`, limits)).status).toBe(200);
   }
 
   test('shows limits stored and enforced, keys on each plan, and traffic', async () => {
@@ -102,8 +102,12 @@ describe('the API of plans', () => {
   });
 
   test('a plan may have a limit of one window alone, and of any other one in its place', async () => {
-    const made = await ada.send('PUT', '/api/plans/hourly', { hour: 100 });
-    expect(made).toMatchObject({ status: 201, body: { name: 'hourly', hour: 100, before: {} } });
+    const made = await ada.send('PATCH', '/api/plans/hourly', {
+      hour: 100,
+      create: true,
+      expected: {},
+    });
+    expect(made).toMatchObject({ status: 200, body: { name: 'hourly', hour: 100, before: null } });
     expect(await stored('hourly')).toEqual({ hour: '100' });
     const plan = await get('/api/plans/hourly');
     expect(plan).toMatchObject({ hour: 100, issues: [] });
@@ -139,9 +143,8 @@ describe('the API of plans', () => {
     expect((await ada.send('PATCH', '/api/plans/questioned', { ...change, confirmed: true })).status).toBe(
       200,
     );
-    expect((await ada.send('PUT', '/api/plans/questioned-2', { minute: 9, day: 8 })).body).toEqual(
-      invalid('confirm it'),
-    );
+    const made = { minute: 9, day: 8, create: true, expected: {} };
+    expect((await ada.send('PATCH', '/api/plans/questioned-2', made)).body).toEqual(invalid('confirm it'));
     expect(await stored('questioned-2')).toEqual({});
   });
 
@@ -162,8 +165,15 @@ describe('the API of plans', () => {
       422,
       'minute limit',
     ],
-    ['a plan without limits', 'PUT', 'unlimited', {}, 422, 'nothing to set'],
-    ['a plan with a shadow limit alone', 'PUT', 'unlimited', { shadowDay: 5 }, 422, 'needs a limit'],
+    ['a plan without limits', 'PATCH', 'unlimited', { create: true, expected: {} }, 422, 'nothing to set'],
+    [
+      'a plan with a shadow limit alone',
+      'PATCH',
+      'unlimited',
+      { shadowDay: 5, create: true, expected: {} },
+      422,
+      'needs a limit',
+    ],
     ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, eon: 1, expected: {} }, 400, 'eon'],
     [
       'a missing plan',
@@ -189,13 +199,20 @@ describe('the API of plans', () => {
       422,
       'address',
     ],
-    ['a name that is none', 'PUT', 'Gold', { minute: 5, day: 9 }, 400, 'lower-case'],
+    [
+      'a name that is none',
+      'PATCH',
+      'Gold',
+      { minute: 5, day: 9, create: true, expected: {} },
+      422,
+      'lower-case',
+    ],
     [
       'a name that is none, confirmed',
-      'PUT',
+      'PATCH',
       'Gold',
-      { minute: 5, day: 9, confirmed: true },
-      400,
+      { minute: 5, day: 9, create: true, expected: {}, confirmed: true },
+      422,
       'lower-case',
     ],
     [
@@ -206,7 +223,14 @@ describe('the API of plans', () => {
       422,
       'address',
     ],
-    ['a plan that exists', 'PUT', 'free', { minute: 5, day: 9 }, 409, 'exists already'],
+    [
+      'a plan that exists',
+      'PATCH',
+      'free',
+      { minute: 5, day: 9, create: true, expected: { minute: null } },
+      409,
+      'exists already',
+    ],
     ['a built-in plan', 'DELETE', 'pro', undefined, 422, "can't be removed"],
     ['a missing plan', 'GET', 'fre', undefined, 404, 'no plan'],
   ])('refuses %s, says why, and changes nothing', async (_what, method, path, body, status, message) => {
@@ -221,7 +245,7 @@ describe('the API of plans', () => {
 
   test('a pasted API key in place of a name is not in the response', async () => {
     const { key } = await started.kit.issue();
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'GET' ? undefined : { minute: 1, day: 1, expected: { minute: 1, day: 1 } };
       const response = await ada.send(method, `/api/plans/${key}`, body);
       expect(JSON.stringify(response.body)).not.toContain(key.slice(0, 20));

@@ -21,7 +21,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
   const lastEntry = async () => (await readAudit(started.kit.redis, 1, { action: 'plans' }))[0];
   const create = (name: string, minute = 50, day = 500) =>
-    ada.send('PUT', `/api/plans/${name}`, { minute, day });
+    ada.send('PATCH', `/api/plans/${name}`, { minute, day, create: true, expected: {} });
   const minuteOf = (page: Page) => page.getByLabel('Requests a minute');
   const dialog = (page: Page, name: string) => page.getByRole('dialog', { name });
   const changeLimits = (page: Page) => page.getByRole('button', { name: 'Change limits…' }).click();

@@ -322,10 +322,10 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   });
 
   test('getUsage: 429 for an address without a valid key, 503 while Redis is unavailable', async () => {
-    await ops('plans', 'set', 'anonymous', '--minute', '1');
+    await ops('policy', 'set', '--anonymous-minute', '1');
     await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
     contract.check('getUsage', await send(url('/usage')));
-    await ops('plans', 'set', 'anonymous', '--minute', '60');
+    await ops('policy', 'set', '--anonymous-minute', '60');
     const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
     await other[Symbol.asyncDispose]();

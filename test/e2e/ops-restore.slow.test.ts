@@ -54,7 +54,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
     for (const [plan, minute] of Object.entries(minutes)) {
       await kit.json('plans', 'set', plan, '--create', '--minute', String(minute), '--day', '900000');
     }
-    await kit.json('plans', 'set', 'anonymous', '--minute', String(addressLimit));
+    await kit.json('policy', 'set', '--anonymous-minute', String(addressLimit));
     await kit.json('policy', 'set', '--strikes', '77');
     const issued = new Map<string, string>();
     for (const [plan, minute] of Object.entries(minutes)) {

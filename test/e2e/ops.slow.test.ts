@@ -80,9 +80,15 @@ describe('the ops command', () => {
         ],
         [['keys', 'show', 'key_none'], /there is no API key with the id "key_none"/],
         [['keys', 'set', String(id)], /nothing to set/],
+        [['plans', 'set', 'gold'], /nothing to set: see ops plans set --help/],
         [
-          ['plans', 'set', 'gold'],
+          ['plans', 'set', 'gold', '--create'],
           /there is nothing to set: give --minute N or --hour N or --day N or --month N/,
+        ],
+        [['plans', 'set', 'anonymous', '--minute', '1'], /anonymous is no plan, but the limit of an address/],
+        [
+          ['plans', 'set', 'Gold', '--create', '--minute', '1'],
+          /that is not a valid plan name: use up to 32/,
         ],
         [['plans', 'set', 'freee', '--minute', '1'], /there is no plan named "freee"; did you mean "free"\?/],
         [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
@@ -172,7 +178,7 @@ describe('the ops command', () => {
     ];
     const env = { REDIS_URL: kit.server.url, OPS_AS: 'Carol' };
     expect((await runProgram(set, env)).code).toBe(0);
-    expect((await runProgram([...set, '--as', 'Dave'], env)).code).toBe(0);
+    expect((await runProgram([...set, '--hour', '2', '--as', 'Dave'], env)).code).toBe(0);
     const entries = await kit.json<{ who: string }[]>('audit', '--target', 'named');
     expect(entries.map(({ who }) => who)).toEqual(['Carol', 'Dave']);
     const { code, stderr } = await runProgram(set, { ...env, OPS_AS: ' ' });

@@ -71,7 +71,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
   });
 
   test('requests without a key are limited across all gateways', async () => {
-    await ops('plans', 'set', 'anonymous', '--minute', '12');
+    await ops('policy', 'set', '--anonymous-minute', '12');
     const sendOptions = (index: number) => send(`${urls()[index]}/v1/pets`, { method: 'OPTIONS' });
     for (const index of [0, 1, 2]) {
       await expect.poll(async () => (await sendOptions(index)).header('X-RateLimit-Limit')).toBe('12');

@@ -62,7 +62,7 @@ describe('invalid values in Redis', () => {
     await expect.poll(() => policyOf(key), { timeout: 2000 }).toContain('q=20000;w=86400');
     await redis.hdel(redisKeys.plan('pro'), 'day');
     await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
-    const change = ['plans', 'set', 'anonymous', '--minute', '60'];
+    const change = ['policy', 'set', '--anonymous-minute', '60'];
     await runOps(change, { REDIS_URL: kit.server.url });
     expect(await redis.hget(redisKeys.plan('pro'), 'day')).toBeNull();
     expect(await policyOf(key)).toContain('q=20000;w=86400');
@@ -78,7 +78,7 @@ describe('invalid values in Redis', () => {
       });
       await redis.del(key);
       await redis.set(key, 'oops');
-      const change = ['plans', 'set', 'anonymous', '--minute', '59'];
+      const change = ['policy', 'set', '--anonymous-minute', '59'];
       expect(await runOps(change, { REDIS_URL: kit.server.url })).toMatchObject({
         code: 1,
         stderr: expect.stringContaining(`${key} holds a value of another type than the gateway writes`),

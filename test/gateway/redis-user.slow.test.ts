@@ -79,7 +79,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['POST', `/api/keys/${id}/rotate`, { graceSeconds: 0 }],
       ['POST', `/api/keys/${id}/revoke`, {}],
       ['GET', '/api/plans'],
-      ['PUT', '/api/plans/gold', limits],
+      ['PATCH', '/api/plans/gold', { ...limits, create: true, expected: {} }],
       ['GET', '/api/plans/gold'],
       ['POST', '/api/plans/gold/preview', limits],
       ['DELETE', '/api/plans/gold'],

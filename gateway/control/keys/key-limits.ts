@@ -7,8 +7,7 @@ import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { anonymousPlan, enterprisePlan, parsePlanLimits } from '../../quota/plan-settings.ts';
 import { InvalidOperation, IssueForOperators } from '../invalid-operation.ts';
-import { readPlanNames, unknownPlan } from '../plans/plan-names.ts';
-import { anyLimit, readPlanLimits } from '../plans/plans.ts';
+import { anyLimit, readPlanLimits, readPlanNames, unknownPlan } from '../plans/plan-names.ts';
 
 /** A field after a change: undefined leaves it as it is, null removes it. */
 export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {

@@ -6,7 +6,7 @@ import { byWindow, hasWindow, mapWindows, type ByWindow } from '../../limits/win
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { enterprisePlan, parsePlanLimits } from '../../quota/plan-settings.ts';
 import { readEnforcedValues } from '../plans/enforced-values.ts';
-import { readPlanLimits } from '../plans/plans.ts';
+import { readPlanLimits } from '../plans/plan-names.ts';
 import type { ReadingSession } from '../session.ts';
 
 /** Limit of one window of a key, and where it comes from. */

@@ -1,5 +1,7 @@
 import { nearestName } from '#runtime/nearest-name.ts';
 import { defaultPlans } from '../../limits/limits.ts';
+import { byPlanField, planFields, type ByPlanField } from '../../limits/shadow-limits.ts';
+import { windowNames } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { builtInPlans, enterprisePlan, planOfKey } from '../../quota/plan-settings.ts';
@@ -58,6 +60,9 @@ export async function assertPlanName(redis: RedisClient, name: string | undefine
   }
 }
 
+/** Options of the command, of which one is enough. */
+export const anyLimit = windowNames.map((name) => `--${name} N`).join(' or ');
+
 const maxListed = 20;
 
 /** Names of plans for a message: each once, and not all if there are many. */
@@ -65,4 +70,10 @@ export function listPlans(names: readonly string[]): string {
   const distinct = [...new Set(names)];
   const more = distinct.length > maxListed ? ', …' : '';
   return distinct.slice(0, maxListed).join(', ') + more;
+}
+
+/** Reads the limits of a plan as text. */
+export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByPlanField<string>> {
+  const texts = await redis.hmget(redisKeys.plan(name), ...planFields);
+  return byPlanField((field) => texts[planFields.indexOf(field)] ?? undefined);
 }

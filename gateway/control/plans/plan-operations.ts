@@ -2,55 +2,42 @@ import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn } from '../../limits/limits.ts';
 import { byShadowField, forPlanFields, planFields } from '../../limits/shadow-limits.ts';
 import { byWindow, eachExactly } from '../../limits/windows.ts';
-import { planNamePattern, planValues } from '../../quota/plan-settings.ts';
+import { planValues } from '../../quota/plan-settings.ts';
 import { unchangedFields, type ChangedField } from '../audit/audit-log.ts';
-import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
+import { UnknownId } from '../invalid-operation.ts';
 import { listOf } from '../list-schemas.ts';
 import { change, list, read, type OperationContext, type OptionForm } from '../operation.ts';
-import { expectUnchanged, OvertakenChange } from '../overtaken-change.ts';
 import type { Session } from '../session.ts';
-import { aboveInWords, customerAboveSchema, findBusiestAbove } from './plan-customers.ts';
+import { aboveInWords, customerAboveSchema, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
 import {
+  assertPlan,
   lackingLimit,
   planSchema,
   previewPlan,
   readPlans,
+  removePlan,
   setPlan,
   storedLimitsSchema,
-  type LimitChange,
+  type ChangedPlan,
   type ListedPlan,
   type Plan,
-  type PlanChange,
-  type PlanRow,
 } from './plans.ts';
-import { removePlan } from './remove-plan.ts';
 
 const limits = planValues.shape;
 /** Null removes a limit. */
 const nullable = forPlanFields((field) => limits[field].nullable());
-const seen = z.object({
-  expected: z
-    .strictObject(nullable)
-    .describe(
-      'The limits as they were read, null for an invalid one or none; with other ones stored, the answer is 409',
-    ),
-});
 
-/** Not in a message: it may be a pasted API key. */
-const newName = z
-  .string()
-  .regex(
-    planNamePattern,
-    'A plan name has up to 32 lower-case letters, digits and dashes, and begins with a letter.',
-  );
-
-const above = z
+const aboveSchema = z
   .array(customerAboveSchema)
   .describe('Which of the ten busiest customers of the plan in the last minute have used up such limits now');
-export const planPreviewSchema = z.object({ above });
+export const planPreviewSchema = z.object({ above: aboveSchema });
 
 const changedPlanSchema = z
-  .object({ name: z.string(), ...storedLimitsSchema.shape, before: storedLimitsSchema })
+  .object({
+    name: z.string(),
+    ...storedLimitsSchema.shape,
+    before: storedLimitsSchema.nullable().describe('Null if it had no limit'),
+  })
   .meta({ id: 'ChangedPlan' });
 
 /** All plans with the numbers of their customers. */
@@ -63,50 +50,13 @@ async function viewPlans(session: Session, { planCustomers }: OperationContext):
   );
 }
 
-/** @throws UnknownId */
-function findPlan<Plan extends ListedPlan>(plans: readonly Plan[], name: string): Plan {
-  const plan = plans.find((plan) => plan.name === name);
-  if (plan === undefined) throw new UnknownId('there is no plan of this name');
-  return plan;
-}
-
-/** @throws UnknownId, and InvalidOperation for what is no plan with limits of its own */
-async function assertEditable(session: Session, name: string): Promise<void> {
-  switch (findPlan(await readPlans(session), name).kind) {
-    case 'plan':
-      return;
-    case 'own_limits':
-      throw new InvalidOperation(
-        `the plan ${name} has no limits of its own: each customer on it has its own limits.`,
-      );
-    case 'address':
-      throw new InvalidOperation(
-        'this is the limit of an address, and no plan: change it at /api/settings/anonymous.',
-      );
-  }
-}
-
 /** Limits that are usually a mistake, in words. */
-const doubtsOf = ({ after: { name, ...after } }: PlanChange) => doubtInWords(name, knownIn(after));
+const doubtsOf = ({ name, before: _before, ...after }: ChangedPlan) => doubtInWords(name, knownIn(after));
 
-function viewChange({ before: { name: _same, ...before }, after }: PlanChange) {
-  return { ...after, before };
-}
+/** Of a dry run also how many customers are on the plan, and who of them is above the new limits. */
+type ShownChange = ChangedPlan & { customers?: number; above?: CustomerAbove[] };
 
-/** Of the command: null before if there was no limit. */
-type ChangeOfCommand = PlanRow & {
-  before: LimitChange | null;
-  customers?: number;
-  above?: z.infer<typeof above>;
-};
-
-function commandView(change: PlanChange): ChangeOfCommand {
-  const { before, ...after } = viewChange(change);
-  return { ...after, before: Object.keys(knownIn(before)).length === 0 ? null : before };
-}
-
-/** Which limits differ, and who is above the new ones. */
-function changedFields({ name, before, customers, above = [], ...after }: ChangeOfCommand): ChangedField[] {
+function changedFields({ name, before, customers, above = [], ...after }: ShownChange): ChangedField[] {
   return [
     ...unchangedFields({ name }),
     ...planFields
@@ -165,92 +115,49 @@ export const planOperations = [
     summary: 'One plan',
     responds: 'The plan',
     result: planSchema,
-    run: async (session, { target, context }) => findPlan(await viewPlans(session, context), target),
-  }),
-  change({
-    operationId: 'createPlan',
-    http: 'PUT /plans/:name',
-    summary: 'Make a plan',
-    input: z.strictObject(limits),
-    example: { minute: 600, day: 20_000 },
-    responds: 'The plan was made',
-    result: changedPlanSchema,
-    status: 201,
-    async doubts(session, { target, input }) {
-      newName.parse(target);
-      return doubtsOf(await previewPlan(session, target, input, true));
+    async run(session, { target, context }) {
+      const plan = (await viewPlans(session, context)).find(({ name }) => name === target);
+      if (plan === undefined) throw new UnknownId('there is no plan of this name');
+      return plan;
     },
-    run: async (session, { target, input }) =>
-      viewChange(
-        await setPlan(session, target, input, true, ({ before }) => {
-          if (Object.keys(knownIn(before)).length > 0)
-            throw new OvertakenChange(
-              `the plan ${target} exists already: ${describeLimits(before, 'invalid')}. Nothing was changed.`,
-            );
-        }),
-      ),
   }),
-  change({
-    operationId: 'setPlanLimits',
-    http: 'PATCH /plans/:name',
-    summary: 'Change the limits of a plan; in force on all gateways within a second',
-    input: z.strictObject(nullable),
-    seen,
-    example: { minute: 600, day: 20_000, expected: { minute: 300, day: 10_000 } },
-    responds: 'The plan was changed',
-    result: changedPlanSchema,
-    async doubts(session, { target, input }) {
-      await assertEditable(session, target);
-      return doubtsOf(await previewPlan(session, target, input, false));
-    },
-    run: async (session, { target, input, seen }) =>
-      viewChange(
-        await setPlan(session, target, input, false, ({ before }) =>
-          expectUnchanged(
-            planFields.every(
-              (field) =>
-                // Windows that the person has not seen, since they had no limit then, count as unchanged.
-                seen?.expected[field] === undefined || seen.expected[field] === (before[field] ?? null),
-            ),
-            describeLimits(before, 'invalid'),
-          ),
-        ),
-      ),
-  }),
-  // Of the command, which makes or changes one: the API has a route for each.
   change({
     operationId: 'setPlan',
+    http: 'PATCH /plans/:name',
     command: {
       usage: 'plans set <name>',
       says: 'change limits of a plan; with --create, make a new one',
       examples: ['plans set pro --minute 600', 'plans set gold --create --minute 500 --day 20000'],
-      options: {
-        ...limitOptions,
-        create: {
-          flags: '--create',
-          says: 'make the plan if it does not exist; needs at least one limit',
-        },
-      },
+      options: { ...limitOptions, create: { flags: '--create' } },
       prints: changedFields,
     },
-    summary: 'Make or change a plan',
-    input: z.strictObject({ ...nullable, create: z.boolean().default(false) }),
+    summary: 'Change the limits of a plan, or make one; in force on all gateways within a second',
+    input: z.strictObject({
+      ...nullable,
+      create: z
+        .boolean()
+        .default(false)
+        .describe('make the plan if it does not exist; needs at least one limit'),
+    }),
+    seen: z.object({
+      expected: z
+        .strictObject(nullable)
+        .describe(
+          'The limits as they were read, null for an invalid one or none; with other ones stored, the answer is 409',
+        ),
+    }),
+    example: { minute: 600, day: 20_000, expected: { minute: 300, day: 10_000 } },
     responds: 'The plan',
-    result: z.custom<ChangeOfCommand>(),
+    result: changedPlanSchema,
     doubts: async (session, { target, input: { create, ...limits } }) =>
       doubtsOf(await previewPlan(session, target, limits, create)),
-    async preview(session, { target, input: { create, ...limits }, context }) {
-      const change = await previewPlan(session, target, limits, create);
-      const { name, ...after } = change.after;
-      const customers = (await context.planCustomers(session)).get(name) ?? 0;
-      return {
-        ...commandView(change),
-        customers,
-        above: await findBusiestAbove(session, name, knownIn(after)),
-      };
+    async preview(session, { target, input: { create, ...limits }, context }): Promise<ShownChange> {
+      const changed = await previewPlan(session, target, limits, create);
+      const customers = (await context.planCustomers(session)).get(target) ?? 0;
+      return { ...changed, customers, above: await findBusiestAbove(session, target, knownIn(changed)) };
     },
-    run: async (session, { target, input: { create, ...limits } }) =>
-      commandView(await setPlan(session, target, limits, create)),
+    run: (session, { target, input: { create, ...limits }, seen }) =>
+      setPlan(session, target, limits, create, seen?.expected),
   }),
   change({
     operationId: 'removePlan',
@@ -283,7 +190,7 @@ export const planOperations = [
     responds: 'The customers',
     result: planPreviewSchema,
     async run(session, { target, input }) {
-      await assertEditable(session, target);
+      await assertPlan(session, target);
       return { above: await findBusiestAbove(session, target, input) };
     },
   }),

@@ -9,7 +9,7 @@ import { readEnforcedValues } from './enforced-values.ts';
 import { countPlanCustomers, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
 import { comparePlanNames, type PlanNames } from './plan-names.ts';
 import { sectionsOf, type PlansFile } from './plans-file-schema.ts';
-import { assertNoCustomers, assertRemovable } from './remove-plan.ts';
+import { assertNoCustomers, assertRemovable } from './plans.ts';
 import {
   diffSettings,
   readStored,

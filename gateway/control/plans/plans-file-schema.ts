@@ -6,6 +6,7 @@ import {
   anonymousSetting,
   enterprisePlan,
   lackingIssues,
+  planNameIssue,
   planNamePattern,
   planValues,
 } from '../../quota/plan-settings.ts';
@@ -14,7 +15,7 @@ import { wholeSettings, type WholeSettingName } from '../../quota/whole-settings
 
 const planName = z
   .string()
-  .regex(planNamePattern, 'is not a valid plan name: use up to 32 lower-case letters, digits and dashes')
+  .regex(planNamePattern, planNameIssue)
   .refine((name) => name !== enterprisePlan, 'has no limits of its own: each enterprise key has them')
   .refine((name) => name !== anonymousPlan, 'is not a plan: its limit is anonymous.minute, beside plans')
   .meta({ not: { enum: [enterprisePlan, anonymousPlan] } });

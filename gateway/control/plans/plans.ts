@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { knownIn, parseLimit } from '../../limits/limits.ts';
+import { defaultPlans, describeLimits, parseLimit } from '../../limits/limits.ts';
 import {
   byPlanField,
   byShadowField,
   equalPlanLimits,
+  forPlanFields,
   planFields,
   shadowIssue,
   type ByPlanField,
 } from '../../limits/shadow-limits.ts';
 import { windowFields } from '../../limits/window-fields.ts';
 import { hasWindow, windowNames, type WindowName } from '../../limits/windows.ts';
-import { textFields } from '../../platform/redis/enforced-settings.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import {
@@ -18,14 +18,26 @@ import {
   enterprisePlan,
   parsePlanLimits,
   planIssues,
+  planNameIssue,
   planNamePattern,
+  planSetting,
   windowsOf,
 } from '../../quota/plan-settings.ts';
-import { changeHash } from '../change-hash.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
+import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
+import { expectUnchanged, OvertakenChange } from '../overtaken-change.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
-import { comparePlanNames, unknownPlan } from './plan-names.ts';
+import { countPlanCustomers } from './plan-customers.ts';
+import { anyLimit, comparePlanNames, readPlanLimits, unknownPlan } from './plan-names.ts';
+import {
+  changeSettings,
+  diffSettings,
+  readStored,
+  removalOf,
+  writeSettings,
+  type SettingChange,
+  type StoredSettings,
+} from './settings.ts';
 
 /** A plan as operators see it. Null is an invalid limit, or one that a plan must have. */
 export type PlanRow = StoredLimits & { name: string };
@@ -69,16 +81,14 @@ export const planSchema = listedPlanSchema
 
 export type Plan = z.infer<typeof planSchema>;
 
-/** Options of the command, of which one is enough. */
-export const anyLimit = windowNames.map((name) => `--${name} N`).join(' or ');
-
 /** Limits to set; null removes one. */
 export type LimitChange = ByPlanField<number | null>;
 
-export interface PlanChange {
-  before: PlanRow;
-  after: PlanRow;
-}
+/** What a plan was changed to. */
+export type ChangedPlan = PlanRow & {
+  /** Null if it had no limit. */
+  before: StoredLimits | null;
+};
 
 export async function readPlans({ redis, now }: ReadingSession): Promise<ListedPlan[]> {
   const enforced = await readEnforcedValues({ redis, now });
@@ -121,74 +131,87 @@ async function readRow(redis: RedisClient, name: string, enforced: EnforcedValue
 /**
  * Returns what `setPlan` would change, and changes nothing.
  * @param create makes the plan if it does not exist
- * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
- * name of the nearest one that does, and a plan that would lack a limit
+ * @throws InvalidOperation for an invalid name, what is no plan with limits of its own, and a plan that would lack a limit;
+ * UnknownId for one that does not exist, with the name of the nearest one that does
  */
 export async function previewPlan(
   session: ReadingSession,
   name: string,
   limits: LimitChange,
   create: boolean,
-): Promise<PlanChange> {
-  await assertSettable(session, name, limits, create);
-  return decide(name, limits, await readPlanLimits(session.redis, name));
+): Promise<ChangedPlan> {
+  if (!create) await assertPlan(session, name);
+  return decide(name, limits, await readStored(session.redis, [planSetting(name)])).changed;
 }
 
 /**
  * Changes a plan; limits that are not given stay as they are. In force on all gateways within a second; counters are kept.
  * @param create makes the plan if it does not exist
- * @param approve called before the change; refuses it by throwing InvalidOperation
- * @throws InvalidOperation as `previewPlan` does
+ * @param expected limits that the caller has seen: with other ones, nothing is changed
+ * @throws OvertakenChange, and what `previewPlan` throws
  */
 export async function setPlan(
   session: Session,
   name: string,
   limits: LimitChange,
   create: boolean,
-  approve?: (change: PlanChange) => void,
-): Promise<PlanChange> {
-  await assertSettable(session, name, limits, create);
-  const { before, after } = await changeHash(session, redisKeys.plan(name), async (fields) => {
-    const change = decide(name, limits, fields);
-    approve?.(change);
-    if (name !== anonymousPlan) await session.redis.sadd(redisKeys.planNames, name);
-    const { before, after } = change;
-    return {
-      before,
-      after,
-      fields: textFields(byPlanField((field) => (limits[field] === null ? '' : limits[field]))),
-      entry: { action: 'plans.set', target: name, before: hasWindow(knownIn(before)) ? before : null, after },
-    };
+  expected: LimitChange = {},
+): Promise<ChangedPlan> {
+  if (!create) await assertPlan(session, name);
+  const { changed } = await changeSettings(session, [planSetting(name)], (stored) => {
+    const decided = decide(name, limits, stored);
+    const before = decided.changed.before ?? {};
+    const now = describeLimits(before, 'invalid');
+    const seen = planFields.filter((field) => expected[field] !== undefined);
+    const isSame = seen.every((field) => expected[field] === (before[field] ?? null));
+    if (!isSame && create)
+      throw new OvertakenChange(`the plan ${name} exists already: ${now}. Nothing was changed.`);
+    expectUnchanged(isSame, now);
+    return decided;
   });
-  return { before, after };
+  return changed;
 }
 
-async function assertSettable(
-  { redis, now }: ReadingSession,
-  name: string,
-  limits: LimitChange,
-  create: boolean,
-): Promise<void> {
-  assertPlan(name, limits);
-  if (create) return;
-  const [enforced, stored] = await Promise.all([
-    readEnforcedValues({ redis, now }),
-    redis.exists(redisKeys.plan(name)),
-  ]);
-  const { listed, enforcedOnly } = await comparePlanNames(redis, enforced);
-  const names = [...listed, anonymousPlan, ...enforcedOnly];
-  if (stored !== 1 && !names.includes(name)) throw unknownPlan(name, names, '--create makes a new plan');
+/** @throws UnknownId for a plan that does not exist */
+export async function assertPlan({ redis, now }: ReadingSession, name: string): Promise<void> {
+  assertOwnLimits(name);
+  if ((await redis.exists(redisKeys.plan(name))) === 1) return;
+  const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues({ redis, now }));
+  const names = [...listed, ...enforcedOnly];
+  if (!names.includes(name))
+    throw new UnknownId(unknownPlan(name, names, 'with create, a new one is made').message);
 }
 
-/**
- * Decides on a change of the stored fields.
- * @throws InvalidOperation if the plan would lack a limit
- */
-function decide(name: string, limits: LimitChange, fields: ByPlanField<string>): PlanChange {
-  const before = parsePlanRow(name, fields);
+/** @throws InvalidOperation if the name is that of no plan, or of one without limits of its own */
+function assertOwnLimits(name: string): void {
+  if (name === enterprisePlan)
+    throw new InvalidOperation('enterprise has no limits of its own: each customer on it has its own limits');
+  if (name === anonymousPlan)
+    throw new InvalidOperation(
+      'anonymous is no plan, but the limit of an address: it is anonymousMinute of the policy',
+    );
+  assertName(name);
+}
+
+/** Does not repeat it: it may be a secret. @throws InvalidOperation if it can be the name of no plan */
+function assertName(name: string): void {
+  if (!planNamePattern.test(name)) throw new InvalidOperation(`that ${planNameIssue}`);
+}
+
+/** Decides on a change of what is stored. @throws InvalidOperation if the plan would lack a limit */
+function decide(name: string, limits: LimitChange, stored: StoredSettings) {
+  assertOwnLimits(name);
+  if (planFields.every((field) => limits[field] === undefined))
+    throw new InvalidOperation(`there is nothing to set: give ${anyLimit}`);
+  const setting = planSetting(name);
+  const present: ByPlanField<string> = stored.get(setting.key) ?? {};
+  const { name: _same, ...before } = parsePlanRow(name, present);
+  const wanted = forPlanFields((field) =>
+    String((limits[field] === undefined ? present : limits)[field] ?? ''),
+  );
   const after = parsePlanRow(
     name,
-    byPlanField((field) => (limits[field] === undefined ? fields[field] : limits[field]?.toString())),
+    byPlanField((field) => wanted[field] || undefined),
   );
   const lacking = lackingLimit(after);
   if (lacking !== undefined) {
@@ -200,29 +223,52 @@ function decide(name: string, limits: LimitChange, fields: ByPlanField<string>):
   }
   const issue = shadowIssue(after);
   if (issue !== undefined) throw new InvalidOperation(`${name} ${issue}`);
-  return { before, after };
+  const changed: ChangedPlan = { ...after, before: hasWindow(present) ? before : null };
+  return { changed, changes: diffSettings(stored, [{ ...setting, wanted }]) };
 }
 
-/** @throws InvalidOperation for input that is invalid whatever is stored */
-function assertPlan(name: string, limits: LimitChange): void {
-  if (name === enterprisePlan) {
-    throw new InvalidOperation(
-      'enterprise has no limits of its own: set them for each customer, with ops customers set',
-    );
+/**
+ * Removes a plan that no customer is on. Gateways that run keep its limits until they end, but no customer can be put on it
+ * any more. One that is put on it during the count is not seen.
+ * @throws InvalidOperation if it is built in, does not exist, or has customers
+ */
+export async function removePlan(session: Session, name: string): Promise<SettingChange> {
+  const { redis } = session;
+  assertName(name);
+  assertRemovable(name);
+  const setting = planSetting(name);
+  const stored = await redis.hgetall(setting.key);
+  if (Object.keys(stored).length === 0) {
+    const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues(session));
+    if (enforcedOnly.includes(name))
+      throw new InvalidOperation(
+        `${name} is not stored any more: running gateways keep its limits until they end`,
+      );
+    if (!listed.includes(name)) throw new UnknownId(unknownPlan(name, listed).message);
   }
-  if (!planNamePattern.test(name)) {
-    throw new InvalidOperation(
-      'that is not a valid plan name: use up to 32 lower-case letters, digits and dashes, and begin with a letter',
-    );
-  }
-  if (name === anonymousPlan) {
-    const others = planFields.filter((field) => !windowsOf(name).some((window) => window === field));
-    if (others.some((window) => limits[window] !== undefined))
-      throw new InvalidOperation('anonymous has a minute limit only');
-    if (limits.minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
-  } else if (planFields.every((field) => limits[field] === undefined)) {
-    throw new InvalidOperation(`there is nothing to set: give ${anyLimit}`);
-  }
+  assertNoCustomers(await countPlanCustomers(redis), [name]);
+  const removal = removalOf(setting, stored);
+  await writeSettings(session, [removal]);
+  return removal;
+}
+
+/** @throws InvalidOperation for a plan that always exists */
+export function assertRemovable(name: string): void {
+  if (![...Object.keys(defaultPlans), anonymousPlan, enterprisePlan].includes(name)) return;
+  throw new InvalidOperation(
+    `${name} can't be removed: ${Object.keys(defaultPlans).join(', ')}, ${enterprisePlan} and ${anonymousPlan} always exist`,
+  );
+}
+
+/** @throws InvalidOperation if customers are on one of the plans */
+export function assertNoCustomers(customers: ReadonlyMap<string, number>, plans: readonly string[]): void {
+  const used = plans.filter((name) => customers.has(name));
+  const counts = used.map((name) => {
+    const count = customers.get(name) ?? 0;
+    return `${count} ${count === 1 ? 'customer is' : 'customers are'} on ${name}`;
+  });
+  if (used.length > 0)
+    throw new InvalidOperation(`${counts.join(', ')}: move them to another plan first; no plan was removed`);
 }
 
 /** The limit that gateways need and that is missing or invalid. */
@@ -231,12 +277,6 @@ export function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefin
   return windowsOf(name).find((window) => limits[window] === null);
 }
 
-export function parsePlanRow(name: string, texts: ByPlanField<string>): PlanRow {
+function parsePlanRow(name: string, texts: ByPlanField<string>): PlanRow {
   return { name, ...parsePlanLimits(name, texts) };
-}
-
-/** Reads the limits of a plan as text. */
-export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByPlanField<string>> {
-  const texts = await redis.hmget(redisKeys.plan(name), ...planFields);
-  return byPlanField((field) => texts[planFields.indexOf(field)] ?? undefined);
 }

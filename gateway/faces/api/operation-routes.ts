@@ -33,8 +33,7 @@ export function operationRoutes(operations: readonly Operation[]): Route[] {
     };
     const kind = targets[/:(\w+)/.exec(path)?.[1] ?? ''];
     return buildRoute(methods[method], path, route, respondOnce, ({ req, target, input }, api: Api) => {
-      // A name that the caller chooses is for the operation to judge.
-      if (kind !== undefined && method !== 'PUT' && !isIdOf(kind, target))
+      if (kind !== undefined && !isIdOf(kind, target))
         throw new ApiError('not_found', { message: `No ${kind.noun} has such an id.` });
       return prepare(operation, { req, target, input }, api);
     });

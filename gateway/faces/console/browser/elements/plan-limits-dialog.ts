@@ -1,15 +1,8 @@
 import './above-limits.ts';
 import { html } from 'lit';
-import {
-  defaultLimits,
-  knownIn,
-  lackingWindows,
-  maxLimit,
-  parseLimit,
-  type Limits,
-} from '../../../../limits/limits.ts';
+import { defaultLimits, knownIn, lackingWindows, maxLimit, parseLimit } from '../../../../limits/limits.ts';
 import { forPlanFields, shadowField } from '../../../../limits/shadow-limits.ts';
-import { windows, type ByWindow } from '../../../../limits/windows.ts';
+import { windows } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { field, meantBox } from '../../../browser/elements/fields.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
@@ -18,7 +11,7 @@ import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { doubtText, limitFields } from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
-import type { Changed, Plan } from '../responses.ts';
+import type { ChangedPlan, Plan } from '../responses.ts';
 
 const typedLimits = (form: FormTexts) => forPlanFields((name) => parseLimit(form(name)) ?? null);
 
@@ -47,12 +40,12 @@ export const askForPlanLimits = (page: PolledElement<unknown>, plan: Plan) =>
     },
     run: (form) =>
       page.saved(
-        api.patch<Changed<Limits & { before: ByWindow<number | null> }>>(url`/api/plans/${plan.name}`, {
+        api.patch<ChangedPlan>(url`/api/plans/${plan.name}`, {
           ...typedLimits(form),
           confirmed: form('confirmed') !== '',
           expected: forPlanFields((name) => plan[name] ?? null),
         }),
         (changed) =>
-          `${plan.name}: ${limitsText(changed.before)} → ${limitsText(changed)}. In force within a second.`,
+          `${plan.name}: ${limitsText(changed.before ?? {})} → ${limitsText(changed)}. In force within a second.`,
       ),
   });

@@ -1,5 +1,6 @@
 import { html } from 'lit';
 import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
+import { forPlanFields } from '../../../../limits/shadow-limits.ts';
 import { windows } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { field, meantBox } from '../../../browser/elements/fields.ts';
@@ -86,8 +87,12 @@ const askForPlan = (host: LightElement) =>
     },
     run: async (form) => {
       const name = form('name');
-      const body = { ...knownIn(formLimits(form)), confirmed: form('confirmed') !== '' };
-      const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, body);
+      const { warnings } = await api.patch<Changed>(url`/api/plans/${name}`, {
+        ...knownIn(formLimits(form)),
+        create: true,
+        confirmed: form('confirmed') !== '',
+        expected: forPlanFields(() => null),
+      });
       notify(`The plan ${name} was made. Customers can be moved to it now.`, warnings);
       router.navigate(url`/console/plans/${name}`);
     },
