@@ -20,10 +20,16 @@ const maxHeaderLength = 256;
 
 export type Credential =
   | { outcome: 'key'; keyHash: string }
-  | { outcome: 'missing_api_key' }
+  | { outcome: 'missing_api_key'; message?: string }
   | { outcome: 'malformed_api_key' | 'bad_request'; message: string };
 
-const missing: Credential = { outcome: 'missing_api_key' };
+const missing = { outcome: 'missing_api_key' } as const;
+
+function missingWith(keyHeader: string | undefined): Credential {
+  if (keyHeader === undefined) return missing;
+  const message = `An API key is required: send it as "Authorization: Bearer <API_KEY>", or alone in ${keyHeader}.`;
+  return { ...missing, message };
+}
 
 const malformed = {
   repeated: becauseMalformed('The Authorization header must be given only once.'),
@@ -67,7 +73,8 @@ export function parseCredential(
       bareKey = rawHeaders[index + 1];
     }
   }
-  if (bareKey === undefined) return authorization === undefined ? missing : parse(authorization);
+  if (bareKey === undefined)
+    return authorization === undefined ? missingWith(keyHeader) : parse(authorization);
   if (authorization === undefined || credentialsPattern.exec(authorization)?.[1] === bareKey)
     return parseKey(bareKey);
   return {

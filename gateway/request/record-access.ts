@@ -44,12 +44,14 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
       function record(): void {
         delete res.locals.onDecision;
         const { requestId, span, caller, endedKey, decision, upstreamMs, upstreamStatus } = res.locals;
-        const { errorCode, serviceErrorCode = '', shadow } = res.locals;
+        const { errorCode, serviceErrorCode = '', shadow, isEventStream } = res.locals;
         const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
         const countedMethod = knownMethods.has(method) ? method : 'other';
         const key = caller ?? endedKey;
-        metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
-        if (service !== undefined && upstreamMs !== undefined)
+        // An event stream lasts as long as its client likes, which is no time that somebody waits.
+        const seconds = isEventStream ? undefined : durationMs / 1000;
+        metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', seconds);
+        if (service !== undefined && upstreamMs !== undefined && !isEventStream)
           metrics.upstreamSeconds.observe({ service: service.name }, upstreamMs / 1000);
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
         if (key !== undefined && status >= 400 && status !== clientClosedRequest) {

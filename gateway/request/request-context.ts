@@ -58,6 +58,8 @@ declare module 'express-serve-static-core' {
     serviceErrorCode?: string;
     /** Milliseconds from sending the request upstream to its outcome. */
     upstreamMs?: number;
+    /** Whether the response is an event stream. */
+    isEventStream?: boolean;
     /** Status of the upstream's response, if it has begun. */
     upstreamStatus?: number | undefined;
   }

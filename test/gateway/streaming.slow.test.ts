@@ -91,7 +91,11 @@ describe('a service that is known by its path', () => {
       message: 'The headers Authorization and x-api-key hold different keys: send one of them.',
       status: 400,
     });
-    expect((await send(`${shop}/a?x-api-key=${key}`)).status).toBe(401);
+    expect((await send(`${shop}/a?x-api-key=${key}`)).json).toMatchObject({
+      code: 'missing_api_key',
+      message: 'An API key is required: send it as "Authorization: Bearer <API_KEY>", or alone in x-api-key.',
+    });
+    expect((await send(`${gateway.url}/docs.md`)).text).toContain('header, or alone in `x-api-key`:');
     expect((await send(`${gateway.url}/openapi.json`)).text).toContain(
       'The header `x-api-key` may hold it, too.',
     );
@@ -483,6 +487,20 @@ describe('a service that is known by its path', () => {
         await expect.poll(() => events.length).toBe(count);
       }
       source.close();
+    });
+
+    test('is an event stream, whose length is no time that somebody waits', async () => {
+      const counts = async () => {
+        const { text } = await send(`${gateway.adminUrl}/metrics`);
+        return ['gateway_requests_total', 'gateway_request_duration_seconds_count'].map((name) => {
+          const lines = text.matchAll(new RegExp(`^${name}\\{route="/v1/\\*",.*\\} (\\d+)$`, 'gm'));
+          return lines.reduce((sum, [, count]) => sum + Number(count), 0);
+        });
+      };
+      const [requests = NaN, durations] = await counts();
+      respond = (_req, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n');
+      expect((await send(`${shop}/a`, { key })).status).toBe(200);
+      await expect.poll(counts).toEqual([requests + 1, durations]);
     });
 
     test('that the service ends is cut off for the client', async () => {

@@ -55,6 +55,7 @@ interface DocsSettings extends KeySettings {
   /** Markdown of further pages; undefined for none. */
   clients: string | undefined;
   changelog: string | undefined;
+  keyHeader?: string | undefined;
 }
 
 const allow = ['GET', 'HEAD', 'OPTIONS'];

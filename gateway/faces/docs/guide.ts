@@ -9,6 +9,8 @@ interface GuideSettings extends KeySettings {
   guide: string | undefined;
   /** Base path of the gateway's own operations. */
   basePath: string;
+  /** Header that may hold the key as well. */
+  keyHeader?: string | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export function guideMarkdown(document: ApiDocument, settings: GuideSettings): s
 
 function fillIn(
   { title, operations }: ApiDocument,
-  { basePath, keyPrefix, keyVariable }: GuideSettings,
+  { basePath, keyHeader, keyPrefix, keyVariable }: GuideSettings,
 ): string {
   const example = operations.find(({ method }) => method === 'GET');
   const [curl] = example === undefined ? [] : createSamples(example, keyVariable);
@@ -44,6 +46,7 @@ function fillIn(
     keyPrefix,
     keyVariable,
     usagePath: `${basePath}/usage`,
+    orKeyHeader: keyHeader === undefined ? '' : `, or alone in \`${keyHeader}\``,
     example: curl?.code ?? '',
   };
   const template = readFileSync(new URL('generic-guide.md', import.meta.url), 'utf8');
