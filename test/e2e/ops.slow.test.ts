@@ -219,7 +219,7 @@ describe('the ops command without REDIS_URL', () => {
     await gateway.stop();
     const { code, stderr } = await runProgram(issue, env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ops: no gateway is running with the data directory .*REDIS_URL or DATA_DIR\n$/);
+    expect(stderr).toMatch(/^ops: no gateway keeps a Redis in the data directory .*REDIS_URL or DATA_DIR as for it\n$/);
   });
 
   test('issues no token if no service has created a key pair', async () => {
@@ -274,6 +274,6 @@ describe('the ops command without REDIS_URL', () => {
     // A token that cannot be recorded in the audit log is not issued.
     const unaudited = await runProgram(issue, env);
     expect(unaudited).toMatchObject({ code: 1, stdout: '' });
-    expect(unaudited.stderr).toMatch(/^ops: no gateway is running with the data directory .*\n$/);
+    expect(unaudited.stderr).toMatch(/^ops: no gateway keeps a Redis in the data directory .*\n$/);
   });
 });

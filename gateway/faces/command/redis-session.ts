@@ -48,7 +48,7 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
   const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
   if (url === undefined) {
     throw new OperationFailure(
-      `no gateway is running with the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR`,
+      `no gateway keeps a Redis in the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR as for it`,
     );
   }
   const redis = createRedis(url, pino({ level: 'silent' }));
