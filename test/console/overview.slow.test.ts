@@ -191,7 +191,8 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     const { gateway, server, upstream } = kit.kit;
     await page.getByRole('region', { name: 'Gateways and workers' }).waitFor();
     await gateway.stop();
-    await page.getByRole('alert').waitFor({ timeout: 10_000 });
+    // That of the form for the retention of use says so as well.
+    await page.getByRole('alert').first().waitFor({ timeout: 10_000 });
     const restarted = await startGateway({
       REDIS_URL: server.url,
       PETS_SERVICE_URL: upstream.url,

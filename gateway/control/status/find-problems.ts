@@ -86,9 +86,8 @@ const rules = [
     link: withoutRedis.link,
   }),
   rule('critical', 'redis-emptied', 'Redis came back empty', {
-    find: ({ redis, fleet }) =>
-      redis.available &&
-      liveProcesses(fleet.gateways).some(({ redisEmptied }) => redisEmptied) &&
+    find: (facts) =>
+      isEmptied(facts) &&
       'The mark that it was set up, gw:set-up, is missing. Requests with keys that Redis lacks get 503.',
     advice: 'Do not restart gateways. Restore plans and keys from the last backup.',
     link: emptyRedis,
@@ -171,14 +170,6 @@ const rules = [
     advice: 'Look for "worker exited unexpectedly" and "worker does not respond" in its log.',
     link: runbook('GatewayWorkersRestarting'),
   }),
-  rule('notice', 'versions', 'Two versions are running', {
-    find({ fleet: { gateways } }) {
-      const found = new Set(gateways.filter(isSeen).map(({ version }) => version));
-      return found.size > 1 && `Versions ${[...found].join(', ')}. During an upgrade this is expected.`;
-    },
-    advice: 'If no upgrade is under way, restart the gateways of the older version.',
-    link: { document: 'gateway/OPERATE.md', heading: 'Start, stop, health' },
-  }),
   rule('warning', 'upstream', 'An instance of a service is down', {
     find: ({ upstreams }) =>
       Array.from(Map.groupBy(upstreams, ({ service }) => service).values(), findDown).flat(),
@@ -186,7 +177,8 @@ const rules = [
     link: runbook('GatewayUpstreamDown'),
   }),
   rule('warning', 'invalid-setting', 'A setting in Redis is invalid', {
-    find: ({ fleet }) => fleet.invalidSettings.map(describeInvalid),
+    // An empty Redis lacks them all.
+    find: (facts) => (isEmptied(facts) ? [] : facts.fleet.invalidSettings.map(describeInvalid)),
     advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
     link: runbook('GatewayInvalidSettings'),
   }),
@@ -345,6 +337,8 @@ function describeInvalid(setting: Facts['fleet']['invalidSettings'][number]): Fi
   };
 }
 
+const isEmptied = ({ redis, fleet }: Facts) =>
+  redis.available && liveProcesses(fleet.gateways).some(({ redisEmptied }) => redisEmptied);
 const isSeen = ({ state }: { state: string }) => state !== 'not_seen';
 const liveProcesses = (gateways: readonly FleetGateway[]) =>
   gateways.flatMap(({ processes }) => processes).filter(isSeen);

@@ -102,7 +102,6 @@ const facts = ({
 
 const found = (given: Parameters<typeof facts>[0]) => findProblems(facts(given));
 const withGateway = (changes: Partial<FleetGateway>) => found({ fleet: { gateways: [gateway(changes)] } });
-const withProcess = (changes: Partial<FleetProcess>) => withGateway({ processes: [fleetProcess(changes)] });
 const withRedis = (changes: Partial<RedisServerStatus>) =>
   found({ redis: { available: true, servers: [redisServer(changes)] } });
 
@@ -152,6 +151,16 @@ function headingsOf(document: string): string[] {
 }
 
 /** One of each kind. */
+const invalidSettings = [
+  {
+    key: 'gw:plan:pro',
+    issues: ['minute is not a whole number from 1 to 1000000000'],
+    stored: { minute: 'plenty', day: '10000' },
+    processes: 1,
+    withoutValues: 0,
+  },
+];
+
 const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']; says: string }> = {
   'Redis is unavailable': {
     problems: found({ redis: { available: false, since: ago(5) } }),
@@ -159,7 +168,10 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     says: ago(5),
   },
   'Redis came back empty': {
-    problems: withProcess({ redisEmptied: true }),
+    // Its settings are gone, too.
+    problems: found({
+      fleet: { gateways: [gateway({ processes: [fleetProcess({ redisEmptied: true })] })], invalidSettings },
+    }),
     severity: 'critical',
     says: 'gw:set-up',
   },
@@ -244,19 +256,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     says: '3 workers in 15 minutes',
   },
   'The setting gw:plan:pro in Redis is invalid': {
-    problems: found({
-      fleet: {
-        invalidSettings: [
-          {
-            key: 'gw:plan:pro',
-            issues: ['minute is not a whole number from 1 to 1000000000'],
-            stored: { minute: 'plenty', day: '10000' },
-            processes: 1,
-            withoutValues: 0,
-          },
-        ],
-      },
-    }),
+    problems: found({ fleet: { invalidSettings } }),
     severity: 'warning',
     says: 'it is "plenty". 1 gateway process keeps the last valid values.',
   },
@@ -277,11 +277,6 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     }),
     severity: 'warning',
     says: 'wh_1 gets no events any more: every attempt has failed for 24 hours.',
-  },
-  'Two versions are running': {
-    problems: found({ fleet: { gateways: [gateway(), { ...gateway(), id: 'other', version: '1.1.0' }] } }),
-    severity: 'notice',
-    says: 'Versions 1.0.0, 1.1.0.',
   },
   'Many requests fail': {
     problems: found({ recent: recent({ byStatus: { '2xx': 4900, '5xx': 90, cut_off: 10 } }) }),
