@@ -219,7 +219,9 @@ describe('the ops command without REDIS_URL', () => {
     await gateway.stop();
     const { code, stderr } = await runProgram(issue, env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ops: no gateway keeps a Redis in the data directory .*REDIS_URL or DATA_DIR as for it\n$/);
+    expect(stderr).toMatch(
+      /^ops: no gateway keeps a Redis in the data directory .*REDIS_URL or DATA_DIR as for it\n$/,
+    );
   });
 
   test('issues no token if no service has created a key pair', async () => {
