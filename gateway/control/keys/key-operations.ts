@@ -6,7 +6,7 @@ import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read, type OptionForm } from '../operation.ts';
-import { readPlans, storedLimitsSchema, type ListedPlan } from '../plans/plans.ts';
+import { readPlans, storedLimitsSchema, type Plan } from '../plans/plans.ts';
 import type { Session } from '../session.ts';
 import { findKeyId } from './find-key.ts';
 import {
@@ -265,6 +265,6 @@ export const keyOperations = [
   }),
 ];
 
-function viewKeyPlan({ name, kind, ...plan }: ListedPlan): z.infer<typeof keyPlanSchema> {
+function viewKeyPlan({ name, kind, ...plan }: Plan): z.infer<typeof keyPlanSchema> {
   return { name, ...byWindow((window) => plan[window]), needsOwnLimits: kind === 'own_limits' };
 }

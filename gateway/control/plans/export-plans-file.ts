@@ -3,28 +3,20 @@ import { planFields } from '../../limits/shadow-limits.ts';
 import { describeIssues } from '../../platform/config/describe-issues.ts';
 import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
 import { planNamePattern, planSetting, planValues } from '../../quota/plan-settings.ts';
+import { OperationFailure } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { comparePlanNames } from './plan-names.ts';
-import { plansFileSchema, plansSectionSchema, sectionsOf, type PlansFile } from './plans-file-schema.ts';
+import { plansFileSchema, plansSectionSchema, sectionsOf, type PlansFile } from './plans-file.ts';
 import { readStored } from './settings.ts';
-
-export type PlansFileExport =
-  | {
-      outcome: 'complete';
-      file: PlansFile;
-      /** Settings that Redis lacks, and that are therefore exported as running gateways enforce them. */
-      warnings: string[];
-    }
-  /** An incomplete file must not replace a complete one. */
-  | { outcome: 'incomplete'; issues: string[] };
 
 /**
  * Reads all settings of a file of plans. What is missing or invalid in Redis is taken from the running gateways, if all of
  * them enforce the same. Changes nothing.
- * @throws InvalidOperation if the Redis key of a setting is not a hash any more
+ * @returns the file, and what was taken from gateways since Redis lacks it
+ * @throws OperationFailure if it would be incomplete, since it must not replace a complete one
  */
-export async function exportPlansFile(session: Session): Promise<PlansFileExport> {
+export async function exportPlansFile(session: Session): Promise<{ file: PlansFile; warnings: string[] }> {
   const enforced = await readEnforcedValues(session);
   const { listed, enforcedOnly, lost } = await comparePlanNames(session.redis, enforced);
   // In a Redis that has not lost its plans, the others were removed.
@@ -53,12 +45,12 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
       issues.push(`${setting.key}: the name of the plan is not valid: move its keys to another plan`);
     }
   }
-  if (issues.length > 0) return { outcome: 'incomplete', issues };
+  if (issues.length > 0) throw new OperationFailure(`nothing was exported: ${issues.join('; ')}`);
   const file = plansFileSchema.parse({
     plans: Object.fromEntries(plans.map(({ name, target }) => [target, values.get(name)])),
     ...Object.fromEntries(sectionsOf().map(([{ name }]) => [name, values.get(name)])),
   });
-  return { outcome: 'complete', file, warnings };
+  return { file, warnings };
 }
 
 /** Parses the fields of a hash as gateways do. */

@@ -19,7 +19,6 @@ import {
   setPlan,
   storedLimitsSchema,
   type ChangedPlan,
-  type ListedPlan,
   type Plan,
 } from './plans.ts';
 
@@ -41,14 +40,8 @@ const changedPlanSchema = z
   .meta({ id: 'ChangedPlan' });
 
 /** All plans with the numbers of their customers. */
-async function viewPlans(session: Session, { planCustomers }: OperationContext): Promise<Plan[]> {
-  const [plans, customers] = await Promise.all([readPlans(session), planCustomers(session)]);
-  return plans.map((plan) =>
-    Object.assign({}, plan, {
-      customers: plan.kind === 'address' ? null : (customers.get(plan.name) ?? 0),
-    }),
-  );
-}
+const viewPlans = async (session: Session, { planCustomers }: OperationContext) =>
+  readPlans(session, await planCustomers(session));
 
 /** Limits that are usually a mistake, in words. */
 const doubtsOf = ({ name, before: _before, ...after }: ChangedPlan) => doubtInWords(name, knownIn(after));
@@ -200,6 +193,6 @@ function headingOf(field: string): string {
   return field.replace(/(?=[A-Z])/, ' ').toUpperCase();
 }
 
-function enforcedInWords({ enforced }: ListedPlan): string {
+function enforcedInWords({ enforced }: Plan): string {
   return enforced.map(({ gateways, ...limits }) => `${describeLimits(limits)} (${gateways})`).join('; ');
 }

@@ -8,7 +8,7 @@ import type { Session } from '../session.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { countPlanCustomers, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
 import { comparePlanNames, type PlanNames } from './plan-names.ts';
-import { sectionsOf, type PlansFile } from './plans-file-schema.ts';
+import { sectionsOf, type PlansFile } from './plans-file.ts';
 import { assertNoCustomers, assertRemovable } from './plans.ts';
 import {
   diffSettings,

@@ -56,25 +56,20 @@ export type StoredLimits = z.infer<typeof storedLimitsSchema>;
  */
 const planKinds = ['plan', 'own_limits', 'address'] as const;
 
-const listedPlanSchema = z.object({
-  name: z.string(),
-  kind: z
-    .enum(planKinds)
-    .describe('`own_limits`: each customer has its own; `address`: requests without a valid key'),
-  ...storedLimitsSchema.shape,
-  gateways: z.int().describe('Gateways that enforce what is stored'),
-  running: z.int().describe('Gateways that run'),
-  enforced: z
-    .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
-    .describe('What other gateways enforce'),
-  issues: z.array(z.string()).describe('What is wrong with what is stored'),
-});
-
 /** A plan with what running gateways enforce. Gateways load an operator's own plan when a key on it is used. */
-export type ListedPlan = z.infer<typeof listedPlanSchema>;
-
-export const planSchema = listedPlanSchema
-  .extend({
+export const planSchema = z
+  .object({
+    name: z.string(),
+    kind: z
+      .enum(planKinds)
+      .describe('`own_limits`: each customer has its own; `address`: requests without a valid key'),
+    ...storedLimitsSchema.shape,
+    gateways: z.int().describe('Gateways that enforce what is stored'),
+    running: z.int().describe('Gateways that run'),
+    enforced: z
+      .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
+      .describe('What other gateways enforce'),
+    issues: z.array(z.string()).describe('What is wrong with what is stored'),
     customers: z.int().nullable().describe('Customers on it, some seconds old; null for `address`'),
   })
   .meta({ id: 'Plan' });
@@ -90,25 +85,39 @@ export type ChangedPlan = PlanRow & {
   before: StoredLimits | null;
 };
 
-export async function readPlans({ redis, now }: ReadingSession): Promise<ListedPlan[]> {
-  const enforced = await readEnforcedValues({ redis, now });
-  const { listed, enforcedOnly, lost } = await comparePlanNames(redis, enforced);
+/** @param customers how many are on each plan; none, if they are not counted */
+export async function readPlans(
+  session: ReadingSession,
+  customers: ReadonlyMap<string, number> = new Map(),
+): Promise<Plan[]> {
+  const enforced = await readEnforcedValues(session);
+  const { listed, enforcedOnly, lost } = await comparePlanNames(session.redis, enforced);
   // Without gw:plans, only the gateways know the operators' own plans.
   const names = lost ? [...listed, ...enforcedOnly] : listed;
-  const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(redis, name, enforced)));
+  const plans = await Promise.all(
+    [...names, anonymousPlan].map((name) =>
+      readPlan(session.redis, name, enforced, customers.get(name) ?? 0),
+    ),
+  );
   const { gateways } = enforced;
-  const enterprise: ListedPlan = {
+  const enterprise: Plan = {
     name: enterprisePlan,
     kind: 'own_limits',
     gateways,
     running: gateways,
     enforced: [],
     issues: [],
+    customers: customers.get(enterprisePlan) ?? 0,
   };
   return plans.toSpliced(-1, 0, enterprise);
 }
 
-async function readRow(redis: RedisClient, name: string, enforced: EnforcedValues): Promise<ListedPlan> {
+async function readPlan(
+  redis: RedisClient,
+  name: string,
+  enforced: EnforcedValues,
+  customers: number,
+): Promise<Plan> {
   const texts = await readPlanLimits(redis, name);
   const row = parsePlanRow(name, texts);
   const inForce = enforced
@@ -118,13 +127,15 @@ async function readRow(redis: RedisClient, name: string, enforced: EnforcedValue
     })
     .map(({ value, gateways }) => Object.assign(value, { gateways }));
   const isStored = (limits: StoredLimits) => equalPlanLimits(limits, row);
+  const isOfAddress = name === anonymousPlan;
   return {
     ...row,
-    kind: name === anonymousPlan ? 'address' : 'plan',
+    kind: isOfAddress ? 'address' : 'plan',
     gateways: inForce.find(isStored)?.gateways ?? 0,
     running: enforced.gateways,
     enforced: inForce.filter((limits) => !isStored(limits)),
     issues: planIssues(name, texts, (text) => `: ${JSON.stringify(text)}`),
+    customers: isOfAddress ? null : customers,
   };
 }
 

@@ -113,11 +113,15 @@ async function act(
     case 'change': {
       const { doubts, preview } = operation;
       const run = operation.prepare(call);
-      const doubt = doubts && (await withRedis(doubts(call)));
       if (dryRun && preview) {
-        if (doubt !== undefined) printWarning(doubt);
-        return printOutcome(await withRedis(preview(call)), json);
+        const outcome = await withRedis(async (session) => {
+          const doubt = await doubts?.(call)(session);
+          if (doubt !== undefined) printWarning(doubt);
+          return preview(call)(session);
+        });
+        return printOutcome(outcome, json);
       }
+      const doubt = doubts && (await withRedis(doubts(call)));
       if (doubt !== undefined) await confirm(`${printable(doubt)}. Do it all the same?`, yes);
       if (asks !== undefined && !yes) {
         const question = await withRedis(async (session) => asks(session, call.target));

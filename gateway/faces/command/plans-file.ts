@@ -4,14 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { errorMessage } from '#runtime/error-message.ts';
 import { Command, Option } from 'commander';
 import { InvalidOperation, OperationFailure } from '../../control/invalid-operation.ts';
-import {
-  exportPlansFile,
-  formatPlansFile,
-  type PlansFileExport,
-} from '../../control/plans/export-plans-file.ts';
+import { exportPlansFile, formatPlansFile } from '../../control/plans/export-plans-file.ts';
 import { diffPlansFile, type PlansFileDiff } from '../../control/plans/plans-file-diff.ts';
-import type { PlansFile } from '../../control/plans/plans-file-schema.ts';
-import { maxFileBytes, parsePlansFile } from '../../control/plans/plans-file.ts';
+import { maxFileBytes, parsePlansFile, type PlansFile } from '../../control/plans/plans-file.ts';
 import { writeSettings } from '../../control/plans/settings.ts';
 import { wholeSettings } from '../../quota/whole-settings.ts';
 import { confirm } from './confirm.ts';
@@ -30,21 +25,12 @@ export function plansExportCommand(): Command {
     .addOption(jsonOption())
     .action(async (file: string | undefined, { json }: JsonOption) => {
       const exported = await withRedis(exportPlansFile);
-      const settings = completeFile(exported);
-      if (json) return printJson(settings);
-      const text = formatPlansFile(settings, schemaPathFrom(file === undefined ? '.' : dirname(file)));
+      for (const warning of exported.warnings) printError(`warning: ${warning}`);
+      if (json) return printJson(exported.file);
+      const text = formatPlansFile(exported.file, schemaPathFrom(file === undefined ? '.' : dirname(file)));
       if (file === undefined) return print(text);
       writeTo(file, text);
     });
-}
-
-/** @throws OperationFailure if settings are missing */
-function completeFile(exported: PlansFileExport): PlansFile {
-  if (exported.outcome === 'incomplete') {
-    throw new OperationFailure(`nothing was exported: ${exported.issues.join('; ')}`);
-  }
-  for (const warning of exported.warnings) printError(`warning: ${warning}`);
-  return exported.file;
 }
 
 /** The path of the JSON Schema as an editor needs it in a file of this directory. */

@@ -3,10 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { formatPlansFile } from '../../../../../gateway/control/plans/export-plans-file.ts';
 import {
+  maxFileBytes,
+  parsePlansFile,
   plansFileJsonSchema,
   type PlansFile,
-} from '../../../../../gateway/control/plans/plans-file-schema.ts';
-import { maxFileBytes, parsePlansFile } from '../../../../../gateway/control/plans/plans-file.ts';
+} from '../../../../../gateway/control/plans/plans-file.ts';
 import { windowNames } from '../../../../../gateway/limits/windows.ts';
 import { textFields } from '../../../../../gateway/platform/redis/enforced-settings.ts';
 import {
