@@ -59,8 +59,8 @@ export interface OptionForm {
   says?: string;
   /** Word for null. */
   nothing?: string;
-  /** What the text is, if it is neither what the field says nor a list of it: a time or a duration from now, or a duration. */
-  from?: 'time' | 'duration';
+  /** What the text is, if it is neither what the field says nor a list of it: a time or a duration from now or ago, or a duration. */
+  from?: 'time' | 'time ago' | 'duration';
   /** In place of an option that is not given. */
   default?: string;
   isRequired?: true;

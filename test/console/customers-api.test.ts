@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/customers.ts';
+import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/find-customers.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
@@ -46,7 +46,7 @@ describe('the API of customers', () => {
     expect(shown).toMatchObject({
       keys: 2,
       windows: { day: { used: 2, limit: 50 } },
-      limits: { day: { from: 'key', limit: 50, plan: 10_000 } },
+      limits: { day: { from: 'customer', limit: 50, plan: 10_000 } },
       next: { served: true },
       items: [{ id: second.id }, { id: first.id }],
     });
@@ -111,7 +111,15 @@ describe('the API of customers', () => {
     expect(second).toMatchObject({ items: [{ name: 'Page one' }], next: null });
     expect((await read('search=ONE%40x')).items).toHaveLength(1);
     expect((await read('search=page&plan=pro')).items).toEqual([]);
-    expect(first.total).toBe(await started.kit.redis.zcard(redisKeys.customers));
+    const limited = await call<CustomerView>(
+      'POST',
+      '/api/customers',
+      { name: 'Page four', plan: 'free', hour: 9 },
+      201,
+    );
+    expect((await read('search=page&ownLimits=true')).items).toMatchObject([{ id: limited.id, hour: 9 }]);
+    expect((await read('search=page&ownLimits=false')).items).toHaveLength(3);
+    expect((await read('')).total).toBe(await started.kit.redis.zcard(redisKeys.customers));
     expect(await operator.send('GET', '/api/customers?after=x')).toMatchObject({ status: 422 });
   });
 

@@ -172,8 +172,10 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     expect(await searchField(page).inputValue()).toBe('zebra');
     await page.goBack();
     await expect.poll(() => names(page)).toEqual(['Zebra Farm', 'Zebra Zoo']);
+    await page.goto(`${kit.origin}/console/customers?search=zebra`);
     await page.getByLabel('Own limits').check();
     await expect.poll(() => names(page)).toEqual(['Zebra Farm']);
+    await page.goto(`${kit.origin}${list}?search=zebra`);
     await searchField(page).fill('nobody of this name');
     await page.getByText('No key matches').waitFor();
     await page.getByRole('link', { name: 'clear the search and all filters' }).click();

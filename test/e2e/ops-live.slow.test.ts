@@ -3,21 +3,13 @@ import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { KeyDetail } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
-
-interface Usage {
-  state: string;
-  minute: { used: number; limit: number; remaining: number; resetsAt: string };
-  day: { used: number; limit: number; remaining: number; resetsAt: string };
-  strikes: number;
-  strikesToBan: number;
-  ban: { reason: string; endsAt: string } | null;
-}
 
 interface AuditEntry {
   id: string;
@@ -38,28 +30,30 @@ describe('operating a running gateway', () => {
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  describe('usage', () => {
+  describe('keys show', () => {
     test('shows both windows, strikes and the ban of a key', async () => {
       const { key, id, customerId, keyHash } = await kit.issue({ minute: 3 });
       for (let index = 0; index < 4; index += 1) await kit.pets(key);
-      const usage = await kit.json<Usage>('usage', 'show', id);
+      const usage = await kit.json<KeyDetail>('keys', 'show', id);
       expect(usage).toMatchObject({
         id,
         name: 'test',
         plan: 'free',
         state: 'valid',
-        minute: { used: 3, limit: 3, remaining: 0 },
-        day: { used: 3, limit: 1000, remaining: 997 },
+        windows: {
+          minute: { used: 3, limit: 3, remaining: 0 },
+          day: { used: 3, limit: 1000, remaining: 997 },
+        },
         strikes: 0,
         strikesToBan: 60,
         ban: null,
       });
-      const leftMs = Date.parse(usage.minute.resetsAt) - Date.now();
+      const leftMs = Date.parse(usage.windows.minute?.resetsAt ?? '') - Date.now();
       expect(leftMs).toBeGreaterThan(0);
       expect(leftMs).toBeLessThanOrEqual(60_000);
-      expect(usage.day.resetsAt).toMatch(/T00:00:00\.000Z$/);
+      expect(usage.windows.day?.resetsAt).toMatch(/T00:00:00\.000Z$/);
       await kit.redis.set(redisKeys.ban({ customerId, keyHash }), '2', 'PX', 60_000);
-      expect(await kit.json<Usage>('usage', 'show', id)).toMatchObject({
+      expect(await kit.json<KeyDetail>('keys', 'show', id)).toMatchObject({
         state: 'banned',
         ban: { reason: 'kept sending requests after 429 (consecutive ban 2)' },
       });
@@ -69,14 +63,13 @@ describe('operating a running gateway', () => {
       const { id } = await kit.issue({ plan: 'pro' });
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 'many');
       await kit.redis.hset(redisKeys.banPolicy, 'strikes', 'many');
-      const usage = await kit.json<Usage>('usage', 'show', id);
-      const { stdout } = await kit.run('usage', 'show', id);
+      const usage = await kit.json<KeyDetail>('keys', 'show', id);
+      const { stdout } = await kit.run('keys', 'show', id);
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 300);
       await kit.redis.hset(redisKeys.banPolicy, 'strikes', 60);
       expect(usage).toMatchObject({
         // Gateways keep the last valid one.
-        minute: { used: 0, limit: 300, remaining: 300 },
-        day: { limit: 10_000 },
+        windows: { minute: { used: 0, limit: 300, remaining: 300 }, day: { limit: 10_000 } },
         strikesToBan: null,
       });
       expect(stdout).toContain('0 of 300 used');
@@ -360,7 +353,7 @@ describe('operating a running gateway', () => {
         );
       expect(await shown({})).toContain('\u{1B}[31msuspended\u{1B}[39m');
       expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
-      expect((await kit.run('usage', 'show', id)).stdout).not.toContain('\u{1B}');
+      expect((await kit.run('keys', 'show', id)).stdout).not.toContain('\u{1B}');
     });
 
     test('services log human-readable lines', { tags: ['script'] }, async () => {

@@ -36,7 +36,7 @@ const readingCommands = (id: string) => [
   ['keys', 'list'],
   ['keys', 'show', id],
   ['keys', 'export'],
-  ['usage', 'show', id],
+  ['usage', 'show', 'cus_any'],
   ['top'],
   ['bans', 'list'],
   ['plans', 'list'],

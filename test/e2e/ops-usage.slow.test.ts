@@ -43,33 +43,31 @@ describe('ops usage', { timeout: 120_000 }, () => {
   const ofYesterday = { date: iso(yesterday), plan: 'free', served: 120, refused: 4, bannedSeconds: 60 };
   const ofToday = { date: today, plan: 'pro', served: 1, refused: 0, bannedSeconds: 0 };
 
-  test('--days shows the last days, --day one day, and neither the windows', async () => {
-    const { days } = await kit.json<{ days: object[] }>('usage', 'show', acme.id, '--days', '3');
+  test('show prints the last days of a customer, oldest first', async () => {
+    const show = (...days: string[]) => kit.json<object[]>('usage', 'show', acme.customerId, ...days);
+    const days = await show('--days', '3');
     expect(days).toHaveLength(3);
-    expect(days.slice(1)).toEqual([ofYesterday, ofToday]);
-    expect(await kit.json('usage', 'show', acme.id, '--day', iso(yesterday))).toEqual({
-      id: acme.id,
-      ...ofYesterday,
-    });
-    const table = await kit.run('usage', 'show', acme.id, '--days', '2');
+    expect(days.slice(1)).toEqual([
+      { ...ofYesterday, units: 120 },
+      { ...ofToday, units: 1 },
+    ]);
+    expect(await show()).toHaveLength(30);
+    const table = await kit.run('usage', 'show', acme.customerId, '--days', '2');
     expect(table.stdout).toMatch(
       new RegExp(`^DATE .+\n${iso(yesterday)} +free +120 +4 +60\n${today} +pro +1 +0 +0\n$`),
     );
-    expect(await kit.json('usage', 'show', acme.id, '--day', iso(yesterday))).toEqual({
-      id: acme.id,
-      ...ofYesterday,
-    });
-    expect(await kit.json('usage', 'show', acme.id, '--day', today)).toEqual({ id: acme.id, ...ofToday });
-    expect(await kit.run('usage', 'show', acme.id, '--days', '2', '--output', 'csv')).toEqual({
+    expect(await kit.run('usage', 'show', acme.customerId, '--days', '2', '--output', 'csv')).toEqual({
       code: 0,
       stderr: '',
       stdout: `date,plan,served,refused,bannedSeconds,units\n${iso(yesterday)},free,120,4,60,120\n${today},pro,1,0,0,1\n`,
     });
-    expect(await kit.json('usage', 'show', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro' });
   });
 
-  test('--day works for a key whose record is gone', async () => {
-    expect(await kit.json('usage', 'show', gone.id, '--day', iso(yesterday))).toMatchObject({ served: 3 });
+  test('show works for a customer whose record is gone', async () => {
+    expect(await kit.json('usage', 'show', gone.customerId, '--days', '2')).toMatchObject([
+      { served: 3 },
+      { served: 0 },
+    ]);
   });
 
   test('export prints a row for each key and day with use, also of a key that is in no index', async () => {
@@ -115,8 +113,8 @@ describe('ops usage', { timeout: 120_000 }, () => {
       setBack: 1,
     });
     expect([(await kit.pets(key)).status, (await kit.pets(key)).status]).toEqual([200, 429]);
-    expect(await kit.json('usage', 'show', id, '--day', today)).toMatchObject({ served: 2 });
-    expect(await kit.json('usage', 'show', id)).toMatchObject({ day: { used: 1, limit: 1 } });
+    expect(await kit.json('usage', 'show', customerId, '--days', '1')).toMatchObject([{ served: 2 }]);
+    expect(await kit.json('keys', 'show', id)).toMatchObject({ windows: { day: { used: 1, limit: 1 } } });
     expect(await kit.json<object[]>('audit', '--count', '1', '--target', customerId)).toMatchObject([
       { who: 'eve', action: 'usage.reset-day' },
     ]);
@@ -145,9 +143,10 @@ describe('ops usage', { timeout: 120_000 }, () => {
   });
 
   test.each([
-    [['usage', 'show', 'key_x', '--day', '2026-13-01'], /not a date such as 2026-11-22/],
+    [['usage', 'export', '--from', '2026-13-01'], /not a date such as 2026-11-22/],
+    [['usage', 'show', 'cus_x', '--days', '401'], /It has to be a whole number from 1 to 400/],
     [['usage', 'export', '--from', '2026-11-02', '--to', '2026-11-01'], /--from is after --to/],
-    [['usage', 'show', 'key_x', '--output', 'csv'], /--output csv prints a list: give --days N as well/],
+    [['usage', 'show', 'key_x'], /that is not the id of a customer/],
   ])('%j is refused and changes nothing', async (args, message) => {
     const before = await kit.redis.hgetall(redisKeys.usagePolicy);
     const { code, stdout, stderr } = await kit.run(...args);

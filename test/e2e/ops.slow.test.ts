@@ -31,8 +31,6 @@ describe('the ops command', () => {
     expect(issued).toMatchObject({
       plan: 'pro',
       name: 'ACME GmbH',
-      minute: null,
-      day: null,
       expiresAt: null,
     });
     expect(isWellFormedApiKey(String(issued['key']))).toBe(true);
@@ -41,12 +39,14 @@ describe('the ops command', () => {
     );
     const { key: _key, ...record } = issued;
     const show = () => json('keys', 'show', String(issued['id']));
-    const { use: _use, ...shown } = await show();
-    expect(shown).toEqual(record);
+    expect(await show()).toMatchObject(record);
     // Gateways tell of the use of a key some seconds later.
-    await expect
-      .poll(async () => (await show())['use'], { timeout: 20_000 })
-      .toEqual({ lastUsedAt: expect.stringMatching(/Z$/) as string, servedToday: 1, refusedToday: 0 });
+    await expect.poll(show, { timeout: 20_000 }).toMatchObject({
+      lastUsedAt: expect.stringMatching(/Z$/) as string,
+      servedToday: 1,
+      refusedToday: 0,
+      next: { served: true },
+    });
   });
 
   test('keys list --json prints an array of records, oldest first, without keys', async () => {
@@ -58,7 +58,7 @@ describe('the ops command', () => {
     expect(records.at(-1)).toMatchObject({ name: 'second of list', state: 'valid' });
     expect(stdout).not.toContain(String(first['key']));
     const table = await run('keys', 'list');
-    expect(table.stdout).toMatch(/^ID +KEY +NAME +PLAN +MINUTE +DAY +STATE +CREATED +EXPIRES\n/);
+    expect(table.stdout).toMatch(/^ID +KEY +NAME +PLAN +STATE +CREATED +EXPIRES +LAST USED\n/);
     expect(table.stdout).toContain('second of list');
   });
 
@@ -94,7 +94,6 @@ describe('the ops command', () => {
         [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
         [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],
         [['keys', 'rotate', String(id), '--grace', '5'], /'5' is invalid.*duration/],
-        [['keys', 'list', '--after', 'key_none'], /there is no API key/],
         [['usage', 'exprot'], /unknown command 'exprot' \(Did you mean export\?\)/],
         [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
         [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /It must not be a number/],
@@ -109,7 +108,7 @@ describe('the ops command', () => {
         [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],
         [
           ['keys', 'list', '--state', 'vald'],
-          /'vald' is invalid. Allowed choices are valid, suspended, expired/,
+          /'vald' is invalid. It has to be one of valid, suspended, expired/,
         ],
         [['keys', 'list', '--output', 'csv'], /--json is short for --output json/],
       ];

@@ -47,7 +47,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
     expect(refused.header('X-RateLimit-Window')).toBe(name);
     expect(await usage(key)).toMatchObject({ [name]: { limit: 4, remaining: 0 } });
-    expect(await json('usage', 'show', id)).toMatchObject({ [name]: { limit: 4 } });
+    expect(await json('keys', 'show', id)).toMatchObject({ windows: { [name]: { limit: 4 } } });
 
     // The console.
     const { page } = await started.open(`/console/plans/${plan}`);
@@ -66,7 +66,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
 
     // A new key for the same customer, and a copy of the record.
     const rotated = await json<Issued & Record<string, unknown>>('keys', 'rotate', id);
-    expect(rotated).toMatchObject({ [name]: 4, replaces: id });
+    expect(rotated).toMatchObject({ customerId, replaces: id });
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'keys.jsonl');
     await writeFile(file, (await run('keys', 'export')).stdout);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { placeOfHash } from '../../gateway/control/keys/api-key-index.ts';
+import { placeOfHash } from '../../gateway/control/keys/stored-keys.ts';
 import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';

@@ -95,7 +95,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     expect((await pets(issued.key)).status).toBe(200);
     expect(await ops('keys', 'show', issued.id)).toContain('On a cluster');
     expect(await ops('keys', 'list')).toContain(issued.id);
-    expect(await ops('usage', 'show', issued.id)).toMatch(/minute +1 of 60 used/);
+    expect(await ops('keys', 'show', issued.id)).toMatch(/minute +1 of 60 used/);
     expect(await ops('keys', 'export')).toContain(issued.id);
     const rotated = JSON.parse(await ops('keys', 'rotate', issued.id, '--grace', '1h', '--json')) as {
       key: string;

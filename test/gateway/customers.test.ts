@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addBan } from '../../gateway/control/bans/bans.ts';
 import {
   changeCustomer,
-  readCustomerDetail,
   removeCustomer,
   resumeCustomer,
   suspendCustomer,
 } from '../../gateway/control/customers/customers.ts';
+import { readCustomerDetail } from '../../gateway/control/customers/find-customers.ts';
 import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
-import { listKeys } from '../../gateway/control/keys/key-list.ts';
+import { listKeys } from '../../gateway/control/keys/find-keys.ts';
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findCustomerId, showCustomer } from '../../gateway/control/customers/stored-customers.ts';
+import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
@@ -64,8 +64,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   const session = () => ({ redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now });
   const get = (path: string, key: string) => send(`${gateway.url}/v1${path}`, { key });
   const add = (key: string) => postJson(`${gateway.url}/v1/boxes`, key, {});
-  const lastDay = async (id: string) =>
-    (await readLastDays(session(), await findCustomerId(redis, id), 1)).at(-1);
+  const lastDay = async (id: CustomerId) => (await readLastDays(session(), id, 1)).at(-1);
 
   test('a key with a list of scopes may call their operations only, and is told which it lacks', async () => {
     const { key } = await keys.issue({ scopes: ['boxes:read'] });
@@ -135,7 +134,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   });
 
   test('a request takes what it costs from each window; with less left it is refused and takes nothing', async () => {
-    const { key, id } = await keys.issue({ minute: 12, day: 100, scopes });
+    const { key, customerId } = await keys.issue({ minute: 12, day: 100, scopes });
     const first = await get('/reports', key);
     expect([first.status, first.header('ratelimit')?.replaceAll(/;t=\d+/g, '')]).toEqual([
       200,
@@ -156,7 +155,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     for (const remaining of ['1', '0'])
       expect((await get('/boxes', key)).header('x-ratelimit-remaining')).toBe(remaining);
     expect((await get('/boxes', key)).status).toBe(429);
-    expect(await lastDay(id)).toMatchObject({ served: 4, units: 12 });
+    expect(await lastDay(customerId)).toMatchObject({ served: 4, units: 12 });
     const { json } = await send(`${gateway.url}/v1/usage?days=1`, { key });
     expect(json).toMatchObject({ minute: { used: 12 }, days: [{ served: 4, units: 12 }] });
   });
@@ -172,7 +171,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
 
   test('a request that costs more than a limit is 403, without Retry-After, and counts as a refusal', async () => {
     const issued = await keys.issue();
-    const { key, id } = issued;
+    const { key, customerId } = issued;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const refused = await get('/archive', key);
       expect(refused.json).toEqual({
@@ -185,7 +184,9 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       expect(refused.header('x-ratelimit-remaining')).toBe('60');
     }
     expect(gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
-    await expect.poll(() => lastDay(id), { timeout: 15_000 }).toMatchObject({ served: 0, refused: 3 });
+    await expect
+      .poll(() => lastDay(customerId), { timeout: 15_000 })
+      .toMatchObject({ served: 0, refused: 3 });
     // A program that goes on is banned, as after a 429.
     await createSimulatedTime(redis, issued).moveTimes(11_000);
     for (let strike = 1; strike < 60; strike += 1) expect((await get('/archive', key)).status).toBe(403);
@@ -201,7 +202,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   });
 
   test('without Redis costs count locally, and are added to the record when it is back', async () => {
-    const { key, id } = await keys.issue({ minute: 12, day: 100, scopes });
+    const { key, customerId } = await keys.issue({ minute: 12, day: 100, scopes });
     expect((await get('/boxes', key)).status).toBe(200);
     server.signal('SIGSTOP');
     await expect.poll(async () => (await send(`${gateway.adminUrl}/readyz`)).text).toContain('unavailable');
@@ -209,6 +210,6 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     for (let request = 0; request < 3; request += 1) statuses.push((await get('/reports', key)).status);
     server.signal('SIGCONT');
     expect(statuses).toEqual([200, 200, 429]);
-    await expect.poll(() => lastDay(id), { timeout: 20_000 }).toMatchObject({ served: 3, units: 11 });
+    await expect.poll(() => lastDay(customerId), { timeout: 20_000 }).toMatchObject({ served: 3, units: 11 });
   });
 });

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { keyUseSchema } from '../../quota/key-use.ts';
 import { isBannedByOperator } from '../bans/bans.ts';
 import { InvalidOperation, UnknownKey } from '../invalid-operation.ts';
-import { keyRowSchema, readKeyNow, recordView, type KeyRow } from '../keys/key-view.ts';
+import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { findStoredKey, readStoredKeys, type PlacedKey } from '../keys/stored-keys.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
@@ -23,10 +22,9 @@ export const portalKeySchema = keyRowSchema
     state: true,
     bannedUntil: true,
     lastUsedAt: true,
+    servedToday: true,
+    refusedToday: true,
   } satisfies Record<keyof OwnFields, true> & Partial<Record<keyof KeyRow, true>>)
-  .extend({
-    ...keyUseSchema.pick({ servedToday: true, refusedToday: true }).shape,
-  })
   .meta({ id: 'Key' });
 
 export type PortalKey = z.infer<typeof portalKeySchema>;
@@ -56,14 +54,8 @@ export async function findOwnKey(
   return key;
 }
 
-export async function readPortalKey(
-  session: ReadingSession,
-  { place, record }: PlacedKey,
-): Promise<PortalKey> {
-  const view = recordView(record, session.now());
-  const { use, shown } = await readKeyNow(session, place, view);
-  const today = use ?? { servedToday: 0, refusedToday: 0 };
-  return portalKeySchema.parse({ ...view, ...shown, ...today });
+export async function readPortalKey(session: ReadingSession, key: PlacedKey): Promise<PortalKey> {
+  return portalKeySchema.parse(await readKeyRow(session, key));
 }
 
 /** One page of the keys of a customer, also those that have ended. */

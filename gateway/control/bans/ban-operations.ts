@@ -27,6 +27,7 @@ export const banOperations = [
       usage: 'bans list',
       says: 'active bans, soonest to expire first',
       examples: ['bans list'],
+      options: { after: false, limit: false },
       columns: { ID: 'id', NAME: 'name', PLAN: 'plan', ENDS: 'endsAt', REASON: 'reason' },
     },
     summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',

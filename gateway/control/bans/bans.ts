@@ -2,8 +2,7 @@ import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../quota/ban-policy.ts';
 import { consecutiveBan, indexBan } from '../../quota/ban-reason.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
-import { placesOf } from '../keys/api-key-index.ts';
-import { showStoredKey } from '../keys/stored-keys.ts';
+import { placesOf, showStoredKey } from '../keys/stored-keys.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
@@ -38,12 +37,14 @@ async function readBan(
   { redis }: ReadingSession,
   place: KeyPlace,
 ): Promise<{ value: string; leftMs: number } | undefined> {
-  const [expiresInMs, value, [recorded, banMs]] = await Promise.all([
-    redis.pttl(redisKeys.ban(place)),
+  // Most keys have none.
+  const expiresInMs = await redis.pttl(redisKeys.ban(place));
+  if (expiresInMs === -2) return undefined;
+  const [value, [recorded, banMs]] = await Promise.all([
     redis.get(redisKeys.ban(place)).catch(() => 'not a text'),
     redis.hmget(redisKeys.strikes(place), 'ban', 'banMs').catch(() => []),
   ]);
-  if (expiresInMs === -2 || value === null) return undefined;
+  if (value === null) return undefined;
   // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
   return { value, leftMs: recorded === value ? Math.min(expiresInMs, Number(banMs)) : expiresInMs };
 }

@@ -67,12 +67,12 @@ interface FoundPage<Found> {
 export async function readFoundPage<Found extends { at: ScoredMember }>(
   members: AsyncIterable<ScoredMember[]> | Iterable<ScoredMember[]>,
   { size, maxRead }: { size: number; maxRead: number },
-  find: (members: ScoredMember[], wanted: number) => Promise<Found[]>,
+  find: (members: ScoredMember[]) => Promise<Found[]>,
 ): Promise<FoundPage<Found>> {
   const found: Found[] = [];
   let read = 0;
   for await (const page of members) {
-    found.push(...(await find(page, size + 1 - found.length)));
+    found.push(...(await find(page)));
     read += page.length;
     const [last, end] = [found.at(size - 1), page.at(-1)];
     if (found.length > size && last !== undefined) {

@@ -3,10 +3,9 @@ import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/r
 import { scoredMembers } from '../../platform/redis/scored-members.ts';
 import { refusedMember, slotMs } from '../../quota/busy-customers.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
-import type { WindowViews } from '../keys/key-windows.ts';
-import { createLimitsReader } from '../keys/limits-in-force.ts';
 import type { Session } from '../session.ts';
-import { customerState, readCustomerUse, type CustomerView } from './customers.ts';
+import { createLimitsReader, readCustomerUse, type WindowViews } from './customer-limits.ts';
+import { customerState, type CustomerView } from './find-customers.ts';
 import { showCustomer } from './stored-customers.ts';
 
 /** Requests of a customer in the last minute, with all of its keys together. */

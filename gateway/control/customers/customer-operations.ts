@@ -8,22 +8,26 @@ import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts'
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
 import { countInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
+import { unitsOf } from '../usage/usage-months.ts';
 import { readLastDays } from '../usage/usage-record.ts';
 import {
   changeCustomer,
   createCustomer,
+  removeCustomer,
+  resumeCustomer,
+  suspendCustomer,
+} from './customers.ts';
+import {
+  customerConditions,
   customerDetailSchema,
   customerPageSchema,
   customerViewSchema,
   listCustomers,
   readCustomerDetail,
   readCustomerPage,
-  removeCustomer,
-  resumeCustomer,
-  suspendCustomer,
-} from './customers.ts';
+} from './find-customers.ts';
 import { resetDay } from './reset-day.ts';
-import { showCustomer } from './stored-customers.ts';
+import { asCustomerId, showCustomer } from './stored-customers.ts';
 
 /** A page takes half a second at most, whatever the conditions. */
 const maxRead = 20_000;
@@ -62,7 +66,7 @@ export const customerOperations = [
           flags: '--name <text>',
           says: 'customers with the text in their name, contact, reference or id',
         },
-        plan: { says: 'customers on a plan' },
+        ownLimits: { flags: '--with-own-limits', says: 'customers with a limit of their own' },
         after: false,
         limit: false,
       },
@@ -92,18 +96,13 @@ export const customerOperations = [
     summary: 'Customers, newest first',
     description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,
     input: z.strictObject({
-      search: z
-        .string()
-        .max(200, 'is longer than 200 characters')
-        .optional()
-        .describe('Part of the name, contact, reference or id. An API key is refused.'),
-      plan: z.string().optional(),
+      ...customerConditions,
       after: nextInput.optional(),
       limit: countInput(100, 50),
     }),
     responds: 'A page of customers',
     result: customerPageSchema,
-    run: (session, { input: { search, plan } }) => listCustomers(session, { search, plan }),
+    run: (session, { input: { limit: _limit, ...conditions } }) => listCustomers(session, conditions),
     page: (session, { input: { limit, ...conditions } }) =>
       readCustomerPage(session, { ...conditions, size: limit, maxRead }),
   }),
@@ -245,11 +244,30 @@ export const customerOperations = [
   list({
     operationId: 'getCustomerUsage',
     http: 'GET /customers/:customer/usage',
+    command: {
+      usage: 'usage show <customer>',
+      says: 'use of a customer on each of the last UTC days, today included',
+      examples: [`usage show ${id}`, `usage show ${id} --days 7 --output csv`],
+      options: { days: { says: 'number of days' } },
+      columns: {
+        DATE: 'date',
+        PLAN: 'plan',
+        SERVED: 'served',
+        REFUSED: 'refused',
+        'BANNED SECONDS': 'bannedSeconds',
+        // Of a customer that calls operations that cost more than one.
+        UNITS: ({ units, served }) => (units === served ? null : units),
+      },
+      sparse: ['UNITS'],
+      csv: ['date', 'plan', 'served', 'refused', 'bannedSeconds', 'units'],
+    },
     summary: 'Use of a customer on each of the last UTC days, oldest first, today included',
     input: z.strictObject({ days: countInput(400, 30) }),
     responds: 'Each day, also those without use',
     result: listOf(dayUsageSchema),
     run: async (session, { target, input: { days } }) =>
-      readLastDays(session, (await showCustomer(session.redis, target)).id, days),
+      (await readLastDays(session, asCustomerId(target), days)).map((day) =>
+        Object.assign(day, { units: unitsOf(day) }),
+      ),
   }),
 ];

@@ -9,10 +9,10 @@ import { limitsIn, type Limits } from '../../limits/limits.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { scoredPages } from '../bans/scored-pages.ts';
 import { UnknownId } from '../invalid-operation.ts';
-import { customerPages, placeOf } from '../keys/api-key-index.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
-import { retryOvertaken, showStoredKey } from '../keys/stored-keys.ts';
+import { retryOvertaken } from '../keys/stored-keys.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 
@@ -38,6 +38,21 @@ export async function findCustomer(redis: RedisClient, id: string): Promise<Cust
   return isCustomerId(id) ? parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id))) : undefined;
 }
 
+/** Adds a customer to the index. */
+export async function addCustomerToIndex(
+  redis: RedisClient,
+  { id, createdAt }: { id: CustomerId; createdAt: string },
+): Promise<void> {
+  await redis.zadd(redisKeys.customers, Date.parse(createdAt), id);
+}
+
+/** Ids of all customers by time of creation, in pages. */
+export async function* customerPages(redis: RedisClient, size: number): AsyncGenerator<CustomerId[]> {
+  for await (const page of scoredPages(redis, { key: redisKeys.customers, order: 'ascending', size })) {
+    yield page.map(({ member }) => member).filter(isCustomerId);
+  }
+}
+
 const pageSize = 500;
 
 /** All customers by time of creation, in pages. */
@@ -56,13 +71,10 @@ export async function showCustomer(redis: RedisClient, id: string): Promise<Cust
   return record;
 }
 
-/**
- * Finds a customer by its own id or by that of one of its API keys, also of one whose record is gone.
- * @throws InvalidOperation if there is no such key
- */
-export async function findCustomerId(redis: RedisClient, id: string): Promise<CustomerId> {
+/** The id of a customer that may have been removed. @throws UnknownCustomer for another text */
+export function asCustomerId(id: string): CustomerId {
   if (isCustomerId(id)) return id;
-  return ((await placeOf(redis, id)) ?? (await showStoredKey(redis, id)).place).customerId;
+  throw new UnknownCustomer(id);
 }
 
 /**

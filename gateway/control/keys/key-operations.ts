@@ -4,22 +4,20 @@ import { customerIdPattern } from '../../platform/redis/redis-keys.ts';
 import { newLimitOptions } from '../customers/customer-operations.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
+import { countInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read, type OptionForm } from '../operation.ts';
 import { readPlans, storedLimitsSchema, type Plan } from '../plans/plans.ts';
 import type { Session } from '../session.ts';
-import { findKeyId } from './find-key.ts';
+import { findKeyId, keyConditions, keyPageSchema, listKeys, readKeyPage } from './find-keys.ts';
 import {
   furtherKeyInput,
   graceInput,
   keyChangeInput,
   newKeyInput,
   seenRev,
-  timeInput,
   withoutNulls,
 } from './key-input.ts';
-import { keyPageSchema, readKeyPage } from './key-list.ts';
-import { keyDetailSchema, keyStates, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
+import { keyDetailSchema, keyRowSchema, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
 import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import { rotateKey } from './rotate-key.ts';
 import { showStoredKey } from './stored-keys.ts';
@@ -72,37 +70,54 @@ const keyOptions = {
 
 /** API keys of customers. */
 export const keyOperations = [
-  read({
+  list({
     operationId: 'listKeys',
     http: 'GET /keys',
+    command: {
+      usage: 'keys list',
+      says: 'keys, oldest first; with several conditions, those that meet all of them',
+      examples: [
+        'keys list --search acme',
+        'keys list --plan free --unused-since 90d --output csv > unused.csv',
+        'keys list --state valid --expires-before 30d',
+      ],
+      options: {
+        state: { flags: '--state <state>' },
+        expiresBefore: {
+          flags: '--expires-before <time>',
+          says: 'keys that expire before a time, ISO 8601, or within a duration such as 30d',
+          from: 'time',
+        },
+        unusedSince: {
+          flags: '--unused-since <time>',
+          says: 'keys last used before a time, ISO 8601, or a duration ago such as 90d, or never',
+          from: 'time ago',
+        },
+        after: false,
+        limit: false,
+      },
+      columns: {
+        ID: 'id',
+        KEY: 'hint',
+        NAME: 'name',
+        PLAN: 'plan',
+        STATE: 'state',
+        CREATED: 'createdAt',
+        EXPIRES: 'expiresAt',
+        'LAST USED': 'lastUsedAt',
+      },
+      csv: keyRowSchema.keyof().options,
+    },
     summary: 'API keys, newest first; with several conditions, those that meet all of them',
     description:
       `Reads some ${maxRead.toLocaleString('en')} keys at most. A page may therefore have fewer items than its limit, or ` +
       'none, although there are more: go on with `next` until it is null.',
-    input: z.strictObject({
-      search: z
-        .string()
-        .max(200, 'is longer than 200 characters')
-        .optional()
-        .describe(
-          'An id, a SHA-256, a hint such as api_ab12, or part of a name or of an id. An API key is refused.',
-        ),
-      plan: z.string().optional(),
-      state: z.enum(keyStates, `has to be one of ${keyStates.join(', ')}`).optional(),
-      banned: flagInput
-        .optional()
-        .describe('Banned keys only, soonest to be free first. Without bans that were made with redis-cli.'),
-      ownLimits: flagInput.optional().describe('Keys with limits of their own only'),
-      expiresBefore: timeInput
-        .optional()
-        .describe('Keys that expire, or have expired, before this time only'),
-      after: nextInput.optional(),
-      limit: countInput(100, 50),
-    }),
+    input: z.strictObject({ ...keyConditions, after: nextInput.optional(), limit: countInput(100, 50) }),
     responds: 'A page of keys',
     result: keyPageSchema,
-    isSearch: true,
-    run: (session, { input: { limit, ...conditions } }) =>
+    run: (session, { input: { limit: _limit, after: _after, ...conditions } }) =>
+      listKeys(session, conditions),
+    page: (session, { input: { limit, ...conditions } }) =>
       readKeyPage(session, { ...conditions, size: limit, maxRead }),
   }),
   // Of the command, which makes either: the API has a route for each.

@@ -6,13 +6,13 @@ import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RecordChange } from '../../platform/redis/record-change.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { markSetUp } from '../../platform/redis/set-up-marker.ts';
-import { findCustomer } from '../customers/stored-customers.ts';
+import { assertLimits, listPlan } from '../customers/permitted-limits.ts';
+import { addCustomerToIndex, findCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { ReadingSession } from '../session.ts';
 import { scheduleExpiry } from '../webhooks/event-queue.ts';
-import { addCustomerToIndex, addToIndex, placeOf, placeOfHash } from './api-key-index.ts';
-import { assertLimits, listPlan } from './key-limits.ts';
+import { addToIndex, placeOf, placeOfHash } from './stored-keys.ts';
 import { isKey, parseLines, type TransferredCustomer, type TransferredKey } from './transfer-lines.ts';
 
 /** Numbers of records of a file, by outcome: those of keys, and of customers that have no key in it. */

@@ -1,37 +1,32 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
-import type { Limits } from '../../limits/limits.ts';
-import { forAll, withoutWindows, type ByWindow, type WindowName } from '../../limits/windows.ts';
-import type { KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { banPolicySetting, strikesBeforeBan } from '../../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse } from '../../quota/key-use.ts';
 import { findBan } from '../bans/bans.ts';
+import {
+  createLimitsReader,
+  knownLimitsIn,
+  readWindows,
+  windowViewsSchema,
+  type WindowViews,
+} from '../customers/customer-limits.ts';
 import { readSetting } from '../plans/settings.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
-import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
 import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import { showStoredKey, type PlacedKey } from './stored-keys.ts';
 
-export const keyStates = ['valid', 'suspended', 'expired', 'revoked'] as const;
-/** `banned` is for valid keys. It is not in the record. */
-export const listedStates = [...keyStates, 'banned'] as const;
-
-/** Own limits as JSON shows them: null for a window without one. */
-export function limitsView(limits: Limits): Record<WindowName, number | null> {
-  return forAll((name) => limits[name] ?? null);
-}
+/** `banned` is for keys that are valid otherwise. It is not in the record. */
+export const keyStates = ['valid', 'suspended', 'expired', 'revoked', 'banned'] as const;
 
 const textOrNull = z.string().nullable();
 
-/** A key as operators see it. Every field is present, with null for what a key does not have. */
+/** What a key has in its record. Every field is present, with null for what a key does not have. */
 export const keyViewSchema = z.object({
   id: z.string(),
-  customerId: z.string().describe('Its customer, whose plan and limits these are'),
-  plan: z.string(),
+  customerId: z.string().describe('Its customer, which has limits and what is used of them'),
+  plan: z.string().describe('That of its customer'),
   name: z.string(),
   hint: z.string().describe('First characters of the key'),
-  ...forAll(() => z.int().nullable().describe('Own limit; null for that of the plan')),
   state: z.enum(keyStates),
   createdAt: z.string(),
   expiresAt: textOrNull,
@@ -39,12 +34,12 @@ export const keyViewSchema = z.object({
   revokedAt: textOrNull,
   replaces: textOrNull.describe('Id of the key that this one replaces'),
   replacedBy: textOrNull,
-  rev: z.int().describe('Raised by every change'),
+  rev: z.int().describe('Raised by every change of the key, its customer, or another of its keys'),
 } satisfies Record<keyof OwnFields, z.ZodType> & Record<string, z.ZodType>);
 
 export type KeyView = z.infer<typeof keyViewSchema>;
 
-export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
+export function recordView(record: ApiKeyRecord, nowMs: number) {
   const { id, customerId, plan, name, hint, createdAt, scopes, rev } = record;
   return {
     id,
@@ -52,7 +47,6 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     plan,
     name,
     hint,
-    ...limitsView(record),
     state: apiKeyState(record, nowMs),
     createdAt,
     expiresAt: record.expiresAt ?? null,
@@ -61,62 +55,46 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     replaces: record.replaces ?? null,
     replacedBy: record.replacedBy ?? null,
     rev,
-  };
+  } satisfies KeyView;
 }
 
-/** A key in a list, with its use now. */
+/** A key in a list, with its ban and its use. */
 export const keyRowSchema = keyViewSchema
   .extend({
-    state: z.enum(listedStates),
-    usedToday: z.int().describe('Requests served today'),
-    dayLimit: z.int().nullable().describe('Limit of the day in force; null if there is none'),
     bannedUntil: z.iso.datetime().nullable(),
     lastUsedAt: z.iso.datetime().nullable().describe('Null if it was not used, as far as that is kept'),
+    ...keyUseSchema.pick({ servedToday: true, refusedToday: true }).shape,
   })
   .meta({ id: 'KeyRow' });
 
 export type KeyRow = z.infer<typeof keyRowSchema>;
 
-/** Use of a key now, and what lists say of it. Costs two Redis commands. @param limits null for one that is not known */
-export async function readKeyNow(
-  session: ReadingSession,
-  place: KeyPlace,
-  { state }: KeyView,
-  limits: ByWindow<number | null> = {},
-) {
-  const [{ windows, banMs, nowMs }, use] = await Promise.all([
-    readKeyWindows(session.redis, place, limits),
-    readKeyUse(session, place),
-  ]);
-  const isBanned = banMs > 0;
-  const shown = {
-    state: state === 'valid' && isBanned ? ('banned' as const) : state,
-    bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
-    lastUsedAt: use?.lastUsedAt ?? null,
-  };
-  return { windows, use, shown };
+/** Costs two Redis commands. */
+export async function readKeyRow(session: ReadingSession, key: PlacedKey): Promise<KeyRow> {
+  return (await readRow(session, key)).row;
 }
 
-/** Creates a reader of rows that reads each plan once. */
-export function createKeyRows(session: Session): (key: PlacedKey) => Promise<KeyRow> {
-  const limitsOf = createLimitsReader(session);
-  return async function keyRow({ record, place }) {
-    const view = recordView(record, session.now());
-    const { day } = await limitsOf(record);
-    const dayLimit = day?.limit ?? null;
-    const { windows, shown } = await readKeyNow(session, place, view, { day: dayLimit });
-    return { ...view, ...shown, usedToday: windows.day?.used ?? 0, dayLimit };
+async function readRow(session: ReadingSession, { place, record }: PlacedKey) {
+  const [ban = null, use] = await Promise.all([findBan(session, place), readKeyUse(session, place)]);
+  const view = recordView(record, session.now());
+  const { lastUsedAt, servedToday, refusedToday } = use ?? neverUsed;
+  const row: KeyRow = {
+    ...view,
+    state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
+    bannedUntil: ban?.endsAt ?? null,
+    lastUsedAt,
+    servedToday,
+    refusedToday,
   };
+  return { row, ban };
 }
 
-/** All that operators see of one key. */
-export const keyDetailSchema = keyViewSchema
-  .omit(forAll((): true => true))
+const neverUsed = { lastUsedAt: null, servedToday: 0, refusedToday: 0 };
+
+/** All that people see of one key. */
+export const keyDetailSchema = keyRowSchema
   .extend({
-    state: z.enum(listedStates),
-    own: z.object(forAll(() => z.int().nullable())).describe('Limits of its own; null for those of its plan'),
-    limits: limitsInForceSchema,
-    windows: windowViewsSchema,
+    windows: windowViewsSchema.describe('What its customer uses of its limits'),
     strikes: z.int().describe('Refused requests that count towards a ban now'),
     strikesToBan: z.int().nullable().describe('Null if the ban policy is invalid'),
     ban: z
@@ -125,7 +103,6 @@ export const keyDetailSchema = keyViewSchema
         endsAt: z.iso.datetime().nullable().describe('Null for a ban without an end, which was set by hand'),
       })
       .nullable(),
-    use: keyUseSchema.nullable().describe('Null if it was not used, as far as that is kept'),
     next: nextRequestSchema,
     now: z.iso.datetime().describe('When this was read'),
   })
@@ -140,35 +117,32 @@ export type BanView = NonNullable<KeyDetail['ban']>;
  */
 export async function readKeyDetail(session: Session, id: string): Promise<KeyDetail> {
   const { redis } = session;
-  const { place, record } = await showStoredKey(redis, id);
-  const [limits, policy] = await Promise.all([
+  const key = await showStoredKey(redis, id);
+  const { place, record } = key;
+  const [{ row, ban }, limits, policy] = await Promise.all([
+    readRow(session, key),
     createLimitsReader(session)(record),
     readSetting(redis, banPolicySetting),
   ]);
-  const use = await readKeyWindows(redis, place, knownLimitsIn(limits), policy);
-  const [ban = null, keyUse] = await Promise.all([findBan(session, place), readKeyUse(session, place)]);
-  const view = recordView(record, use.nowMs);
+  const { windows, strikes, nowMs } = await readWindows(redis, place, knownLimitsIn(limits), policy);
   return {
-    ...withoutWindows(view),
-    state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
-    own: limitsView(record),
-    limits,
-    windows: use.windows,
-    strikes: use.strikes,
+    ...row,
+    windows,
+    strikes,
     strikesToBan: strikesBeforeBan(policy, limits.minute?.limit),
     ban,
-    use: keyUse,
-    next: nextOf(view.state, { record, use, ban }),
-    now: new Date(use.nowMs).toISOString(),
+    next: nextOf(record, { ban, windows, nowMs }),
+    now: new Date(nowMs).toISOString(),
   };
 }
 
 function nextOf(
-  state: KeyView['state'],
-  { record, use, ban }: { record: ApiKeyRecord; use: KeyWindows; ban: BanView | null },
+  record: ApiKeyRecord,
+  { nowMs, ...now }: { ban: BanView | null; windows: WindowViews; nowMs: number },
 ): NextRequest {
+  const state = apiKeyState(record, nowMs);
   if (state === 'revoked') return refusedForGood(state, record.revokedAt);
   if (state === 'expired') return refusedForGood(state, record.expiresAt);
   if (state === 'suspended') return refusedForGood(state, record.suspendedAt);
-  return nextRequest({ ban, windows: use.windows });
+  return nextRequest(now);
 }

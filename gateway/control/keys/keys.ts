@@ -4,22 +4,27 @@ import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../../keys/
 import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
 import { limitsIn, type Limits } from '../../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { newCustomer, showCustomer } from '../customers/stored-customers.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
-import { assertRev } from '../overtaken-change.ts';
-import { recordChangeCall } from '../record-change-call.ts';
-import type { Session } from '../session.ts';
-import { addCustomerToIndex, addToIndex, forgetEndedKeys, placeOfHash } from './api-key-index.ts';
-import type { KeyFields, WithoutNulls } from './key-input.ts';
 import {
   assertAccess,
-  assertFuture,
   assertLimits,
   assertPermitted,
   changed,
   listPlan,
-} from './key-limits.ts';
-import { retryOvertaken, showStoredKey, updateStoredKey } from './stored-keys.ts';
+} from '../customers/permitted-limits.ts';
+import { addCustomerToIndex, newCustomer, showCustomer } from '../customers/stored-customers.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { assertRev } from '../overtaken-change.ts';
+import { recordChangeCall } from '../record-change-call.ts';
+import type { Session } from '../session.ts';
+import type { KeyFields, WithoutNulls } from './key-input.ts';
+import {
+  addToIndex,
+  forgetEndedKeys,
+  placeOfHash,
+  retryOvertaken,
+  showStoredKey,
+  updateStoredKey,
+} from './stored-keys.ts';
 
 /** A key of a customer that exists. */
 export interface FurtherApiKey extends WithoutNulls<KeyFields> {
@@ -51,12 +56,6 @@ export interface IssuedApiKey {
   record: ApiKeyRecord;
 }
 
-/** Throws what `issueKey` would throw, and changes nothing. */
-export async function assertIssuable({ redis, now }: Session, wanted: NewApiKey): Promise<void> {
-  assertFuture(wanted.expiresAt, now());
-  await assertPermitted(redis, wanted);
-}
-
 /**
  * Issues a key with a customer of its own.
  * @param key an existing key to store; generated if absent
@@ -67,10 +66,12 @@ export async function issueKey(
   wanted: NewApiKey,
   key = generateApiKey(),
 ): Promise<IssuedApiKey> {
-  await assertIssuable(session, wanted);
-  const customer = newCustomer(wanted, session.now());
-  await listPlan(session.redis, customer);
-  const record = newRecord(customer, wanted, { id: newKeyId(), key }, session.now());
+  const { redis, now } = session;
+  assertFuture(wanted.expiresAt, now());
+  await assertPermitted(redis, wanted);
+  const customer = newCustomer(wanted, now());
+  await listPlan(redis, customer);
+  const record = newRecord(customer, wanted, { id: newKeyId(), key }, now());
   const issued = await write(session, record, key, customer);
   if (issued === undefined) throw new InvalidOperation('this key exists already');
   return issued;
@@ -101,6 +102,13 @@ export async function issueFurtherKey(
   });
   await forgetEndedKeys(redis, customerId);
   return issued;
+}
+
+/** @throws InvalidOperation for a time in the past */
+function assertFuture(time: Date | null | undefined, nowMs: number): void {
+  if (time instanceof Date && time.getTime() <= nowMs) {
+    throw new InvalidOperation('the expiry is in the past');
+  }
 }
 
 const newKeyId = () => `key_${randomBytes(9).toString('hex')}`;

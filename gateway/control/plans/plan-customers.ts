@@ -4,10 +4,9 @@ import { windowNames, windowOf } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { readBusiestCustomers, type BusyCustomer } from '../customers/busiest-customers.ts';
-import { showCustomer } from '../customers/stored-customers.ts';
+import { readWindows } from '../customers/customer-limits.ts';
+import { customerPages, showCustomer } from '../customers/stored-customers.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
-import { customerPages } from '../keys/api-key-index.ts';
-import { readKeyWindows } from '../keys/key-windows.ts';
 import type { ReadingSession } from '../session.ts';
 
 /** A customer that has used up a limit. */
@@ -63,7 +62,7 @@ async function readAbove(
 ): Promise<CustomerAbove[]> {
   const record = await ignoreInvalid(showCustomer(redis, id));
   if (record === undefined) return [];
-  const { windows } = await readKeyWindows(redis, { customerId: id, keyHash: '' }, limits);
+  const { windows } = await readWindows(redis, { customerId: id, keyHash: '' }, limits);
   const above = windowNames.flatMap((window) => {
     const limit = record[window] === undefined ? limits[window] : undefined;
     // The window of a minute may have just begun.

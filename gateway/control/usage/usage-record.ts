@@ -9,7 +9,7 @@ import {
   type DayUsage,
 } from '../../quota/usage-days.ts';
 import { scoredPages } from '../bans/scored-pages.ts';
-import { customerPages } from '../keys/api-key-index.ts';
+import { customerPages } from '../customers/stored-customers.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import type { ReadingSession } from '../session.ts';
 import { formatCsvText } from './csv-cell.ts';

@@ -1,5 +1,5 @@
 /** Responses of the operators' API and of the portal's, as their schemas declare them. Only types: a browser loads none of that code. */
-export type { WindowView } from '../../control/keys/key-windows.ts';
+export type { WindowView } from '../../control/customers/customer-limits.ts';
 
 /** Of a list, one page. */
 export interface Page<T> {

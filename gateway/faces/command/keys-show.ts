@@ -1,21 +1,19 @@
 import { Command } from 'commander';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import { findExactly, findKeyId } from '../../control/keys/find-key.ts';
-import { listKeys } from '../../control/keys/key-list.ts';
-import { recordView } from '../../control/keys/key-view.ts';
+import { findExactly, findKeyId, listKeys } from '../../control/keys/find-keys.ts';
+import { readKeyDetail } from '../../control/keys/key-view.ts';
 import { assertSearchable } from '../../control/keys/pasted-key.ts';
-import { showStoredKey } from '../../control/keys/stored-keys.ts';
 import type { Session } from '../../control/session.ts';
 import { keyPrefix } from '../../platform/config/key-prefix.ts';
-import { readKeyUse } from '../../quota/key-use.ts';
 import { readKeyInput } from './key-input.ts';
 import { jsonOption, keyTextArgument, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
-import { redisNow, withRedis } from './redis-session.ts';
+import { withRedis } from './redis-session.ts';
+import { windowTexts } from './use-text.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
-    .description('one key, with its last use')
+    .description('one key, with its use, strikes and ban, and what its next request gets')
     .argument(
       '[key]',
       'id, SHA-256, or hint such as api_ab12; without it, the key itself is read from standard input',
@@ -24,15 +22,28 @@ export function keysShowCommand(): Command {
     .addOption(jsonOption())
     .action(async (text: string | undefined, { json }: JsonOption) => {
       const input = text === undefined ? await readKeyInput() : '';
-      const { record, use } = await withRedis(async (session) => {
-        const id = text === undefined ? await findKeyId(input, session) : await idOf(text, session);
-        const { place, record } = await showStoredKey(session.redis, id);
-        return { record, use: await readKeyUse(session, place) };
+      const detail = await withRedis(async (session) =>
+        readKeyDetail(
+          session,
+          text === undefined ? await findKeyId(input, session) : await idOf(text, session),
+        ),
+      );
+      if (json) return printJson(detail);
+      const { windows, ban, strikes, strikesToBan, now: _now, next, ...view } = detail;
+      printFields({
+        ...view,
+        ...windowTexts(windows),
+        strikes: describeStrikes(strikes, strikesToBan),
+        ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt ?? 'no set time'}`,
+        next: next.message,
       });
-      const view = recordView(record, redisNow());
-      if (json) return printJson({ ...view, use });
-      printFields({ ...view, ...use });
     });
+}
+
+function describeStrikes(strikes: number, toBan: number | null): string {
+  return toBan === null
+    ? `${strikes}; the ban policy is off or invalid, see: ops policy show`
+    : `${strikes} of ${toBan}`;
 }
 
 /**
@@ -45,7 +56,7 @@ async function idOf(text: string, session: Session): Promise<string> {
     const found = await findExactly(text, session.redis);
     return found?.record.id ?? text;
   }
-  const [only, another] = (await Array.fromAsync(listKeys(session, { search: text }, { limit: 2 }))).flat();
+  const [only, another] = (await Array.fromAsync(listKeys(session, { search: text }))).flat();
   if (only === undefined) throw new InvalidOperation(`no key has the hint ${text}`);
   if (another !== undefined)
     throw new InvalidOperation(`several keys have the hint ${text}; see: ops keys list --search ${text}`);

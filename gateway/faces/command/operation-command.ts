@@ -24,6 +24,7 @@ import {
   durationArgument,
   jsonOption,
   targetArgument,
+  timeAgoArgument,
   timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
@@ -216,6 +217,7 @@ function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: str
 
 function jsonParser(type: string, { from }: OptionForm): (text: string) => unknown {
   if (from === 'time') return (text) => timeAheadArgument(text).toISOString();
+  if (from === 'time ago') return (text) => timeAgoArgument(text).toISOString();
   if (from === 'duration') return (text) => durationArgument({ min: 0 })(text) / 1000;
   if (type === 'number')
     return (text) => (/^\d+(?:\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text);

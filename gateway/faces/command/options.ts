@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { osUser } from '../../control/access/os-user.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import { searchText } from '../../control/keys/find-key.ts';
+import { searchText } from '../../control/keys/find-keys.ts';
 import { invalidText } from '../../control/keys/key-input.ts';
 import { assertNotApiKey, containsApiKey } from '../../control/keys/pasted-key.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
@@ -145,7 +145,10 @@ export function acceptReason(command: Command): void {
 
 /** @throws InvalidOperation for a text with an API key, which commander would repeat in its message */
 export function assertNoKey(text: string): void {
-  if (containsApiKey(text)) throw new InvalidOperation('a name or a reason must not contain an API key');
+  if (!containsApiKey(text)) return;
+  throw new InvalidOperation(
+    'a name, a reason or a search must not contain an API key; ops keys show reads a key from standard input',
+  );
 }
 
 export function nameArgument(text: string): string {

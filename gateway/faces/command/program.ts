@@ -5,7 +5,6 @@ import { consoleCommand } from './console.ts';
 import { customersCommand } from './customers.ts';
 import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
-import { keysListCommand } from './keys-list.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { nounCommand } from './operation-command.ts';
@@ -16,7 +15,7 @@ import { servicesCommand } from './services.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
-import { usageCommand } from './usage.ts';
+import { usageExportCommand } from './usage-export.ts';
 import { webhooksTestCommand } from './webhooks-test.ts';
 
 /*
@@ -29,16 +28,9 @@ export const program = new Command('ops')
   .addCommand(statusCommand())
   .addCommand(customersCommand())
   .addCommand(
-    nounCommand(
-      'keys',
-      'API keys of clients',
-      keysListCommand(),
-      keysShowCommand(),
-      keysExportCommand(),
-      keysImportCommand(),
-    ),
+    nounCommand('keys', 'API keys of clients', keysShowCommand(), keysExportCommand(), keysImportCommand()),
   )
-  .addCommand(usageCommand())
+  .addCommand(nounCommand('usage', 'what customers have used, by day', usageExportCommand()))
   .addCommand(topCommand())
   .addCommand(nounCommand('bans', 'bans of API keys'))
   .addCommand(

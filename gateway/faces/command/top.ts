@@ -4,7 +4,7 @@ import {
   readBusiestCustomerUsage,
   type BusyCustomerUsage,
 } from '../../control/customers/busiest-customers.ts';
-import type { WindowView } from '../../control/keys/key-windows.ts';
+import type { WindowView } from '../../control/customers/customer-limits.ts';
 import { windowNames } from '../../limits/windows.ts';
 import {
   addListOptions,

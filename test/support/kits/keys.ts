@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { changeCustomer, type CustomerChange } from '../../../gateway/control/customers/customers.ts';
-import { placeOfHash } from '../../../gateway/control/keys/api-key-index.ts';
 import {
   changeKey,
   issueFurtherKey,
@@ -12,7 +11,7 @@ import {
   type NewApiKey,
 } from '../../../gateway/control/keys/keys.ts';
 import { rotateKey } from '../../../gateway/control/keys/rotate-key.ts';
-import { readKeyOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
+import { placeOfHash, readKeyOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
 import { hashApiKey } from '../../../gateway/keys/api-key-format.ts';
 import { setKeyPrefix } from '../../../gateway/platform/config/key-prefix.ts';
 import { readKeyPrefix } from '../../../gateway/platform/redis/published-key-prefix.ts';

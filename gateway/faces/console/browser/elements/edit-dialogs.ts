@@ -31,7 +31,7 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
             })}
             ${limitFields({
               label: 'Own limit',
-              values: customer.own,
+              values: customer,
               placeholder: (name) => {
                 const ofPlan = plans.find((plan) => plan.name === form('plan'))?.[name];
                 return `${ofPlan ?? 'no limit'}, as its plan`;

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { checkbox, choice } from '../../../browser/elements/fields.ts';
+import { choice } from '../../../browser/elements/fields.ts';
 import { keyPath } from '../key.ts';
 import { fetchPlans, planOptions } from '../plan-names.ts';
 import type { KeyPlan } from '../responses.ts';
@@ -39,11 +39,7 @@ class KeySearchBox extends SearchBox {
 
   override filters() {
     return html`${select('Plan', 'plan', [['', 'Any plan'], ...planOptions(this.plans)])}
-    ${select('State', 'state', states)} ${select('Expiry', 'expires', expiries)}
-    ${checkbox('Own limits', undefined, {
-      checked: router.location.query.get('own') === 'true',
-      onInput: (isTicked) => filter('own', isTicked ? 'true' : ''),
-    })}`;
+    ${select('State', 'state', states)} ${select('Expiry', 'expires', expiries)}`;
   }
 }
 
@@ -51,11 +47,7 @@ class KeySearchBox extends SearchBox {
 const select = (label: string, name: string, options: Parameters<typeof choice>[2]) =>
   choice(label, undefined, options, {
     value: router.location.query.get(name) ?? '',
-    onChange: (value) => filter(name, value),
+    onChange: (value) => router.setQuery({ [name]: value, after: undefined }, { replace: false }),
   });
-
-function filter(name: string, value: string) {
-  router.setQuery({ [name]: value, after: undefined }, { replace: false });
-}
 
 customElements.define('key-search-box', KeySearchBox);

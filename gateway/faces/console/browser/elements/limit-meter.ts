@@ -21,7 +21,7 @@ function limitMeter(name: WindowName, metered: Metered) {
 function describeSource({ from, plan: limit }: LimitInForce, plan: string) {
   const ofPlan = `Its plan ${plan} has ${limit === null ? 'no limit' : formatNumber(limit)}.`;
   switch (from) {
-    case 'key':
+    case 'customer':
       return `Own limit of the customer. ${ofPlan}`;
     case 'plan':
       return html`Limit of its plan ${planLink(plan)}.`;

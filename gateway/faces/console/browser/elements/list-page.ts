@@ -42,7 +42,7 @@ export abstract class ListPage<Row> extends LightElement {
     const wanted = new URLSearchParams();
     for (const name of ['search', 'plan', 'after']) {
       const value = query.get(name);
-      if (value !== null) wanted.set(name, value);
+      if (value) wanted.set(name, value);
     }
     return wanted;
   }

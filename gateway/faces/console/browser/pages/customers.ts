@@ -1,4 +1,5 @@
 import { html } from 'lit';
+import { checkbox } from '../../../browser/elements/fields.ts';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import { relativeOr } from '../../../browser/format.ts';
@@ -9,6 +10,7 @@ import { SearchBox } from '../elements/search-box.ts';
 import { pageHead } from '../elements/viewer-note.ts';
 import { apiPath, keyLink, keyPath, ownLimitsNote, planLink, stateTag } from '../key.ts';
 import type { CustomerRow, KeyDetail } from '../responses.ts';
+import { router } from '../router.ts';
 import { session } from '../session.ts';
 
 /** Search for customers. A pasted key leads to its customer, or to its own page if its record is invalid. */
@@ -19,6 +21,14 @@ class CustomerSearchBox extends SearchBox {
     const { customerId } = await api.get<KeyDetail>(apiPath(id));
     return keyPath(customerId || id);
   }
+
+  override filters() {
+    return checkbox('Own limits', undefined, {
+      checked: router.location.query.get('own') === 'true',
+      onInput: (isTicked) =>
+        router.setQuery({ own: isTicked ? 'true' : '', after: undefined }, { replace: false }),
+    });
+  }
 }
 
 customElements.define('customer-search-box', CustomerSearchBox);
@@ -26,6 +36,12 @@ customElements.define('customer-search-box', CustomerSearchBox);
 /** All customers. */
 class PageCustomers extends ListPage<CustomerRow> {
   override readonly noun = 'customer';
+
+  override apiQuery(query: URLSearchParams) {
+    const wanted = super.apiQuery(query);
+    if (query.get('own') === 'true') wanted.set('ownLimits', 'true');
+    return wanted;
+  }
 
   override render() {
     return html`${pageHead('Customers', 'New customer with a key', () => askToIssue(this))}

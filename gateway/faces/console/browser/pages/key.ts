@@ -80,8 +80,18 @@ const button = (text: string, act: () => unknown) =>
 const other = (id: string) => keyLink({ id, name: '' });
 
 function renderFacts(key: KeyDetail) {
-  const { id, customerId, hint, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan, use } =
-    key;
+  const {
+    id,
+    customerId,
+    hint,
+    createdAt,
+    expiresAt,
+    replaces,
+    replacedBy,
+    strikes,
+    strikesToBan,
+    lastUsedAt,
+  } = key;
   const facts = {
     id: ['Id', html`<code>${id}</code>`],
     customerId: ['Customer', other(customerId)],
@@ -94,10 +104,10 @@ function renderFacts(key: KeyDetail) {
     scopes: ['Scopes', scopesOf(key.scopes)],
     use: [
       'Last used',
-      use === null
+      lastUsedAt === null
         ? 'never'
-        : html`${formatTime(use.lastUsedAt)} (${formatRelative(use.lastUsedAt)}); today
-          ${formatNumber(use.servedToday)} served, ${formatNumber(use.refusedToday)} refused`,
+        : html`${formatTime(lastUsedAt)} (${formatRelative(lastUsedAt)}); today
+          ${formatNumber(key.servedToday)} served, ${formatNumber(key.refusedToday)} refused`,
     ],
     strikes: strikes > 0 && [
       'Strikes',

@@ -2,11 +2,11 @@ import '../elements/key-search-box.ts';
 import { html } from 'lit';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
-import { formatNumber, relativeOr } from '../../../browser/format.ts';
+import { relativeOr } from '../../../browser/format.ts';
 import { ListPage } from '../elements/list-page.ts';
 import { askToIssue } from '../elements/new-key-dialogs.ts';
 import { pageHead } from '../elements/viewer-note.ts';
-import { hintOf, keyLink, ownLimitsNote, planLink, stateTag } from '../key.ts';
+import { hintOf, keyLink, planLink, stateTag } from '../key.ts';
 import type { KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -19,9 +19,7 @@ class PageKeys extends ListPage<KeyRow> {
   override apiQuery(query: URLSearchParams) {
     const wanted = super.apiQuery(query);
     const state = query.get('state');
-    if (state === 'banned') wanted.set('banned', 'true');
-    else if (state !== null) wanted.set('state', state);
-    if (query.get('own') === 'true') wanted.set('ownLimits', 'true');
+    if (state !== null) wanted.set('state', state);
     const days = Number(query.get('expires') ?? 0);
     if (days > 0) {
       wanted.set('expiresBefore', new Date(Date.now() + days * dayMs).toISOString());
@@ -41,12 +39,8 @@ class PageKeys extends ListPage<KeyRow> {
     return listTable('Keys', items, [
       ['Name', keyLink],
       ['State', ({ state }) => stateTag(state)],
-      ['Plan', (key) => html`${planLink(key.plan)} ${ownLimitsNote(key)}`],
-      count('Served today', ({ usedToday, dayLimit }) =>
-        dayLimit === null
-          ? usedToday
-          : html`${formatNumber(usedToday)}<span class="quiet"> of ${formatNumber(dayLimit)}</span>`,
-      ),
+      ['Plan', ({ plan }) => planLink(plan)],
+      count('Served today', ({ servedToday }) => servedToday),
       ['Key', hintOf],
       ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'labelled'],
       ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'labelled'],

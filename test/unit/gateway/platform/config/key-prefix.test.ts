@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { apiKeysIn, keyTextMatcher } from '../../../../../gateway/control/keys/find-key.ts';
+import { apiKeysIn, keyTextMatcher } from '../../../../../gateway/control/keys/find-keys.ts';
 import { containsApiKey } from '../../../../../gateway/control/keys/pasted-key.ts';
 import {
   apiKeyHint,

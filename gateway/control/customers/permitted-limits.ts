@@ -14,13 +14,6 @@ export function changed<T>(value: T | undefined, change: T | null | undefined): 
   return change === undefined ? value : (change ?? undefined);
 }
 
-/** @throws InvalidOperation for a time in the past */
-export function assertFuture(time: Date | null | undefined, nowMs: number): void {
-  if (time instanceof Date && time.getTime() <= nowMs) {
-    throw new InvalidOperation('the expiry is in the past');
-  }
-}
-
 type KeyLimits = Limits & Pick<ApiKeyRecord, 'plan'>;
 type KeyAccess = Limits & Pick<ApiKeyRecord, 'scopes'>;
 

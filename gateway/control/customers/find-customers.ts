@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import type { CustomerRecord } from '../../keys/customer-record.ts';
+import { byText, customerTexts } from '../../limits/customer-texts.ts';
+import { limitsIn } from '../../limits/limits.ts';
+import { forAll, hasWindow } from '../../limits/windows.ts';
+import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { parsePosition, readFoundPage, scoredPages } from '../bans/scored-pages.ts';
+import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
+import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
+import { assertSearchable } from '../keys/pasted-key.ts';
+import { readStoredKeys } from '../keys/stored-keys.ts';
+import { flagInput } from '../list-schemas.ts';
+import { assertPlanName } from '../plans/plan-names.ts';
+import type { Session } from '../session.ts';
+import { limitsInForceSchema, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
+import { findCustomer, showCustomer, storedCustomerPages } from './stored-customers.ts';
+import { textMatcher } from './text-matcher.ts';
+
+const textOrNull = z.string().nullable();
+
+/** A customer as operators see it. Every field is present, with null for what it does not have. */
+export const customerViewSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.string(),
+    ...forAll(() => z.int().nullable().describe('Own limit; null for that of the plan')),
+    state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
+    suspendedAt: textOrNull,
+    ...byText((name) => textOrNull.describe(customerTexts[name].meaning)),
+    createdAt: z.string(),
+    keys: z.int().describe('Keys that it has, also revoked and expired ones'),
+    rev: z.int().describe('Raised by every change of the customer or of one of its keys'),
+  })
+  .meta({ id: 'Customer' });
+
+export type CustomerView = z.infer<typeof customerViewSchema>;
+
+/** A customer with its keys, which share its limits and what is used of them. */
+export const customerDetailSchema = customerViewSchema
+  .extend({
+    limits: limitsInForceSchema,
+    windows: windowViewsSchema,
+    next: nextRequestSchema,
+    items: z.array(keyRowSchema).describe('Its keys, newest first'),
+    now: z.iso.datetime().describe('When this was read'),
+  })
+  .meta({ id: 'CustomerDetail' });
+
+export type CustomerDetail = z.infer<typeof customerDetailSchema>;
+
+/** What customers have to match, all of it. */
+export const customerConditions = {
+  search: z
+    .string()
+    .trim()
+    .min(1, 'is empty')
+    .max(200, 'is longer than 200 characters')
+    .optional()
+    .describe('Customers with the text in their name, contact, reference or id. An API key is refused.'),
+  plan: z.string().optional().describe('Customers on a plan'),
+  ownLimits: flagInput.optional().describe('Customers with a limit of their own'),
+};
+
+const conditionsSchema = z.object(customerConditions);
+
+type CustomerConditions = z.output<typeof conditionsSchema>;
+
+interface CustomerPageOptions extends CustomerConditions {
+  /** `next` of the page before. */
+  after?: string | undefined;
+  /** Maximum number of customers to return. */
+  size: number;
+  /** Number of customers to read after which the page ends, however few of them match. */
+  maxRead: number;
+}
+
+export const customerPageSchema = z.object({
+  items: z.array(customerViewSchema),
+  next: z.string().nullable(),
+  total: z.int().describe('Customers in all, whatever the conditions'),
+});
+
+/**
+ * One page of the customers that match, newest first.
+ * @throws InvalidOperation for an API key and for an invalid `after`
+ */
+export async function readCustomerPage(
+  session: Session,
+  { after, size, maxRead, ...conditions }: CustomerPageOptions,
+): Promise<z.infer<typeof customerPageSchema>> {
+  const { redis } = session;
+  const matches = customerMatcher(conditions);
+  const total = await redis.zcard(redisKeys.customers);
+  const pages = scoredPages(redis, {
+    key: redisKeys.customers,
+    order: 'descending',
+    after: parsePosition(after),
+    size: size + 1,
+  });
+  const { found, next } = await readFoundPage(pages, { size, maxRead }, async (members) => {
+    const records = await Promise.all(
+      members.map(async (at) => ({ at, record: await findCustomer(redis, at.member) })),
+    );
+    return records.flatMap(({ at, record }) => (record && matches(record) ? [{ at, record }] : []));
+  });
+  const items = await Promise.all(found.map(({ record }) => readCustomerView(session, record)));
+  return { items, next, total };
+}
+
+/** @throws InvalidOperation for an API key */
+function customerMatcher({ search = '', plan, ownLimits }: CustomerConditions) {
+  assertSearchable(search);
+  const matches = textMatcher(search);
+  return (record: CustomerRecord) =>
+    (plan === undefined || record.plan === plan) &&
+    (ownLimits === undefined || hasWindow(limitsIn(record)) === ownLimits) &&
+    [record.id, record.name, record.contact, record.reference].some(
+      (text) => text !== undefined && matches(text),
+    );
+}
+
+/**
+ * All customers that match by time of creation, in pages.
+ * @throws InvalidOperation for an API key and for a plan that does not exist
+ */
+export async function* listCustomers(
+  session: Session,
+  conditions: CustomerConditions = {},
+): AsyncGenerator<CustomerView[]> {
+  const matches = customerMatcher(conditions);
+  await assertPlanName(session.redis, conditions.plan);
+  for await (const records of storedCustomerPages(session.redis)) {
+    yield Promise.all(records.filter(matches).map((record) => readCustomerView(session, record)));
+  }
+}
+
+/** @throws InvalidOperation if there is no such customer */
+export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
+  const record = await showCustomer(session.redis, id);
+  const { keys } = await readKeys(session, record.id);
+  const [items, { limits, windows, nowMs }] = await Promise.all([
+    Promise.all(keys.map((key) => readKeyRow(session, key))),
+    readCustomerUse(session, record),
+  ]);
+  return {
+    ...customerView(record, keys.length),
+    limits,
+    windows,
+    next:
+      record.suspendedAt === undefined
+        ? nextRequest({ ban: null, windows })
+        : refusedForGood('suspended', record.suspendedAt),
+    items: items.toSorted(newestFirst),
+    now: new Date(nowMs).toISOString(),
+  };
+}
+
+const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompare(one.createdAt);
+
+/** The ids of a customer's keys, and those keys that have a record. */
+export async function readKeys({ redis }: Session, id: CustomerId) {
+  const ids = await redis.smembers(redisKeys.customerKeys(id));
+  return { ids, keys: await readStoredKeys(redis, ids) };
+}
+
+export async function readCustomerView(session: Session, record: CustomerRecord): Promise<CustomerView> {
+  return customerView(record, (await session.redis.smembers(redisKeys.customerKeys(record.id))).length);
+}
+
+export function customerView(record: CustomerRecord, keys: number): CustomerView {
+  const { id, name, plan, suspendedAt, createdAt, rev } = record;
+  return {
+    id,
+    name,
+    plan,
+    ...forAll((window) => record[window] ?? null),
+    state: customerState(record),
+    suspendedAt: suspendedAt ?? null,
+    ...byText((text) => record[text] ?? null),
+    createdAt,
+    keys,
+    rev,
+  };
+}
+
+export const customerState = ({ suspendedAt }: CustomerRecord): CustomerView['state'] =>
+  suspendedAt === undefined ? 'active' : 'suspended';

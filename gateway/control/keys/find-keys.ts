@@ -1,0 +1,244 @@
+import { z } from 'zod';
+import { hashApiKey, isWellFormedApiKey } from '../../keys/api-key-format.ts';
+import { apiKeyState } from '../../keys/api-key-record.ts';
+import { keyPattern, keyPrefix } from '../../platform/config/key-prefix.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
+import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from '../bans/scored-pages.ts';
+import { textMatcher } from '../customers/text-matcher.ts';
+import { InvalidOperation } from '../invalid-operation.ts';
+import { assertPlanName } from '../plans/plan-names.ts';
+import type { Session } from '../session.ts';
+import { timeInput } from './key-input.ts';
+import { keyRowSchema, keyStates, readKeyRow, type KeyRow } from './key-view.ts';
+import { assertSearchable } from './pasted-key.ts';
+import {
+  findStoredKey,
+  placeOfHash,
+  placesOf,
+  readKeyOfHash,
+  readStoredKey,
+  type PlacedKey,
+} from './stored-keys.ts';
+
+/** What keys have to match, all of it. */
+export const keyConditions = {
+  search: z
+    .string()
+    .trim()
+    .min(1, 'is empty')
+    .max(200, 'is longer than 200 characters')
+    .optional()
+    .describe(
+      'Keys by an id, a SHA-256, a hint such as api_ab12, or a part of a name or an id. An API key is refused.',
+    ),
+  plan: z.string().optional().describe('Keys on a plan'),
+  state: z
+    .enum(keyStates, `has to be one of ${keyStates.join(', ')}`)
+    .optional()
+    .describe(
+      `Keys in a state: ${keyStates.join(', ')}. Banned ones are those of the list of bans, soonest to be free first`,
+    ),
+  expiresBefore: timeInput.optional().describe('Keys that expire, or have expired, before this time'),
+  unusedSince: timeInput.optional().describe('Keys that were last used before this time, or never'),
+};
+
+const conditionsSchema = z.object(keyConditions);
+
+export type KeyConditions = z.output<typeof conditionsSchema>;
+
+/** Keys that are read at once. Few in a process that serves requests as well, so that these do not wait noticeably. */
+const [listedAtOnce, servedAtOnce] = [500, 100];
+
+/**
+ * All keys that match, oldest first, in pages.
+ * @throws InvalidOperation for a plan that does not exist, and as searchKeys does
+ */
+export async function* listKeys(session: Session, conditions: KeyConditions = {}): AsyncGenerator<KeyRow[]> {
+  await assertPlanName(session.redis, conditions.plan);
+  const { pages, select } = await searchKeys(session, conditions, { order: 'ascending', size: listedAtOnce });
+  for await (const page of pages) yield (await select(page)).map(({ row }) => row);
+}
+
+export const keyPageSchema = z.object({
+  items: z.array(keyRowSchema),
+  next: z.string().nullable(),
+  read: z.int().describe('Keys that were read for this page'),
+  total: z.int().describe('Keys in all, whatever the conditions'),
+});
+
+export type KeyPage = z.infer<typeof keyPageSchema>;
+
+interface KeyPageOptions extends KeyConditions {
+  /** `next` of the page before. */
+  after?: string | undefined;
+  /** Maximum number of keys to return. */
+  size: number;
+  /** Number of keys to read after which the page ends, however few of them match. */
+  maxRead: number;
+}
+
+/**
+ * Reads one page of keys that match, the newest first: of all keys no more than it needs, and never many more than `maxRead`.
+ * @throws InvalidOperation for an invalid `after`, and as searchKeys does
+ */
+export async function readKeyPage(
+  session: Session,
+  { after, size, maxRead, ...conditions }: KeyPageOptions,
+): Promise<KeyPage> {
+  const total = await session.redis.zcard(redisKeys.apiKeysByCreation);
+  const isFiltered = Object.values(conditions).some((part) => part !== undefined);
+  const { pages, select } = await searchKeys(session, conditions, {
+    order: 'descending',
+    after: parsePosition(after),
+    // One more than the page shows whether there is another one.
+    size: isFiltered ? servedAtOnce : size + 1,
+  });
+  const { found, ...page } = await readFoundPage(pages, { size, maxRead }, select);
+  return { items: found.map(({ row }) => row), ...page, total };
+}
+
+/**
+ * Members of a sorted set of ids in pages, and a function that selects those whose keys match. A SHA-256 and an id lead to one key.
+ * @throws InvalidOperation for an API key, a hint that is too short, and a SHA-256 without a record
+ */
+async function searchKeys(
+  session: Session,
+  { search = '', ...conditions }: KeyConditions,
+  options: Omit<Parameters<typeof scoredPages>[1], 'key'>,
+) {
+  const { redis } = session;
+  assertSearchable(search);
+  const text = searchText(search);
+  const exact = text === '' ? undefined : await findExactly(text, redis);
+  if (exact !== undefined) {
+    const only: ScoredMember[][] = [[{ member: exact.record.id, score: 0 }]];
+    return { pages: only, select: keySelector(session, conditions) };
+  }
+  const pages =
+    conditions.state === 'banned'
+      ? scoredPages(redis, { ...options, key: redisKeys.bans, order: 'ascending' })
+      : scoredPages(redis, { ...options, key: redisKeys.apiKeysByCreation });
+  return { pages, select: keySelector(session, conditions, text === '' ? undefined : keyTextMatcher(text)) };
+}
+
+const isBefore = (time: string | null | undefined, limit: Date) =>
+  typeof time === 'string' && Date.parse(time) < limit.getTime();
+
+/** Creates a function that reads the keys of members, and leaves out those that have no record or do not match. */
+function keySelector(
+  session: Session,
+  { plan, state, expiresBefore, unusedSince }: Omit<KeyConditions, 'search'>,
+  matchesText?: ReturnType<typeof keyTextMatcher>,
+) {
+  const { redis, now } = session;
+
+  /** To parse the record of each of 100,000 keys takes twice as long as to look at three of its fields. */
+  async function mayMatch(id: string, place: KeyPlace): Promise<boolean> {
+    if (plan !== undefined && (await redis.hget(redisKeys.customer(place.customerId), 'plan')) !== plan)
+      return false;
+    if (matchesText === undefined) return true;
+    const [name, hint] = await redis.hmget(redisKeys.apiKey(place), 'name', 'hint');
+    return matchesText({ id, name: name ?? '', hint: hint ?? '' });
+  }
+
+  async function find(at: ScoredMember, place: KeyPlace | undefined) {
+    if (place === undefined || !(await mayMatch(at.member, place))) return [];
+    const key = await readStoredKey(redis, place);
+    if (key === undefined) return [];
+    const { record } = key;
+    if (expiresBefore !== undefined && !isBefore(record.expiresAt, expiresBefore)) return [];
+    const stored = state === 'banned' ? 'valid' : state;
+    if (stored !== undefined && apiKeyState(record, now()) !== stored) return [];
+    const row = await readKeyRow(session, key);
+    if (state === 'banned' && row.state !== state) return [];
+    const { lastUsedAt } = row;
+    if (unusedSince !== undefined && lastUsedAt !== null && !isBefore(lastUsedAt, unusedSince)) return [];
+    return [{ at, row }];
+  }
+
+  return async function select(members: readonly ScoredMember[]) {
+    const places = await placesOf(
+      redis,
+      members.map(({ member }) => member),
+    );
+    return (await Promise.all(members.map((at, index) => find(at, places[index])))).flat();
+  };
+}
+
+/** Characters that may be part of a key. */
+const candidates = keyPattern(/[0-9A-Za-z]+/g);
+/** A SHA-256, such as in the name of a Redis key or in a log. */
+const keyHashes = /(?<![\da-f])[\da-f]{64}(?![\da-f])/gi;
+/** The same alone, also as the name of a Redis key. */
+const keyHashPattern = /^(?:gw:[a-z-]+:(?:\{[\w-]+\}:)?)?([\da-f]{64})$/i;
+/** Fewer characters of a hint, or of an id that does not begin like one, say nothing. */
+const [minHint, minIdPart] = [2, 6];
+const hintLength = 4;
+
+/**
+ * Finds the id of an API key by the key itself, which never leaves this process, or by its SHA-256, also in the middle of a text such as
+ * a line of a log.
+ * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
+ */
+export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>): Promise<string> {
+  const hashes = (text.match(keyHashes) ?? []).map((hash) => hash.toLowerCase());
+  const found = new Set([...Array.from(apiKeysIn(text), hashApiKey), ...hashes]);
+  const [keyHash] = found;
+  if (keyHash === undefined) {
+    throw new InvalidOperation(
+      `the text contains no complete API key: a key is ${keyPrefix()} and 38 letters and digits, of which the last six are a checksum`,
+    );
+  }
+  if (found.size > 1) throw new InvalidOperation(`the text contains ${found.size} API keys: give one`);
+  const place = await placeOfHash(redis, keyHash);
+  const id = place && (await redis.hget(redisKeys.apiKey(place), 'id'));
+  if (id) return id;
+  throw new InvalidOperation(
+    'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',
+  );
+}
+
+/** @returns the API keys in a text, each once */
+export const apiKeysIn = (text: string) =>
+  new Set((text.match(candidates()) ?? []).filter(isWellFormedApiKey));
+
+/** A hint may be copied with its ellipsis. */
+export function searchText(text: string): string {
+  return text.trim().replace(/(…|\.\.\.)$/u, '');
+}
+
+/**
+ * Finds a key by its id or its SHA-256.
+ * @returns undefined if the text is neither
+ * @throws InvalidOperation for a SHA-256 without a record
+ */
+export async function findExactly(text: string, redis: RedisClient): Promise<PlacedKey | undefined> {
+  const [, hash] = keyHashPattern.exec(text) ?? [];
+  if (hash !== undefined) {
+    const found = await readKeyOfHash(redis, hash.toLowerCase());
+    if (found !== undefined) return found;
+    throw new InvalidOperation('no key with this SHA-256 has a record');
+  }
+  return text.startsWith(keyPrefix()) ? undefined : findStoredKey(redis, text);
+}
+
+/**
+ * @returns a function that tells whether a key has the text as its hint, or in its name or id
+ * @throws InvalidOperation for a hint that is too short
+ */
+export function keyTextMatcher(text: string): (key: { id: string; name: string; hint: string }) => boolean {
+  const prefix = keyPrefix();
+  if (text.startsWith(prefix)) {
+    const hint = text.slice(0, prefix.length + hintLength);
+    if (hint.length < prefix.length + minHint) {
+      throw new InvalidOperation(`give at least two characters of the key after ${prefix}`);
+    }
+    return (key) => key.hint.startsWith(hint);
+  }
+  const nameMatches = textMatcher(text);
+  const idPart = text.toLowerCase();
+  const findsIds = idPart.startsWith('key_') || idPart.length >= minIdPart;
+  return ({ id, name }) =>
+    (name !== '' && nameMatches(name)) || (findsIds && id.toLowerCase().includes(idPart));
+}
