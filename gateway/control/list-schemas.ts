@@ -15,6 +15,14 @@ export const flagInput = z.preprocess(
   z.boolean('has to be true or false'),
 );
 
+/** What people look for. */
+export const searchInput = z
+  .string()
+  .trim()
+  .min(1, 'is empty')
+  .max(200, 'is longer than 200 characters')
+  .optional();
+
 export const nextInput = z.string().describe('`next` of the page before');
 
 /** A list that has all of its items. */

@@ -9,7 +9,7 @@ import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
-import { flagInput } from '../list-schemas.ts';
+import { flagInput, searchInput } from '../list-schemas.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import type { Session } from '../session.ts';
 import { limitsInForceSchema, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
@@ -51,13 +51,9 @@ export type CustomerDetail = z.infer<typeof customerDetailSchema>;
 
 /** What customers have to match, all of it. */
 export const customerConditions = {
-  search: z
-    .string()
-    .trim()
-    .min(1, 'is empty')
-    .max(200, 'is longer than 200 characters')
-    .optional()
-    .describe('Customers with the text in their name, contact, reference or id. An API key is refused.'),
+  search: searchInput.describe(
+    'Customers with the text in their name, contact, reference or id. An API key is refused.',
+  ),
   plan: z.string().optional().describe('Customers on a plan'),
   ownLimits: flagInput.optional().describe('Customers with a limit of their own'),
 };

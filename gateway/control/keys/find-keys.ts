@@ -7,6 +7,7 @@ import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from '../bans/scored-pages.ts';
 import { textMatcher } from '../customers/text-matcher.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
+import { searchInput } from '../list-schemas.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import type { Session } from '../session.ts';
 import { timeInput } from './key-input.ts';
@@ -23,15 +24,9 @@ import {
 
 /** What keys have to match, all of it. */
 export const keyConditions = {
-  search: z
-    .string()
-    .trim()
-    .min(1, 'is empty')
-    .max(200, 'is longer than 200 characters')
-    .optional()
-    .describe(
-      'Keys by an id, a SHA-256, a hint such as api_ab12, or a part of a name or an id. An API key is refused.',
-    ),
+  search: searchInput.describe(
+    'Keys by an id, a SHA-256, a hint such as api_ab12, or a part of a name or an id. An API key is refused.',
+  ),
   plan: z.string().optional().describe('Keys on a plan'),
   state: z
     .enum(keyStates, `has to be one of ${keyStates.join(', ')}`)

@@ -166,6 +166,7 @@ export const keyOperations = [
     http: 'POST /keys',
     summary: 'Issue a key',
     input: newKeyInput,
+    example: { name: 'Acme', plan: 'pro' },
     ...issued,
     run: async (session, { input }) => viewIssued(await issueKey(session, withoutNulls(input)), session),
   }),
