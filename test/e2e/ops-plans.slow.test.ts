@@ -66,7 +66,7 @@ describe('the commands for plans', { timeout: 120_000 }, () => {
     expect(await limitsOf('empty')).toEqual({});
     const { stdout, stderr } = await kit.run('plans', 'list');
     expect(stdout).toMatch(/^PLAN +MINUTE +DAY +MONTH +CUSTOMERS +GATEWAYS\b/);
-    expect(stdout).toMatch(/^hourly +- +- +900 +0 /m);
+    expect(stdout).toMatch(/^hourly +- +- +900 +0 +once used$/m);
     expect(stderr).toBe('');
     await kit.redis.hset(redisKeys.plan('hourly'), 'month', 'many');
     expect(await kit.run('plans', 'set', 'hourly', '--shadow-month', '5')).toMatchObject({

@@ -81,7 +81,9 @@ export const planOperations = [
         PLAN: 'name',
         ...Object.fromEntries(planFields.map((field) => [headingOf(field), field])),
         CUSTOMERS: 'customers',
-        GATEWAYS: ({ gateways, running }) => `${gateways} of ${running}`,
+        // Gateways load a plan of an operator's own when a key on it is used.
+        GATEWAYS: ({ gateways, running, enforced }) =>
+          running > 0 && gateways === 0 && enforced.length === 0 ? 'once used' : `${gateways} of ${running}`,
         'ENFORCED BY OTHER GATEWAYS': enforcedInWords,
       },
       sparse: [...planFields.map(headingOf), 'ENFORCED BY OTHER GATEWAYS'],
