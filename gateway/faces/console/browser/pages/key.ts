@@ -46,12 +46,11 @@ class PageKey extends DetailPage<KeyDetail> {
 
   view(key: KeyDetail) {
     const help = { lift: () => this.lift(key), giveTime: () => askForKeyFacts(this, key) };
-    return html`${viewerNote()} ${keyStatus(key, help)}
-      <p>
+    return html`${viewerNote()} ${keyStatus(key, help)} ${renderFacts(key)}
+      <p class="quiet">
         Plan, limits and what is used of them are those of
         <a href=${keyPath(key.customerId)}>its customer</a>.
       </p>
-      ${renderFacts(key)}
       ${
         session.isOperator && key.state !== 'revoked'
           ? html`<div class="actions">${button(`Change ${keyWords}…`, () => askForKeyFacts(this, key))}</div>`
