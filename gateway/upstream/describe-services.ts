@@ -10,6 +10,7 @@ import { basePathOf, withPrefix } from './base-paths.ts';
 import { methods, publishedPart } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { accessOf } from './operation-access.ts';
+import { isReservedInRequest } from './reserved-headers.ts';
 import type { ApiRoute, RoutedOperation, RoutedService } from './routes.ts';
 import {
   fieldsOf,
@@ -200,12 +201,13 @@ function operationsOf(document: Fields, item: Fields, service: string): Record<s
   return Object.fromEntries(operations);
 }
 
-/** Names of parameters that are headers, in lower case. */
+/** Names of parameters that are headers, in lower case. Wherever one is described, none that the gateway sets passes. */
 function headerParameters(document: Fields, parameters: readonly unknown[]): ReadonlySet<string> {
   const headers = parameters
     .map((parameter) => fieldsOf(resolveReference(document, parameter)))
-    .filter((parameter) => parameter['in'] === 'header');
-  return new Set(headers.map(({ name }) => textOf(name).toLowerCase()));
+    .filter((parameter) => parameter['in'] === 'header')
+    .map(({ name }) => textOf(name).toLowerCase());
+  return new Set(headers.filter((name) => !isReservedInRequest(name)));
 }
 
 /** JSON text, in which integers of any size are exact. */

@@ -95,6 +95,23 @@ test('a description that is also for those who call the service directly is publ
   });
 });
 
+test('a header that the gateway sets does not pass, although the description of another service names it', () => {
+  const shared = `openapi: 3.1.1
+paths: { /parts: { get: {} } }
+components: { parameters: { Id: { name: X-Request-Id, in: header }, Size: { name: X-Size, in: header } } }
+`;
+  const using = `openapi: 3.1.1
+paths:
+  /whole:
+    get: { parameters: [{ $ref: '#/components/parameters/Id' }, { $ref: '#/components/parameters/Size' }] }
+`;
+  const { match } = loadApiDescription(undefined, [
+    { name: 'parts', description: { file: 'parts.yaml', text: shared } },
+    { name: 'whole', description: { file: 'whole.yaml', text: using } },
+  ]);
+  expect(match('/v1/whole')?.service?.operations['GET']?.requestHeaders).toEqual(new Set(['x-size']));
+});
+
 describe('the merged description', () => {
   const document = JSON.parse(api.json) as {
     info: { title: string; description: string };
