@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { findExactly, findKeyId, listKeys } from '../../control/keys/find-keys.ts';
-import { readKeyDetail } from '../../control/keys/key-view.ts';
+import { readKeyDetail, type KeyRow } from '../../control/keys/key-view.ts';
 import { assertSearchable } from '../../control/keys/pasted-key.ts';
 import type { Session } from '../../control/session.ts';
 import { keyPrefix } from '../../platform/config/key-prefix.ts';
@@ -56,7 +56,13 @@ async function idOf(text: string, session: Session): Promise<string> {
     const found = await findExactly(text, session.redis);
     return found?.record.id ?? text;
   }
-  const [only, another] = (await Array.fromAsync(listKeys(session, { search: text }))).flat();
+  const found: KeyRow[] = [];
+  for await (const page of listKeys(session, { search: text })) {
+    found.push(...page);
+    // Two tell already that the hint is not enough.
+    if (found.length > 1) break;
+  }
+  const [only, another] = found;
   if (only === undefined) throw new InvalidOperation(`no key has the hint ${text}`);
   if (another !== undefined)
     throw new InvalidOperation(`several keys have the hint ${text}; see: ops keys list --search ${text}`);
