@@ -121,7 +121,7 @@ function createServiceTransport(
   }
 
   function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
-    res.locals.isEventStream = /^text\/event-stream\b/i.test(String(headers['content-type']));
+    if (/^text\/event-stream\b/i.test(String(headers['content-type']))) res.locals.isEventStream = true;
     // A copy: if the response can't be sent, none of its headers may appear on the error.
     const response = res.locals.headers.copy();
     addClientHeaders(

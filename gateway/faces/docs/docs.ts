@@ -5,9 +5,8 @@ import { readApiDocument, type ApiDocument } from '../../upstream/api-document.t
 import { petsApi } from '../../upstream/pets-service.ts';
 import type { ApiRoute } from '../../upstream/routes.ts';
 import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
-import { guideMarkdown } from './guide.ts';
+import { guideMarkdown, type GuideSettings } from './guide.ts';
 import { escapeHtml, html } from './html.ts';
-import type { KeySettings } from './key-form.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage, type ReferenceSettings } from './reference-page.ts';
@@ -49,13 +48,10 @@ const descriptionPath = '/openapi.json';
 const browserFolder = 'faces/docs/browser';
 
 /** What pages say of the API beside its description. */
-interface DocsSettings extends KeySettings {
-  /** Markdown of the guide; undefined for a general one. */
-  guide: string | undefined;
+interface DocsSettings extends Omit<GuideSettings, 'basePath'> {
   /** Markdown of further pages; undefined for none. */
   clients: string | undefined;
   changelog: string | undefined;
-  keyHeader?: string | undefined;
 }
 
 const allow = ['GET', 'HEAD', 'OPTIONS'];

@@ -4,7 +4,7 @@ import type { KeySettings } from './key-form.ts';
 import { renderMarkdown } from './markdown.ts';
 import { createSamples } from './samples.ts';
 
-interface GuideSettings extends KeySettings {
+export interface GuideSettings extends KeySettings {
   /** Guide of the API's own; undefined for a general one. */
   guide: string | undefined;
   /** Base path of the gateway's own operations. */

@@ -109,12 +109,12 @@ function listChanges(
         Object.fromEntries(
           (list as Values[]).map((one) => [`${String(one['in'])} ${String(one['name'])}`, one]),
         );
-      const added = (list: unknown[]) => (list as Values[]).filter((one) => one['required'] === true);
+      const required = (list: unknown[]) => (list as Values[]).filter((one) => one['required'] === true);
       const names = Object.keys(byName(was));
       const isNew = (name: string) => !names.includes(name);
       return [
         ...changes(path, 'properties', byName(was), byName(is), direction),
-        ...Object.keys(byName(added(is)))
+        ...Object.keys(byName(required(is)))
           .filter(isNew)
           .map((name) => `${path} ${name}: is new and required`),
       ];
