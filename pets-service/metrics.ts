@@ -1,5 +1,5 @@
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { collectProcessMetrics } from '#runtime/process-metrics.ts';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolState } from './database/pet-store.ts';
 
 interface RecordedRequest {

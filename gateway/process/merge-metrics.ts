@@ -1,6 +1,6 @@
-import { AggregatorRegistry, type Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 
-/** Metrics of one process, as returned by prom-client's getMetricsAsJSON. */
+/** Metrics of one process, as the library's getMetricsAsJSON returns them. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 /** Merges metrics of several processes: their sum, or what the metric's `aggregator` says (metrics.ts). */
@@ -13,7 +13,7 @@ function merge(snapshots: readonly MetricsSnapshot[]): Registry {
       }),
     ),
   );
-  return AggregatorRegistry.aggregate(measured);
+  return Registry.aggregate(measured);
 }
 
 /** Renders merged metrics in Prometheus' text format. */
@@ -23,8 +23,7 @@ export function renderMetrics(snapshots: readonly MetricsSnapshot[]): Promise<st
 
 /** Adds the counters and histograms of a process that has ended. Its gauges are dropped, since it uses nothing now. */
 export function addCounts(past: MetricsSnapshot, snapshot: MetricsSnapshot): MetricsSnapshot {
-  // The library's own type wrongly declares `type` as a number.
-  const counts = snapshot.filter(({ type }) => String(type) !== 'gauge');
+  const counts = snapshot.filter(({ type }) => type !== 'gauge');
   return merge([past, counts])
     .getMetricsAsArray()
     .map((metric) => Object.assign({ values: [] }, metric));

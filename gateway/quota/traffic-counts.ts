@@ -1,3 +1,4 @@
+import type { Counter } from '@prometheus-io/client';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import { bucketCounts } from '../platform/observability/request-metrics.ts';
 
@@ -19,14 +20,21 @@ export async function readTrafficCounts(
     if (count > 0) counts.set(field, (counts.get(field) ?? 0) + count);
   };
   const { requests, seconds } = metrics.requests;
-  for (const { labels, value } of (await requests.get()).values)
-    add(`${labels.status}:${labels.plan}`, value);
+  for (const { labels, value } of await countsOf(requests))
+    add(`${labels['status']}:${labels['plan']}`, value);
   for (const { labels, bound, count } of await bucketCounts(seconds))
     if (servedStatuses.has(String(labels['status']))) add(`ms:${formatBound(bound)}`, count);
   for (const counter of [metrics.quotaRefusals, metrics.bannedRequests]) {
-    for (const { labels, value } of (await counter.get()).values) add(`refused:${labels.plan}`, value);
+    for (const { labels, value } of await countsOf(counter)) add(`refused:${labels['plan']}`, value);
   }
   return counts;
+}
+
+/** The library's own type of labels allows only one of several. */
+async function countsOf<Label extends string>(
+  counter: Counter<Label>,
+): Promise<{ labels: Partial<Record<string, string | number>>; value: number }[]> {
+  return (await counter.get()).values;
 }
 
 /** Counts that were added since the earlier reading. */

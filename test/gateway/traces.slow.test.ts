@@ -180,7 +180,7 @@ describe('the export of traces', () => {
     ]);
     for (const service of [off, on, pets]) stack.use(service);
     await served(off);
-    // prom-client requires it itself.
+    // The metrics library requires it itself.
     for (const name of ['off', 'pets']) expect(await packages(name)).toEqual(new Set(['@opentelemetry/api']));
     expect(await packages('on')).toContain('@opentelemetry/sdk-trace');
   });

@@ -1,5 +1,5 @@
+import { Counter, Gauge, Histogram, Registry, type Aggregator } from '@prometheus-io/client';
 import { collectProcessMetrics } from '#runtime/process-metrics.ts';
-import { Counter, Gauge, Histogram, Registry, type Aggregator } from 'prom-client';
 import { createRequestMetrics } from './request-metrics.ts';
 
 interface MetricSources {

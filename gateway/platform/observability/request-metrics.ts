@@ -1,4 +1,4 @@
-import type { Counter, Histogram } from 'prom-client';
+import type { Counter, Histogram } from '@prometheus-io/client';
 
 /** A documented operation: the pattern of its route and its method. */
 interface Operation {

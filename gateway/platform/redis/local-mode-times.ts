@@ -1,4 +1,4 @@
-import type { Counter } from 'prom-client';
+import type { Counter } from '@prometheus-io/client';
 
 /** Interval for the seconds while local mode lasts. */
 const countMs = 1000;

@@ -1,14 +1,16 @@
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from '@prometheus-io/client';
 import { readVersion } from './version.ts';
 
 /**
- * Gauges of prom-client whose names end as those of counters do, which `promtool check metrics` refuses. Each is the sum
- * of the metric of the same name without `_total`.
+ * Metrics of the library whose names `promtool check metrics` refuses. The first three are the sums of the metrics of the
+ * same name without `_total`.
  */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
+  'nodejs_eventloop_utilization_histogram',
+  'nodejs_eventloop_utilization_summary',
 ];
 
 /**

@@ -1,5 +1,5 @@
+import type { Registry } from '@prometheus-io/client';
 import type { Command } from 'commander';
-import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import {
   errorCodes as gatewayCodes,
