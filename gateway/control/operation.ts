@@ -126,8 +126,6 @@ interface Change<Input, Result extends object, Shown extends object, Seen> exten
 }
 
 interface Read<Input, Result extends object> extends Definition<Input, Result, Result> {
-  /** Whether it has to look at many records. */
-  isSearch?: boolean;
   run: (session: Session, call: Call<Input>) => Result | Promise<Result>;
 }
 
@@ -163,7 +161,6 @@ interface Common extends Described {
 
 export interface ReadOperation extends Common {
   kind: 'read';
-  isSearch: boolean;
   /** Checks the input. @throws ZodError */
   prepare(call: RawCall): (session: Session) => Promise<Outcome>;
 }
@@ -189,8 +186,6 @@ export interface Layout<Item> {
 
 export interface ListOperation extends Common {
   kind: 'list';
-  /** Whether a page has to look at many records. */
-  isSearch: boolean;
   prepare(call: RawCall): (session: Session) => Promise<Outcome>;
   /** For the command. */
   printed(call: RawCall, print: PrintItems): (session: Session) => Promise<void>;
@@ -229,8 +224,8 @@ function preparing<S, Input, Result extends object, Seen>({
 export function read<Input, Result extends object>(
   definition: Read<Input, NoInfer<Result>> & { result: z.ZodType<Result> },
 ): ReadOperation {
-  const { input, command, isSearch = false } = definition;
-  return { ...definition, input, command, isSearch, kind: 'read', prepare: preparing(definition) };
+  const { input, command } = definition;
+  return { ...definition, input, command, kind: 'read', prepare: preparing(definition) };
 }
 
 /** An operation that changes something, and returns what its route shows. */
@@ -279,7 +274,6 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
     input,
     command,
     kind: 'list',
-    isSearch: page !== undefined,
     prepare(raw) {
       const call = parsed(input, raw);
       return async (session) => {

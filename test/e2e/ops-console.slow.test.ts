@@ -142,7 +142,7 @@ describe('ops sessions', () => {
       expect.objectContaining({ id: two.session, name: 'Grace', role: 'viewer' }),
     );
     const { stdout: csv } = await kit.run('sessions', 'list', '--output', 'csv');
-    expect(csv).toMatch(/^id,name,role,createdAt,lastSeenAt,expiresAt,grantedBy\n/);
+    expect(csv).toMatch(/^id,name,role,createdAt,expiresAt,grantedBy\n/);
     const { stdout: table } = await kit.run('sessions', 'list');
     expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES +GRANTED BY\n/);
 

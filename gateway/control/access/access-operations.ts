@@ -13,12 +13,7 @@ import {
   revokeApiToken,
   type ApiToken,
 } from './api-tokens.ts';
-import {
-  consoleSessionSchema,
-  createConsoleSessions,
-  listedConsoleSessionSchema,
-  type ConsoleSession,
-} from './console-sessions.ts';
+import { consoleSessionSchema, createConsoleSessions, type ConsoleSession } from './console-sessions.ts';
 
 /** Tokens of programs. No program may see or end those of others. */
 export const apiTokenOperations = [
@@ -94,7 +89,7 @@ export const apiTokenOperations = [
   }),
 ];
 
-export const listedSessionSchema = listedConsoleSessionSchema
+export const listedSessionSchema = consoleSessionSchema
   .extend({ own: z.boolean().describe('Whether it is the session of this request') })
   .meta({ id: 'ListedSession' });
 
@@ -127,7 +122,6 @@ export const sessionOperations = [
         NAME: 'name',
         ROLE: 'role',
         CREATED: 'createdAt',
-        'LAST SEEN': 'lastSeenAt',
         EXPIRES: 'expiresAt',
         'GRANTED BY': 'grantedBy',
       },

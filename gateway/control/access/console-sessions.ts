@@ -24,12 +24,6 @@ export const consoleSessionSchema = z.object({
 
 export type ConsoleSession = z.infer<typeof consoleSessionSchema>;
 
-export const listedConsoleSessionSchema = consoleSessionSchema.extend({
-  lastSeenAt: z.iso.datetime().nullable().describe('To the minute; null if it was not used since it began'),
-});
-
-export type ListedConsoleSession = z.infer<typeof listedConsoleSessionSchema>;
-
 export interface BegunSession {
   /** Secret of the browser. It is not stored, only its hash is. */
   token: string;
@@ -43,7 +37,7 @@ export const sessionMs = 12 * 3_600_000;
 
 /** Sessions of the console. A record is written once and then only deleted, so that nothing revives one that was ended. */
 export function createConsoleSessions({ redis, audit, now }: Session) {
-  const { consoleSessions: sessionsKey, consoleSeen: seenKey } = redisKeys;
+  const { consoleSessions: sessionsKey } = redisKeys;
 
   /** @returns undefined for a record that is invalid or has expired */
   function parseRecord(text: string | null): ConsoleSession | undefined {
@@ -59,7 +53,6 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
   async function remove(tokenHashes: readonly string[]): Promise<void> {
     if (tokenHashes.length === 0) return;
     await redis.hdel(sessionsKey, ...tokenHashes);
-    await redis.hdel(seenKey, ...tokenHashes);
   }
 
   const recordEnd = ({ id, name, role }: ConsoleSession) =>
@@ -85,20 +78,10 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
       if (!tokenPattern.test(token)) return undefined;
       return parseRecord(await redis.hget(sessionsKey, hashSecret(token)));
     },
-    /** Records that a session is in use. To be called at most once a minute. */
-    async touch(token: string) {
-      await redis.hset(seenKey, hashSecret(token), now());
-      await redis.pexpire(seenKey, sessionMs);
-    },
     /** Sessions that have not expired, oldest first. */
-    async list(): Promise<ListedConsoleSession[]> {
-      const all = await readAll();
-      const seen = await redis.hgetall(seenKey);
-      const listed: ListedConsoleSession[] = [];
-      for (const { tokenHash, session } of all) {
-        if (session !== undefined) listed.push({ ...session, lastSeenAt: timeOf(seen[tokenHash]) });
-      }
-      return listed.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+    async list(): Promise<ConsoleSession[]> {
+      const sessions = (await readAll()).flatMap(({ session }) => session ?? []);
+      return sessions.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
     },
     /** @throws InvalidOperation if there is no such session */
     async end(id: string): Promise<ConsoleSession> {

@@ -68,7 +68,6 @@ export const auditOperations = [
   read({
     operationId: 'listAuditEntries',
     http: 'GET /audit',
-    isSearch: true,
     summary: 'Changes by operators, newest first',
     description:
       'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from ' +

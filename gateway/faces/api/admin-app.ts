@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Health } from '../../control/status/service.ts';
 import { GatewayError } from '../../errors.ts';
 import { securityHeaders } from '../../platform/http/send-response.ts';
-import { shareRenderings } from '../console/share-renderings.ts';
 import { isHttpsOnly } from './access/request-origin.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
 
@@ -51,9 +50,8 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
     const state = health();
     res.status(state.status === 'ok' ? 200 : 503).json(state);
   });
-  const renderMetrics = shareRenderings(metrics);
   app.get('/metrics', async (_req, res) => {
-    res.type(metricsType).send(await renderMetrics());
+    res.type(metricsType).send(await metrics());
   });
   app.use('/api', api);
   app.use(pages);

@@ -12,11 +12,6 @@ export interface ApiDependencies {
   /** Runs an operation that only reads. @throws ApiError service_unavailable if Redis is unavailable */
   read<T>(use: (session: Session) => Promise<T>): Promise<T>;
   /**
-   * As read, for an operation that looks at many records. It runs when it is the turn of the request's session.
-   * @throws ApiError too_many_requests if too many searches of the session wait
-   */
-  search<T>(req: Request, use: (session: Session) => Promise<T>): Promise<T>;
-  /**
    * Runs an operation that changes something, audited under the name of the request's person, and waits until the
    * change is on Redis' disk and replicas.
    * @throws ApiError service_unavailable if Redis is unavailable; OperationFailure as changeRedis does

@@ -76,7 +76,7 @@ function prepare(
     case 'list': {
       const run = operation.prepare({ target, input, context });
       const show = async (session: Session) => (await run(session)).result;
-      return () => (operation.isSearch ? api.search(req, show) : api.read(show));
+      return () => api.read(show);
     }
     case 'change': {
       const { shows, doubts } = operation;

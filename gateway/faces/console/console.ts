@@ -2,7 +2,6 @@ import { Router } from 'express';
 import { keepConsoleAnnounced, type Announcement } from '../api/access/announce-console.ts';
 import { callerOf } from '../api/access/caller.ts';
 import { createConsoleAccess, type ConsoleAccessDependencies } from '../api/access/console-access.ts';
-import { createSearchTurns } from '../api/access/search-turns.ts';
 import { apiDocs } from '../api/api-docs.ts';
 import { operatorsApi } from '../api/api.ts';
 import { changeReason } from '../api/change-reason.ts';
@@ -35,7 +34,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const { redisUrl: url, redisIsPrivate: isPrivate, api: pageSettings, log } = dependencies;
   const redis = createConsoleRedis({ ...dependencies, url, isPrivate });
   const { read } = redis;
-  const takeTurn = createSearchTurns();
   const access = createConsoleAccess({ ...dependencies, read });
   let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
@@ -45,7 +43,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       operatorsApi({
         ...dependencies,
         read,
-        search: (req, use) => takeTurn(callerOf(req).id, () => read(use)),
         change: (req, use) => redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use),
         access,
         live: createLive({ ...dependencies, read }),

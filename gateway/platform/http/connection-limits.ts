@@ -118,17 +118,16 @@ export function createIdleConnections() {
 
 interface ConnectionReportDependencies {
   log: Logger;
-  metrics: Pick<Metrics, 'refusedConnections' | 'closedIdleConnections'>;
+  metrics: Pick<Metrics, 'refusedConnections'>;
   limits: HttpLimits;
 }
 
-/** Counts each connection that is refused or closed because of a limit, and logs the first one of a minute. */
+/** Counts refused connections, and logs the first of a minute that is refused or closed because of a limit. */
 export function createConnectionReport({ log, metrics, limits }: ConnectionReportDependencies) {
   const { maxConnections, maxConnectionsPerAddress } = limits;
   const isDue = createLogThrottle();
   return {
     onClosedIdleConnection(): void {
-      metrics.closedIdleConnections.inc();
       if (!isDue('idle')) return;
       log.warn({ maxConnections }, 'idle connections are closed for new ones: MAX_CONNECTIONS are open');
     },

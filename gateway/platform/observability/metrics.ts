@@ -98,10 +98,6 @@ export function createMetrics(sources: MetricSources) {
       'Connections refused because of the limit of all connections or of an address',
       ['limit'],
     ),
-    closedIdleConnections: counter(
-      'closed_idle_connections',
-      'Idle connections closed for new ones because the limit of all connections was reached',
-    ),
     quotaRefusals: counter('quota_refusals', 'Requests refused because a window was used up', [
       'plan',
       'window',

@@ -120,7 +120,6 @@ export const redisKeys = {
   /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
   consoleSessions: 'gw:console:sessions',
   /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */
-  consoleSeen: 'gw:console:seen',
   /** Hash: SHA-256 of each token of the operators' API to its record (api-tokens.ts). Not gw:a…: that is the audit log's. */
   apiTokens: 'gw:bearer-tokens',
   /** Hash with expiry: SHA-256 of each of these tokens to the Unix milliseconds at which it was last used. */

@@ -26,25 +26,13 @@ interface SessionVerifierDependencies {
 const maxKnown = 1000;
 /** Interval of dropping sessions that have ended. */
 const dropMs = 5000;
-/** Interval of last seen, in the list of sessions. */
-const touchMs = 60_000;
 
 export function createSessionVerifier(dependencies: SessionVerifierDependencies): SessionVerifier {
   const { read, now } = dependencies;
   /** Sessions by the hash of their token: the memory of a process holds no secrets of others. */
   const known = new LRUCache<string, ConsoleSession>({ max: maxKnown });
-  const touched = new LRUCache<string, true>({ max: maxKnown, ttl: touchMs });
 
   const isCurrent = ({ expiresAt }: ConsoleSession) => Date.parse(expiresAt) > now();
-
-  /** Nothing depends on it, and it must not delay a request. */
-  function touch(token: string, tokenHash: string): void {
-    if (touched.has(tokenHash)) return;
-    touched.set(tokenHash, true);
-    void read((session) => createConsoleSessions(session).touch(token)).catch(() =>
-      touched.delete(tokenHash),
-    );
-  }
 
   /** Ids of the sessions that are valid; undefined during an outage. */
   async function readValid(): Promise<Set<string> | undefined> {
@@ -75,7 +63,6 @@ export function createSessionVerifier(dependencies: SessionVerifierDependencies)
         const session = await read((redis) => createConsoleSessions(redis).find(token));
         if (session === undefined) known.delete(tokenHash);
         else known.set(tokenHash, session);
-        if (session !== undefined) touch(token, tokenHash);
         return session;
       } catch (error) {
         const last = known.get(tokenHash);

@@ -2,7 +2,7 @@ import { html, nothing } from 'lit';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { listTable } from '../../../browser/elements/table.ts';
-import { formatRelative, plural, relativeOr } from '../../../browser/format.ts';
+import { formatRelative, plural } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import type { Changed, ListedSession, Page } from '../responses.ts';
@@ -46,7 +46,6 @@ class PageSessions extends PolledElement<ListedSession[]> {
       ['Person', ({ name, own }) => html`${name} ${own ? quiet('this session') : nothing}`],
       ['Role', ({ role }) => role],
       ['Since', ({ createdAt }) => formatRelative(createdAt)],
-      ['Last seen', ({ lastSeenAt }) => relativeOr(lastSeenAt, quiet('not used yet'))],
       ['Granted by', ({ grantedBy }) => grantedBy],
       ['Expires', ({ expiresAt }) => formatRelative(expiresAt)],
       ['Action', (listed) => this.action(listed), 'action'],
