@@ -1,4 +1,4 @@
-import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
+import { StacklessError } from '#runtime/stackless-error.ts';
 import { nameWrongType, UnexpectedValue } from './platform/redis/redis-errors.ts';
 
 /**
@@ -41,18 +41,41 @@ const catalogue = {
   upstream_error: [502, 'The service behind the gateway sent an invalid response.'],
   service_unavailable: [503, 'The gateway cannot check this request at the moment. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the gateway.'],
-} as const satisfies ErrorCatalogue<string>;
+} as const;
 
 export type ErrorCode = keyof typeof catalogue;
 
 export const errorCodes: readonly string[] = Object.keys(catalogue);
 
-/** An expected refusal. Thrown anywhere in the journey, and rendered by renderError. */
-export class GatewayError extends HttpError<ErrorCode> {
-  override readonly name = 'GatewayError';
+export interface GatewayErrorOptions {
+  /** Further response headers, such as Retry-After. */
+  headers?: Record<string, string>;
+  /** Logged, but never sent. */
+  cause?: unknown;
+  /** Replaces the list's message if more can be said safely. */
+  message?: string;
+  /** Replaces the list's status. */
+  status?: number;
+}
 
-  constructor(code: ErrorCode, options?: HttpErrorOptions) {
-    super(catalogue, code, options);
+/** An expected refusal. Thrown anywhere in the journey, and rendered by renderError. */
+export class GatewayError extends StacklessError {
+  override readonly name = 'GatewayError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
+    const [status, message] = catalogue[code];
+    super(options.message ?? message, { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? status;
+    this.headers = options.headers ?? {};
+  }
+
+  /** Body of the response. */
+  get body(): { code: ErrorCode; message: string; status: number } {
+    return { code: this.code, message: this.message, status: this.status };
   }
 }
 

@@ -5,7 +5,7 @@ import { runService, type Start } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
 import { logOwnStore } from '#runtime/own-store.ts';
-import { startTracing } from '#runtime/start-tracing.ts';
+import { startTracing } from '#runtime/tracing.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
 import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
 import { provideDemoKey } from './deploy/demo/demo-key.ts';
@@ -71,7 +71,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
       createNeighbours,
       worker: null,
       logRequest: createRequestLog(log, writer),
-      tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
+      tracing: await startTracing(config.tracing, log),
     });
   cleanup.defer(() => service.close());
 

@@ -1,10 +1,7 @@
-import { HttpError, type ErrorCatalogue, type HttpErrorOptions } from '#runtime/http-error.ts';
-import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { unavailabilityOf } from './database/database-error.ts';
 
-/** The closed list of the pets service's errors. A code is never renamed. */
+/** The closed list of the pets service's errors. A code is never renamed: clients switch on it. */
 const catalogue = {
   unauthorized: [401, 'A valid internal token is required.'],
   invalid_json: [400, 'The request body is not valid JSON.'],
@@ -31,29 +28,51 @@ const catalogue = {
   ],
   service_unavailable: [503, 'The database cannot be reached. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the pets service.'],
-} as const satisfies ErrorCatalogue<string>;
+} as const;
 
 export type ErrorCode = keyof typeof catalogue;
 
 export const errorCodes: readonly string[] = Object.keys(catalogue);
 
-/** An expected refusal. */
-export class PetsError extends HttpError<ErrorCode> {
-  override readonly name = 'PetsError';
+export interface PetsErrorOptions {
+  /** Further response headers, such as Retry-After. */
+  headers?: Record<string, string>;
+  /** Replaces the message of the list if more can be said safely. */
+  message?: string;
+  /** Logged, but never sent. */
+  cause?: unknown;
+}
 
-  constructor(code: ErrorCode, options?: HttpErrorOptions) {
-    super(catalogue, code, options);
+/** An expected refusal, as the Error of the specification (section 2.5). Anything else that is thrown is a bug. */
+export class PetsError extends Error {
+  override readonly name = 'PetsError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, { message, headers = {}, cause }: PetsErrorOptions = {}) {
+    super(message ?? catalogue[code][1], { cause });
+    this.code = code;
+    this.status = catalogue[code][0];
+    this.headers = headers;
+  }
+
+  /** Body of the response. */
+  get body() {
+    return { code: this.code, message: this.message, status: this.status };
   }
 }
 
-/** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
+/** Renders every refusal and every unexpected error in the Error shape. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
-  const isDue = createLogThrottle();
+  let outageLoggedAtMs = Number.NEGATIVE_INFINITY;
   return function renderError(thrown, _req, res, _next) {
     const { code, status, headers, body, cause, message } = toPetsError(thrown);
     res.locals.sentCode = code;
     // Of an outage, one request a minute is logged with its cause. The access log has each of them.
-    if (status >= 500 && (unavailabilityOf(cause) === undefined || isDue(code))) {
+    const isDue = code !== 'service_unavailable' || performance.now() - outageLoggedAtMs >= 60_000;
+    if (status >= 500 && isDue) {
+      if (code === 'service_unavailable') outageLoggedAtMs = performance.now();
       log.error({ requestId: res.locals.requestId, code, err: cause }, message);
     }
     if (res.headersSent) res.destroy();

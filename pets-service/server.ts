@@ -1,81 +1,116 @@
-import { logConsoleLines } from '#runtime/console-lines.ts';
-import { errorMessage } from '#runtime/error-message.ts';
-import { runService, type Start } from '#runtime/lifecycle.ts';
-import { listen } from '#runtime/listen.ts';
-import { createLog } from '#runtime/log.ts';
-import { logOwnStore } from '#runtime/own-store.ts';
-import { startTracing } from '#runtime/start-tracing.ts';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
-import { loadConfig, settings, type Config } from './config.ts';
+import { loadConfig, type Config } from './config.ts';
+import { unavailabilityOf } from './database/database-error.ts';
 import { createDatabaseHealth } from './database/database-health.ts';
-import { openDatabase } from './database/database.ts';
-import { deleteExpiredKeys } from './database/delete-expired-keys.ts';
+import { openDatabase, type Database } from './database/database.ts';
 import { createPetStore } from './database/pet-store.ts';
-import { createStatementSpans } from './database/statement-spans.ts';
 import { createHttpServer } from './http.ts';
-import { createVerifyToken } from './internal-token.ts';
+import { createVerifyToken, loadTrustedKeys } from './internal-token.ts';
+import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { gatewayIssuers, loadTrustedKeys } from './token-keys.ts';
+import { startTracing } from './tracing.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
+/** 1,000 keys a second, in statements that take less than a tenth. */
+const deletionBatch = 10_000;
+const deletionIntervalMs = 10_000;
 
-const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
-  logConsoleLines(log);
-  // The port first: if it is taken, neither keys nor a database are touched. Until `open`, requests get 503.
-  const service = createPetsService();
-  const { server, drain } = createHttpServer(service.app, config.timeouts);
-  const names = { portSetting: 'PETS_SERVICE_PORT', hostSetting: 'PETS_SERVICE_HOST' };
-  const port = await listen(server, { ...names, port: config.port, host: config.host });
+const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-  const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory, demo } = config;
-  const verifyToken = createVerifyToken(loadTrustedKeys(config), Date.now);
-  const database = await openDatabase({ url, poolSize, dataDirectory });
-  cleanup.defer(() => database.close());
-  const text = `database: ${database.description}`;
-  if (url === undefined) logOwnStore(log, { text, setting: 'DATABASE_URL' });
-  else log.info(text);
-  const tracing = await startTracing({ settings: config.tracing, serviceName: 'pets-service', log });
-  cleanup.defer(() => tracing?.close());
-  const onStatement = (pool: string, seconds: number) => metrics.recordStatement(pool, seconds);
-  const store = createPetStore(database, { log, spans: createStatementSpans(tracing, url), onStatement });
-  cleanup.defer(() => store.close());
-  const callers = [...gatewayIssuers, ...config.callerKeyFiles.map(({ name }) => name)];
-  const metrics = createMetrics(() => store.pools(), callers);
+/** Tells a parent process such as `npm start`, if there is one. */
+function tellParent(message: object): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+}
+
+async function start(config: Config): Promise<void> {
+  const hasParent = process.connected;
+  tellParent({ type: 'configured' });
+  const log = await createLog(config.LOG_LEVEL);
+  const findKeys = loadTrustedKeys(config);
+  const database = await openDatabase(config);
+  // In production, with a forgotten address of the database, all pets would seem to be lost.
+  const isForgotten = config.DATABASE_URL === undefined && process.env['NODE_ENV'] === 'production';
+  if (isForgotten) log.warn(`database: ${database.description}; DATABASE_URL is not set`);
+  else log.info(`database: ${database.description}`);
+  const flushTraces = await startTracing(process.env);
+  const store = createPetStore(database, (pool, seconds) => metrics.recordStatement(pool, seconds));
+  const metrics = createMetrics(() => store.pools());
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
-  if (url === undefined || demo) {
-    try {
-      const applied = await migrate(database.writes.adapter);
-      if (applied.length > 0) log.info({ applied }, 'migrations applied');
-      const pets = demo ? await addDemoPets(database.writes.adapter) : 0;
-      if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
-    } catch (error) {
-      const setting = url === undefined ? 'DATA_DIR' : 'DATABASE_URL';
-      throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });
-    }
+  if (config.DATABASE_URL === undefined || config.DEMO) {
+    const { applied, pets } = await prepare(database, config);
+    if (applied.length > 0) log.info({ applied }, 'migrations applied');
+    if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
   }
-  const stopping = new AbortController();
   const health = createDatabaseHealth({ store, log });
-  const background = [health.watch(stopping.signal), deleteExpiredKeys({ store, log }, stopping.signal)];
-  cleanup.defer(async () => {
-    stopping.abort();
-    await Promise.all(background);
-  });
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
   await health.check(databaseTimeoutMs);
 
-  service.open({ store, health, metrics, verifyToken, drain, tracing, log, now: Date.now });
-  cleanup.defer(() => drain.drain(shutdown()));
-  log.info({ port }, `pets-service listens on ${config.host}:${port}`);
-  return { port };
-};
+  let draining = false;
+  const verifyToken = createVerifyToken(findKeys, Date.now);
+  const isDraining = () => draining;
+  const app = createPetsService({ store, health, metrics, verifyToken, isDraining, log, now: Date.now });
+  const server = createHttpServer(app, config);
+  const { PETS_SERVICE_HOST: host } = config;
+  await once(server.listen(config.PETS_SERVICE_PORT, host), 'listening').catch((error: unknown) => {
+    throw new Error(`PETS_SERVICE_HOST, PETS_SERVICE_PORT: ${errorMessage(error)}`, { cause: error });
+  });
+  const deleteExpiredKeys = () =>
+    store.deleteExpiredKeys(deletionBatch).catch((error: unknown) => {
+      // The health check reports an unavailable database. Expired keys have no effect.
+      if (unavailabilityOf(error) === undefined) log.warn({ err: error }, 'expired keys are not deleted');
+    });
+  void deleteExpiredKeys();
+  const deletion = setInterval(() => void deleteExpiredKeys(), deletionIntervalMs);
 
-await runService<Config>({
-  name: 'pets-service',
-  settings,
-  loadConfig,
-  createLog: ({ logLevel }) => createLog('pets-service', logLevel),
-  start,
-});
+  const stop = async (reason: string) => {
+    // A second signal: requests in flight are waited for no longer.
+    if (draining) return server.closeAllConnections();
+    draining = true;
+    log.info({ reason }, 'stopping; requests in flight are finished first');
+    clearInterval(deletion);
+    // Only SIGTERM comes from an orchestrator, whose load balancers need time.
+    if (reason === 'SIGTERM') await sleep(config.SHUTDOWN_DELAY_MS);
+    const closed = once(server.close(), 'close');
+    setInterval(() => server.closeIdleConnections(), 50);
+    setTimeout(() => server.closeAllConnections(), config.SHUTDOWN_TIMEOUT_MS);
+    await closed;
+    await Promise.all([flushTraces(), store.close()]);
+    await database.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect'] as const) {
+    process.on(signal, () => void stop(signal));
+  }
+  const address = server.address();
+  const port = address instanceof Object ? address.port : config.PETS_SERVICE_PORT;
+  log.info({ port }, `pets-service listens on ${host}:${port}`);
+  tellParent({ type: 'ready', port });
+  // The parent may have ended during the start.
+  if (hasParent && !process.connected) void stop('disconnect');
+}
+
+async function prepare({ writes }: Database, { DATABASE_URL, DEMO }: Config) {
+  try {
+    const applied = await migrate(writes.adapter);
+    return { applied, pets: DEMO ? await addDemoPets(writes.adapter) : 0 };
+  } catch (error) {
+    const setting = DATABASE_URL === undefined ? 'DATA_DIR' : 'DATABASE_URL';
+    throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+try {
+  await start(loadConfig(process.env));
+} catch (error) {
+  const messages: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  for (const message of messages) {
+    process.stderr.write(`pets-service: ${errorMessage(message).trim().split(/\s+/).join(' ')}\n`);
+  }
+  process.exit(1);
+}

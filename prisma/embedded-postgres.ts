@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   readdirSync,
   realpathSync,
@@ -10,34 +11,47 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
-import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
-import { dataDirectoryError, makeDirectory } from '#runtime/data-directory.ts';
-import { errorMessage } from '#runtime/error-message.ts';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
+
+/** SQLITE_BUSY (sqlite.org/rescode.html): another process holds the lock. */
+const busy = 5;
 
 /**
  * Opens PGlite, PostgreSQL compiled to WebAssembly, with its files in the data directory. Its packages are development
  * dependencies, so this file is imported on demand only.
+ * @throws Error that names DATA_DIR
  */
 export async function openEmbedded(dataDirectory: string) {
-  // Two processes on the same files would destroy them.
-  const unlock = lockDataDirectory(dataDirectory, 'postgres');
   const directory = join(dataDirectory, 'postgres');
+  let lock: DatabaseSync | undefined;
   try {
+    if (!existsSync(dataDirectory)) mkdirSync(dataDirectory, { mode: 0o700 });
+    // Two processes on the same files would destroy them. SQLite takes a lock of the operating system, which ends with the
+    // process however it ends.
+    lock = new DatabaseSync(join(dataDirectory, 'postgres.lock'), { timeout: 500 });
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     const client = await openFiles(directory);
     return {
       adapter: awaitScripts(new PrismaPGlite(client), client),
       description: `embedded PostgreSQL, data kept in ${directory}, synced to disk at each commit`,
       async close(): Promise<void> {
         await client.close();
-        unlock();
+        lock?.close();
       },
     };
   } catch (error) {
-    unlock();
-    throw dataDirectoryError(directory, error);
+    lock?.close();
+    const message = error instanceof Error ? error.message : String(error);
+    const isBusy = error instanceof Error && 'errcode' in error && error.errcode === busy;
+    const issue = isBusy
+      ? 'is in use by another process; stop that one or set DATA_DIR to another directory'
+      : `can't be used (${message})`;
+    throw new Error(message.startsWith('DATA_DIR') ? message : `DATA_DIR: ${dataDirectory} ${issue}`, {
+      cause: error,
+    });
   }
 }
 
@@ -66,7 +80,7 @@ async function openFiles(directory: string): Promise<PGlite> {
   // A killed start may have left it.
   if (!exists) rmSync(path, { recursive: true, force: true });
   // PGlite creates its files readable for everybody, so the directory has to keep others out.
-  makeDirectory(path);
+  if (!exists) mkdirSync(path);
   chmodSync(path, 0o700);
   const isNew = readdirSync(path).length === 0;
   // PGlite would create a new database beside the files of the old one.
@@ -90,8 +104,9 @@ async function openFiles(directory: string): Promise<PGlite> {
     // What was just created, and nothing that existed before.
     const created = exists ? readdirSync(path).map((name) => join(path, name)) : [path];
     for (const entry of isNew ? created : []) rmSync(entry, { recursive: true, force: true });
+    const message = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `DATA_DIR: the embedded database in ${directory} can't be opened (${errorMessage(error)}): check for a full disk or damaged files`,
+      `DATA_DIR: the embedded database in ${directory} can't be opened (${message}): check for a full disk or damaged files`,
       { cause: error },
     );
   }

@@ -110,11 +110,6 @@ async function migrateDatabase(): Promise<void> {
   if (connectionString === undefined) {
     throw new Error('DATABASE_URL is not set; the embedded database migrates itself at start');
   }
-  if (URL.parse(connectionString)?.searchParams.has('schema')) {
-    throw new Error(
-      'DATABASE_URL has the parameter schema, which is not supported: use a database of its own',
-    );
-  }
   const { PrismaPg } = await import('@prisma/adapter-pg');
   const settings = { connectionString, connectionTimeoutMillis: 5000, lock_timeout: lockTimeoutMs };
   const applied = await migrate(new PrismaPg(settings));

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
-import { publicKeyId, readKeyFile } from '#runtime/key-file.ts';
-import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
+import { publicKeyId, readPrivateKey } from '#runtime/key-file.ts';
+import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { petsServiceName } from './pets-service.ts';
@@ -97,15 +97,6 @@ export const keyId = (privateKey: KeyObject) => publicKeyId(createPublicKey(priv
  * @throws Error that names the setting and the file if it can't be read or holds no EC P-256 private key
  */
 export function loadPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
-  return file === undefined ? readOwn(ensureTokenKeyPair(dataDirectory)) : readGiven(file);
+  if (file !== undefined) return readPrivateKey('INTERNAL_TOKEN_PRIVATE_KEY_FILE', file);
+  return readPrivateKey('DATA_DIR', join(ensureTokenKeyPair(dataDirectory), 'private.pem'));
 }
-
-/** As loadPrivateKey, for a command, which must not make a key pair that no service knows. */
-export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
-  return file === undefined ? readOwn(tokenKeyDirectory(dataDirectory)) : readGiven(file);
-}
-
-const readGiven = (path: string) =>
-  readKeyFile({ setting: 'INTERNAL_TOKEN_PRIVATE_KEY_FILE', path, kind: 'private' });
-const readOwn = (directory: string) =>
-  readKeyFile({ setting: 'DATA_DIR', path: join(directory, 'private.pem'), kind: 'private' });

@@ -7,11 +7,6 @@ import { z } from 'zod';
  */
 export type Unavailability = 'refused' | 'lost';
 
-/** The database lacks something that this version needs. The message says what. */
-export class SchemaError extends Error {
-  override name = 'SchemaError';
-}
-
 /**
  * Signs of an error: codes of Prisma, kinds of its adapters' errors (a raw query's error has the same code for every
  * failure), codes of the operating system, SQLSTATEs of PostgreSQL (appendix A of its manual) or their classes of two
@@ -37,11 +32,10 @@ const lost =
   Connection terminated, Connection terminated unexpectedly, Query read timeout,
   Client has encountered a connection error and is not queryable`);
 
-/** Signs of a database that does not respond. */
-const noResponse = signs(`P1002, P1008, SocketTimeout, EHOSTUNREACH, ETIMEDOUT,
-  Connection terminated due to connection timeout, timeout expired, Query read timeout`);
+/** A table, a column or a privilege is missing (SQLSTATE class 42). */
+const incomplete = signs('P2021, P2022, 42');
 
-const prismaError = z.object({
+const adapterError = z.object({
   meta: z.object({
     driverAdapterError: z.object({
       cause: z.object({ kind: z.string(), originalCode: z.string().default('') }),
@@ -50,24 +44,17 @@ const prismaError = z.object({
 });
 
 /** Whole messages only, since a message may quote what a client sent. */
-function signsOf(error: unknown): string[] {
-  if (!(error instanceof Error)) return [];
+function has(error: unknown, list: ReadonlySet<string>): boolean {
+  if (!(error instanceof Error)) return false;
   const { kind = '', originalCode = '' } =
-    prismaError.safeParse(error).data?.meta.driverAdapterError.cause ?? {};
+    adapterError.safeParse(error).data?.meta.driverAdapterError.cause ?? {};
   const code = 'code' in error ? String(error.code) : '';
-  return [code, kind, originalCode, originalCode.slice(0, 2), error.message];
+  return [code, kind, originalCode, originalCode.slice(0, 2), error.message].some((sign) => list.has(sign));
 }
-
-const has = (error: unknown, list: ReadonlySet<string>) => signsOf(error).some((sign) => list.has(sign));
 
 /** @returns undefined if the error is not about the database's availability */
 export function unavailabilityOf(error: unknown): Unavailability | undefined {
   return has(error, refused) ? 'refused' : has(error, lost) ? 'lost' : undefined;
 }
 
-/** Whether neither the database nor the system of its server responded. */
-export const isNoResponse = (error: unknown) => has(error, noResponse);
-
-/** Whether the database lacks a table, a column or a privilege (SQLSTATE class 42). */
-export const isSchemaError = (error: unknown) =>
-  error instanceof SchemaError || has(error, new Set(['P2021', 'P2022', '42']));
+export const isSchemaError = (error: unknown) => has(error, incomplete);

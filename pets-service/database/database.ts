@@ -1,14 +1,12 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { loadOptional } from '#runtime/optional-package.ts';
 import pg from 'pg';
+import type { Config } from '../config.ts';
 
 /** A number of connections to the database. */
 export interface ConnectionPool {
   adapter: SqlMigrationAwareDriverAdapterFactory;
   size: number;
-  /** Opens further connections without a limit of their statements' time, which PgBouncer refuses. */
-  dropTimeLimit?: () => void;
 }
 
 /** Reads have connections of their own, so that creates that wait for a lock do not block them. */
@@ -18,37 +16,37 @@ export interface DatabasePools {
   writes: ConnectionPool;
 }
 
-interface DatabaseOptions {
-  /** Undefined: PostgreSQL embedded in this process. */
-  url: string | undefined;
-  poolSize: number;
-  dataDirectory: string;
-}
+export type Database = Awaited<ReturnType<typeof openDatabase>>;
+type DatabaseSettings = Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATA_DIR'>;
 
 /**
- * Opens either database with the same schema, migrations and SQL.
+ * Opens PostgreSQL, or the one that is embedded in this process, with the same schema, migrations and SQL.
  * @returns its pools, how to close it, and one line for people: what runs, and where the data is
  */
-export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOptions) {
+export async function openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE, DATA_DIR }: DatabaseSettings) {
   if (url === undefined) {
-    const { openEmbedded } = await loadOptional(
-      () => import('../../prisma/embedded-postgres.ts'),
-      'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
-    );
-    const { adapter, ...embedded } = await openEmbedded(dataDirectory);
+    const { openEmbedded } = await loadEmbedded();
+    const { adapter, ...embedded } = await openEmbedded(DATA_DIR);
     const pool = { adapter, size: 1 };
     return { ...embedded, reads: pool, writes: pool };
   }
   const { host, pathname } = new URL(url);
   // Writes get the larger half.
-  const readSize = Math.floor(poolSize / 2);
-  const writes = openPool(url, poolSize - readSize);
-  return {
-    reads: readSize === 0 ? writes : openPool(url, readSize),
-    writes,
-    description: `PostgreSQL at ${host}${pathname}`,
-    close: () => Promise.resolve(),
-  };
+  const readSize = Math.floor(DATABASE_POOL_SIZE / 2);
+  const writes = openPool(url, DATABASE_POOL_SIZE - readSize);
+  const reads = readSize === 0 ? writes : openPool(url, readSize);
+  return { reads, writes, description: `PostgreSQL at ${host}${pathname}`, close: async () => {} };
+}
+
+/** Production installations omit its packages. */
+async function loadEmbedded() {
+  try {
+    return await import('../../prisma/embedded-postgres.ts');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    const message = 'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL';
+    throw new Error(message, { cause: error });
+  }
 }
 
 /** PostgreSQL cancels a statement, also one that waits for a lock, and rolls back, so the outcome is known. */
@@ -65,10 +63,5 @@ function openPool(url: string, size: number): ConnectionPool {
     query_timeout: statementTimeoutMs + 1000,
     keepAlive: true,
   });
-  return {
-    adapter: new PrismaPg(pool, { disposeExternalPool: true }),
-    size,
-    // The pool reads its options for each new connection.
-    dropTimeLimit: () => delete pool.options.statement_timeout,
-  };
+  return { adapter: new PrismaPg(pool, { disposeExternalPool: true }), size };
 }

@@ -1,86 +1,66 @@
-import type { HttpErrorOptions } from '#runtime/http-error.ts';
-import { pino, type Logger } from 'pino';
-import { PetsError } from '../errors.ts';
-import type { Prisma } from '../generated/prisma/client.ts';
+import { PetsError, type PetsErrorOptions } from '../errors.ts';
+import { PrismaClient, type Prisma } from '../generated/prisma/client.ts';
 import type { NewPet, Pet, PetsQuery } from '../pets/pet.ts';
-import { assertSchema } from './assert-schema.ts';
-import { createConnections } from './connections.ts';
-import { isNoResponse, unavailabilityOf } from './database-error.ts';
-import type { DatabasePools } from './database.ts';
-import { createIdempotentCreate, type ScopedIdempotencyKey } from './idempotent-create.ts';
-import { createStatementSpans, type StatementSpans } from './statement-spans.ts';
+import { unavailabilityOf } from './database-error.ts';
+import { findLacking } from './database-health.ts';
+import { statementTimeoutMs, type ConnectionPool, type DatabasePools } from './database.ts';
+import { createOnce, deleteExpiredKeys, type ScopedIdempotencyKey } from './idempotent-create.ts';
 
 export type PetStore = ReturnType<typeof createPetStore>;
 
 /** What a pool does at the moment: its connections, queries that have one, and queries that wait for one. */
-export type PoolState = ReturnType<PetStore['pools']>[number];
+export interface PoolState {
+  name: 'reads' | 'writes';
+  size: number;
+  running: number;
+  waiting: number;
+}
 
 const retryLater = { headers: { 'Retry-After': '1' } };
-
 /** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
 const outcomeUnknown = {
   message: 'The database did not confirm the create: the pet may or may not have been stored.',
 };
-
 /** The same for a write with an idempotency key, which can be repeated without harm. */
 const repeatable = {
   message: 'The database did not confirm the create. Repeat the request with the same Idempotency-Key.',
   ...retryLater,
 };
 
-/** How long requests are refused at once after the database did not respond to one that waited for it. */
-const refusalMs = 1000;
-
-interface PetStoreOptions {
-  log?: Logger;
-  spans?: StatementSpans;
-  /** Called with the name of the pool and the duration of each query. */
-  onStatement?: (pool: string, seconds: number) => void;
-}
-
 /**
  * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
  * is unavailable.
+ * @param onStatement called with the name of the pool and the duration of each query, with its wait for a connection
  */
 export function createPetStore(
   pools: DatabasePools,
-  {
-    log = pino({ level: 'silent' }),
-    spans = createStatementSpans(),
-    onStatement = () => {},
-  }: PetStoreOptions = {},
+  onStatement = (_pool: string, _seconds: number): void => {},
 ) {
-  const connect = (name: 'reads' | 'writes') =>
-    createConnections({ name, pool: pools[name], log, spans, onStatement });
-  const reads = connect('reads');
-  const writes = pools.writes === pools.reads ? reads : connect('writes');
+  const reads = connect('reads', pools.reads);
+  const writes = pools.writes === pools.reads ? reads : connect('writes', pools.writes);
   const connections = [...new Set([reads, writes])];
-  const idempotent = createIdempotentCreate(writes, spans);
-  let respondedAtMs = 0;
-  let silence: { untilMs: number; cause: unknown } | undefined;
 
   /**
    * Runs a query of a request. An unavailable database becomes service_unavailable.
    * @param lost what the response says if the outcome is unknown
    */
-  async function serve<T>(query: () => Promise<T>, lost: HttpErrorOptions = retryLater): Promise<T> {
+  async function serve<T>(
+    pool: Connections,
+    query: (prisma: PrismaClient) => Promise<T>,
+    lost: PetsErrorOptions = retryLater,
+  ): Promise<T> {
     const startedAtMs = performance.now();
-    if (silence !== undefined && startedAtMs < silence.untilMs) {
-      throw new PetsError('service_unavailable', { ...retryLater, cause: silence.cause });
-    }
+    pool.running += 1;
     try {
-      const result = await query();
-      respondedAtMs = performance.now();
-      return result;
+      return await query(pool.prisma);
     } catch (error) {
-      // If another query got a response meanwhile, only the connection of this one was dead.
-      if (isNoResponse(error) && respondedAtMs < startedAtMs) {
-        silence = { untilMs: performance.now() + refusalMs, cause: error };
-      }
       const unavailability = unavailabilityOf(error);
       if (unavailability === undefined) throw error;
       const said = unavailability === 'lost' ? lost : retryLater;
       throw new PetsError('service_unavailable', { ...said, cause: error });
+    } finally {
+      pool.running -= 1;
+      onStatement(pool.name, (performance.now() - startedAtMs) / 1000);
     }
   }
 
@@ -88,25 +68,43 @@ export function createPetStore(
     /** Pets by id ascending; `more` says whether there are further ones. */
     async list({ limit, ...query }: PetsQuery): Promise<{ pets: Pet[]; more: boolean }> {
       const page = { ...pageOf(query), take: limit + 1 };
-      const pets = await serve(() => reads.run('SELECT pets', ({ pet }) => pet.findMany(page)));
+      const pets = await serve(reads, ({ pet }) => pet.findMany(page));
       return { pets: pets.slice(0, limit), more: pets.length > limit };
     },
-    create: (data: NewPet): Promise<Pet> =>
-      serve(() => writes.run('INSERT pets', ({ pet }) => pet.create({ data })), outcomeUnknown),
+    create: (data: NewPet): Promise<Pet> => serve(writes, ({ pet }) => pet.create({ data }), outcomeUnknown),
     createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
-      serve(() => idempotent.createOnce(pet, key), repeatable),
-    deleteExpiredKeys: (limit: number) => serve(() => idempotent.deleteExpiredKeys(limit)),
+      serve(writes, (prisma) => createOnce(prisma, pet, key), repeatable),
+    deleteExpiredKeys: (limit: number) => deleteExpiredKeys(writes.prisma, limit),
     // Not findUnique, which joins calls of the same moment, so that one unreadable pet fails them all.
-    find: (id: bigint): Promise<Pet | null> =>
-      serve(() => reads.run('SELECT pets', ({ pet }) => pet.findFirst({ where: { id } }))),
-    ping: () => reads.run('SELECT pets', (prisma) => prisma.$queryRaw`SELECT 1`),
-    assertSchema: () => assertSchema(reads),
+    find: (id: bigint): Promise<Pet | null> => serve(reads, ({ pet }) => pet.findFirst({ where: { id } })),
+    ping: () => reads.prisma.$queryRaw`SELECT 1`,
+    /** @returns what the database lacks for this service */
+    findLacking: () => findLacking(reads.prisma),
     /** `reads` is for both if there is one connection only. */
-    pools: () => connections.map(({ state }) => state()),
+    pools: (): PoolState[] =>
+      connections.map(({ name, size, running }) => ({
+        name,
+        size,
+        running: Math.min(running, size),
+        waiting: Math.max(0, running - size),
+      })),
     async close(): Promise<void> {
       await Promise.all(connections.map(({ prisma }) => prisma.$disconnect()));
     },
   };
+}
+
+type Connections = ReturnType<typeof connect>;
+
+function connect(name: 'reads' | 'writes', { adapter, size }: ConnectionPool) {
+  const prisma = new PrismaClient({
+    adapter,
+    // With other formats Prisma captures the stack at each call, to show code in its error messages.
+    errorFormat: 'minimal',
+    // The pool gives up first when it waits for a connection.
+    transactionOptions: { maxWait: 5000, timeout: statementTimeoutMs + 1000 },
+  });
+  return { name, size, prisma, running: 0 };
 }
 
 /**

@@ -1,10 +1,15 @@
-import { parseIdempotencyKey } from '#runtime/idempotency-key.ts';
 import express, { Router, type RequestHandler } from 'express';
 import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
-import { tokenCallerOf } from '../internal-token.ts';
 import { parseExactJson } from './exact-json.ts';
-import { formatCursor, parseNewPet, parsePetId, parsePetsQuery, petJson } from './pet.ts';
+import {
+  formatCursor,
+  parseIdempotencyKey,
+  parseNewPet,
+  parsePetId,
+  parsePetsQuery,
+  petJson,
+} from './pet.ts';
 
 /** body-parser's JSON has neither exact integers of a bounded cost nor a refusal of invalid UTF-8. */
 const readBody = express.raw({ type: () => true, limit: 1024 * 1024, inflate: false });
@@ -52,13 +57,15 @@ function listPets(store: PetStore): RequestHandler {
 
 function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
+    const { tokenCaller } = res.locals;
+    if (tokenCaller === undefined) throw new PetsError('unauthorized');
     const body = parseExactJson(req.body);
-    const key = parseIdempotencyKey(req, (message) => new PetsError('invalid_request', { message }));
+    const key = parseIdempotencyKey(req.headersDistinct['idempotency-key']);
     const newPet = parseNewPet(body);
     const { pet, replayed } =
       key === undefined
         ? { pet: await store.create(newPet), replayed: false }
-        : await store.createOnce(newPet, { ...tokenCallerOf(res.locals), key });
+        : await store.createOnce(newPet, { ...tokenCaller, key });
     res.status(201);
     // As Stripe's API does, so that a client can tell a retry from a second pet.
     if (replayed) res.setHeader('Idempotency-Replayed', 'true');

@@ -243,12 +243,12 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
   test('is reached on ports that the service listens on', async () => {
     await using directory = await temporaryDirectory();
     const config = loadConfig(await withSecrets(directory.path));
-    const listens = new Map([['http', config.port]]);
+    const listens = new Map([['http', 'adminPort' in config ? config.port : config.PETS_SERVICE_PORT]]);
     if ('adminPort' in config) listens.set('admin', config.adminPort);
     const { ports, startupProbe, readinessProbe, livenessProbe } = containerOf(overlay);
     expect(ports).toEqual(Array.from(listens, ([port, containerPort]) => ({ name: port, containerPort })));
     // On loopback, neither probes nor other pods would reach it.
-    expect('adminHost' in config ? config.adminHost : config.host).toBe('0.0.0.0');
+    expect('adminHost' in config ? config.adminHost : config.PETS_SERVICE_HOST).toBe('0.0.0.0');
     const health = 'adminPort' in config ? 'admin' : 'http';
     for (const { httpGet } of [startupProbe, readinessProbe, livenessProbe])
       expect(httpGet.port).toBe(health);
@@ -362,7 +362,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
     const { maxReplicas } = (findManifest(objects, 'HorizontalPodAutoscaler') as Selecting).spec;
     // The default of max_connections, less those that it reserves for superusers.
     const connections = 100 - 3;
-    expect((maxReplicas + 1) * loadPetsConfig({}).databasePoolSize).toBeLessThanOrEqual(connections);
+    expect((maxReplicas + 1) * loadPetsConfig({}).DATABASE_POOL_SIZE).toBeLessThanOrEqual(connections);
   });
 
   test('the migration runs the image of the service, as another role, before it', async () => {

@@ -15,7 +15,7 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedRedis } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
-import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -49,7 +49,7 @@ describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
     service = starting.use(
       await startPetsService({ DATA_DIR: join(path, 'data'), NODE_OPTIONS: recordSyncs(list) }),
     );
-    token = issueServiceToken(findPrivateKey(undefined, join(path, 'data')), 'tests', 600);
+    token = issueServiceToken(loadPrivateKey(undefined, join(path, 'data')), 'tests', 600);
     stack = starting.move();
   });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { copyRelease, type ReleaseCopy } from '../support/kits/release-copy.ts';
 import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
@@ -30,7 +30,7 @@ describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeou
     env = { DATA_DIR: directory.path, DATABASE_URL: url, DEMO: 'false' };
     await runProgram(['prisma/migrate.ts'], { DATABASE_URL: url });
     first = starting.use(await startPetsService(env));
-    key = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
 
     withNote = starting.use(await copyRelease());
     const default_ = '@default(available)\n';

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
-import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
@@ -135,7 +135,7 @@ describe('shutdown of the pets service', () => {
     await using directory = await temporaryDirectory();
     const databaseUrl = await createDatabase();
     const service = await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: databaseUrl });
-    const token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
     const client = new pg.Client(databaseUrl);
     await client.connect();
     await client.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPrivateKey, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -12,7 +12,7 @@ describe('a request with Expect: 100-continue', () => {
   beforeAll(async () => {
     directory = await temporaryDirectory();
     service = await startPetsService({ DATA_DIR: directory.path });
-    token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
   });
   afterAll(async () => {
     await service[Symbol.asyncDispose]();

@@ -1,7 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deleteExpiredKeys } from '../../pets-service/database/delete-expired-keys.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { idOf, seen, startIdempotencyKit, type IdempotencyKit } from '../support/kits/idempotency-kit.ts';
 import { gatewayToken, petsDatabases, serviceToken } from '../support/kits/pets-kit.ts';
@@ -228,24 +225,6 @@ for (const { name, open, tags } of petsDatabases)
         expect(await kit.service.store.deleteExpiredKeys(100)).toBe(15);
         expect(await kit.service.store.deleteExpiredKeys(100)).toBe(0);
         expect(await kit.keys('young')).toBe(1);
-      });
-
-      test('the service deletes keys until none is left, and checks again', async () => {
-        await kit.addExpiredKeys('b', 25);
-        const abortController = new AbortController();
-        const log = pino({ level: 'silent' });
-        const deletion = deleteExpiredKeys(
-          { store: kit.service.store, log, intervalMs: 50, batch: 10, pauseMs: 1 },
-          abortController.signal,
-        );
-        await expect.poll(kit.expiredKeys).toEqual([]);
-        await kit.addExpiredKeys('c', 5);
-        await expect.poll(kit.expiredKeys).toEqual([]);
-        abortController.abort();
-        await deletion;
-        await kit.addExpiredKeys('d', 1);
-        await sleep(100);
-        expect(await kit.expiredKeys()).toHaveLength(1);
       });
 
       test('keys are found by an index', async () => {

@@ -34,7 +34,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     const url = await createDatabase();
     const {
       reads: { adapter },
-    } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
+    } = await openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2, DATA_DIR: '' });
     await migrate(adapter);
     client = new pg.Client(url);
     await client.connect();

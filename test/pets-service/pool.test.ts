@@ -18,11 +18,7 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
   beforeEach(async () => {
     stack = new AsyncDisposableStack();
     url = await createDatabase();
-    const database = await openDatabase({
-      url,
-      poolSize: 4,
-      dataDirectory: '',
-    });
+    const database = await openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 4, DATA_DIR: '' });
     await migrate(database.writes.adapter);
     pets = stack.use(await servePets(database));
     [locking, watching] = [await connect(), await connect()];

@@ -403,7 +403,7 @@ export const asvs5: Standard = {
     [
       '16.2.4',
       'lines have one form',
-      ['e2e/log-lines.slow: every line of the output of %s is JSON, whatever libraries print'],
+      ['e2e/log-lines.slow: every line of the output of the gateway is JSON, whatever libraries print'],
     ],
     [
       '16.2.5',

@@ -9,7 +9,6 @@ import {
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
-import type { HttpServerLimits } from '#runtime/http-server.ts';
 import { serviceSettings } from '#runtime/service-settings.ts';
 import { tracingSettings } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
@@ -30,7 +29,13 @@ import { defaultMaxBodyBytes, largestBodyBytes } from './service-config.ts';
 export type Config = ReturnType<typeof loadConfig>;
 
 /** Limits of the HTTP server for one client. */
-export interface HttpLimits extends HttpServerLimits {
+export interface HttpLimits {
+  /** Bytes of a request's target and headers together. */
+  maxHeaderBytes: number;
+  /** Time for a request as a whole to arrive. */
+  requestTimeoutMs: number;
+  /** Time that a connection may stay open between two requests. */
+  keepAliveTimeoutMs: number;
   /** Time for a response to be read. */
   responseTimeoutMs: number;
   maxRequestsPerConnection: number;

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
 import type { Socket } from 'node:net';
-import { createNodeServer } from '#runtime/http-server.ts';
 import type { MessageClasses } from '#runtime/message-classes.ts';
 import { GatewayError } from '../../errors.ts';
 import type { HttpLimits } from '../config/config.ts';
@@ -176,4 +181,33 @@ function failUnfinished({ req, res }: Exchange, error: GatewayError): void {
     res.shouldKeepAlive = false;
     raiseRequestError(req, error);
   }
+}
+
+/** Time for the headers of a request to arrive: a few packets, on the slowest network. */
+const headersTimeoutMs = 10_000;
+
+/** Creates Node's HTTP server without its own bare responses to requests: the service decides on Host and Expect. */
+function createNodeServer(
+  options: ServerOptions,
+  { maxHeaderBytes, requestTimeoutMs, keepAliveTimeoutMs }: HttpLimits,
+  serve: RequestListener,
+): Server {
+  const server = createServer({
+    ...options,
+    requireHostHeader: false,
+    // A stream that nobody reads is a twentieth of a refused request.
+    optimizeEmptyRequests: true,
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(1000, requestTimeoutMs),
+    keepAliveTimeout: keepAliveTimeoutMs,
+  });
+  // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
+  server.maxHeadersCount = 0;
+  // A client may end its side after the request, as `nc -N` does. Node by default would end the other side, too.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  // A refused request gets no 100 Continue, and an unknown Expect no bare 417.
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, serve);
+  return server;
 }

@@ -1,7 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { parserErrorCode, sendRawError } from '#runtime/http-server.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, type ErrorCode } from '../../errors.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
@@ -54,6 +53,9 @@ export function endOnceRead(req: IncomingMessage, res: ServerResponse): void {
   req.once('end', finish).once('close', finish);
 }
 
+/** Time for which the rest of what the client sends is read: a reset could destroy the response. */
+const rawLingerMs = 1000;
+
 /**
  * Sends the response to what became no request, and closes the connection.
  * @param method of the request, if it became one
@@ -64,7 +66,21 @@ export function sendRawResponse(
   headers: Readonly<Record<string, string>> = {},
   method?: string,
 ): void {
-  sendRawError(socket, error, { ...securityHeaders, ...headers }, method);
+  const body = JSON.stringify(error.body);
+  const lines = Object.entries({
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+    ...securityHeaders,
+    ...headers,
+    ...error.headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${method === 'HEAD' ? '' : body}`,
+  );
+  socket.resume();
+  setTimeout(() => socket.destroy(), rawLingerMs).unref();
 }
 
 export function tooManyConnections(limit: ConnectionLimit): GatewayError {
@@ -83,10 +99,16 @@ export function tooManyConnections(limit: ConnectionLimit): GatewayError {
   }
 }
 
+const parserErrors = new Map<string | undefined, ErrorCode>([
+  ['HPE_HEADER_OVERFLOW', 'headers_too_large'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'payload_too_large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 'request_timeout'],
+]);
+
 /** Translates an error of Node's parser or timers. */
 export function parserError(error: NodeJS.ErrnoException): GatewayError {
-  const code = parserErrorCode(error);
-  return new GatewayError(code, code === 'bad_request' ? { cause: error } : {});
+  const code = parserErrors.get(error.code);
+  return code === undefined ? new GatewayError('bad_request', { cause: error }) : new GatewayError(code);
 }
 
 /**

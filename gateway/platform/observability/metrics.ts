@@ -20,7 +20,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
  */
 export function createMetrics(sources: MetricSources) {
   const registry = new Registry();
-  collectProcessMetrics(registry, 'gateway');
+  collectProcessMetrics(registry);
   for (const metric of registry.getMetricsAsArray()) {
     // An average would hide one slow process.
     if (metric.aggregator === 'average') metric.aggregator = 'max';

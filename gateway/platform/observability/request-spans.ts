@@ -1,6 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
-import { endServerSpan, knownMethod, safePath, startServerSpan } from '#runtime/server-span.ts';
 import {
   activeSpan,
   errorTypeOf,
@@ -12,7 +11,9 @@ import {
 
 interface TracedRequest {
   req: IncomingMessage;
+  /** Without the query, which is not recorded. */
   path: string;
+  /** Pattern of the route; undefined for a path that no service has. */
   route: string | undefined;
   /** Name of the service that the route leads to. */
   service: string | undefined;
@@ -46,24 +47,48 @@ export type RequestSpans = ReturnType<typeof createRequestSpans>;
 /** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. */
 export function createRequestSpans(tracing: Tracing) {
   return {
-    startRequest({ peerIsTrusted, requestId, clientAddress, service, ...request }: TracedRequest): Span {
-      const headers: IncomingHttpHeaders | undefined = peerIsTrusted ? request.req.headers : undefined;
-      const attributes = () => ({
+    startRequest(request: TracedRequest): Span {
+      const { req, path, route, service, scheme, requestId, clientAddress, peerIsTrusted } = request;
+      const method = knownMethod(req.method);
+      const name = method === '_OTHER' ? 'HTTP' : method;
+      const headers = peerIsTrusted ? req.headers : undefined;
+      const span = tracing.startServerSpan(route === undefined ? name : `${name} ${route}`, headers);
+      if (!isSampled(span)) return span;
+      setDefined(span, {
+        'http.request.method': method,
+        'url.path': safePath(path, route),
+        'url.scheme': scheme,
+        'network.protocol.version': req.httpVersion,
+        'http.route': route,
+        // Not the Host header, which holds whatever a client sends.
+        'server.address': req.socket.localAddress,
+        'server.port': req.socket.localPort,
         'client.address': clientAddress(),
         'gateway.request_id': requestId,
-        ...(service === undefined ? {} : { 'gateway.service': service }),
+        'gateway.service': service,
       });
-      return startServerSpan(tracing, { ...request, attributes, headers });
+      return span;
     },
+    /** Ends the span of a request whose response is complete or cut off. Only a status from 500 on is an error of the server. */
     endRequest(span: Span, res: ServerResponse, { caller, decision, errorCode }: RequestOutcome): void {
       if (!isSampled(span)) return;
+      const { statusCode: status, headersSent, writableFinished } = res;
       setDefined(span, {
         'gateway.key_id': caller?.id,
         'gateway.plan': caller?.plan,
         'gateway.decision': decision,
         'gateway.error_code': errorCode,
+        'http.response.status_code': headersSent ? status : undefined,
       });
-      endServerSpan(tracing, span, res, errorCode);
+      if (writableFinished) {
+        if (status >= 500) tracing.fail(span, errorCode ?? String(status));
+      } else if (errorCode === undefined) {
+        // The client has left, which is no error of this service.
+        span.setAttribute('error.type', 'aborted');
+      } else {
+        tracing.fail(span, errorCode);
+      }
+      span.end();
     },
     /** Calls the next steps of the request, whose spans are children of this one. */
     run: (span: Span, next: () => void): void => runInSpan(span, next),
@@ -132,8 +157,33 @@ export function createRequestSpans(tracing: Tracing) {
   };
 }
 
-function setDefined(span: Span, attributes: Record<string, string | undefined>): void {
+function setDefined(span: Span, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined) span.setAttribute(name, value);
   }
+}
+
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
+
+/** Clients can invent methods. */
+export function knownMethod(method = ''): string {
+  return knownMethods.has(method) ? method : '_OTHER';
+}
+
+/**
+ * Replaces all segments of a path that a client chose freely: a key that is sent in the path by mistake must not be
+ * recorded. The segments of the route's pattern stay, and numbers where it has a parameter.
+ * @param route pattern such as /v1/orders/{id}
+ */
+export function safePath(path: string, route: string | undefined): string {
+  if (route === undefined) return '/REDACTED';
+  const pattern = route.split('/');
+  return path
+    .split('/')
+    .slice(0, pattern.length)
+    .map((segment, index) => {
+      const isSafe = segment === pattern[index] || /^\d{1,19}$/.test(segment);
+      return isSafe ? segment : 'REDACTED';
+    })
+    .join('/');
 }

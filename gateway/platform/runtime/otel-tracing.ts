@@ -29,12 +29,8 @@ const flushTimeoutMs = 1000;
 
 const ignore = () => {};
 
-/** Only start-tracing.ts imports this file, on demand: it loads the packages of OpenTelemetry. */
-export async function createOtelTracing(
-  settings: TracingSettings,
-  serviceName: string,
-  log: Logger,
-): Promise<Tracing> {
+/** Only startTracing imports this file, on demand: it loads the packages of OpenTelemetry. */
+export async function createOtelTracing(settings: TracingSettings, log: Logger): Promise<Tracing> {
   const isDue = createLogThrottle();
   const report = (reason: string) => {
     if (isDue('')) log.warn({ reason }, 'traces are not exported completely');
@@ -50,7 +46,7 @@ export async function createOtelTracing(
   const exporter = await createExporter(settings);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
-      'service.name': serviceName,
+      'service.name': 'gateway',
       'service.instance.id': randomUUID(),
       'process.pid': process.pid,
     }).merge(detectResources({ detectors: [envDetector] })),

@@ -19,16 +19,13 @@ const misnamed = [
  */
 export const eventLoopSamplingMs = 10;
 
-/**
- * Registers the metrics that every Node process has, and which build runs.
- * @param service prefix of the name of the build's metric
- */
-export function collectProcessMetrics(registry: Registry, service: string): void {
+/** Registers the metrics that every Node process has, and which build runs. */
+export function collectProcessMetrics(registry: Registry): void {
   // Among them nodejs_eventloop_lag_*, the time that requests wait for a busy process.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSamplingMs });
   for (const name of misnamed) registry.removeSingleMetric(name);
   new Gauge({
-    name: `${service}_build_info`,
+    name: 'gateway_build_info',
     help: 'Always 1; the labels say which version runs, on which version of Node',
     labelNames: ['version', 'node_version'],
     aggregator: 'max',

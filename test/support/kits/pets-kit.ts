@@ -12,9 +12,8 @@ import { createPetsService } from '../../../pets-service/app.ts';
 import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
 import type { DatabasePools } from '../../../pets-service/database/database.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
-import { createVerifyToken } from '../../../pets-service/internal-token.ts';
+import { createFindKeys, createVerifyToken, gatewayIssuers } from '../../../pets-service/internal-token.ts';
 import { createMetrics } from '../../../pets-service/metrics.ts';
-import { createTrustedKeys, gatewayIssuers } from '../../../pets-service/token-keys.ts';
 import { createDatabase } from '../stores/stores.ts';
 
 /** An empty database for the pets service, which a test can query. */
@@ -96,13 +95,12 @@ export async function servePets(
 ): Promise<PetsInstance> {
   const store = createPetStore('reads' in database ? database : onePool(database));
   const log = pino({ level: 'silent' });
-  const { app, open } = createPetsService();
-  open({
+  const app = createPetsService({
     store,
     health: createDatabaseHealth({ store, log }),
     metrics: createMetrics(() => store.pools()),
-    verifyToken: createVerifyToken(createTrustedKeys([{ publicKey, issuers: gatewayIssuers }], []), Date.now),
-    drain: { draining: false },
+    verifyToken: createVerifyToken(createFindKeys([{ publicKey, issuers: gatewayIssuers }]), Date.now),
+    isDraining: () => false,
     log,
     now,
   });

@@ -22,7 +22,7 @@ export interface ReleaseCopy extends AsyncDisposable {
 export async function copyRelease(): Promise<ReleaseCopy> {
   const directory = await temporaryDirectory();
   const path = (file: string) => join(directory.path, file);
-  for (const part of ['prisma', 'pets-service', 'gateway/platform/runtime', 'package.json']) {
+  for (const part of ['prisma', 'pets-service', 'package.json']) {
     await cp(join(root, part), path(part), { recursive: true });
   }
   await symlink(join(root, 'node_modules'), path('node_modules'));

@@ -15,7 +15,7 @@ export interface PgBouncer extends AsyncDisposable {
 }
 
 /**
- * PgBouncer in transaction mode, with its default settings otherwise.
+ * PgBouncer in transaction mode, as pets-service/README.md says.
  * @param databaseUrl of any database of the server behind it
  */
 export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
@@ -38,6 +38,7 @@ unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
 pool_mode = transaction
+ignore_startup_parameters = statement_timeout
 `,
   );
   const asRoot = process.getuid?.() === 0;

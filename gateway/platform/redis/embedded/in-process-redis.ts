@@ -1,5 +1,4 @@
 import { createServer, type Socket } from 'node:net';
-import { loadOptional } from '#runtime/optional-package.ts';
 
 export interface EmbeddedRedis {
   url: string;
@@ -28,10 +27,12 @@ export async function startInProcessRedis(options: InProcessRedisOptions): Promi
     RedisServerState,
     resolveCompatibilityProfile,
     SocketConnectionTransport,
-  } = await loadOptional(
-    () => import('js-redis-server/core'),
-    'REDIS_URL is not set, and the embedded Redis is not installed: set REDIS_URL, or install redis-server',
-  );
+  } = await import('js-redis-server/core').catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    const message =
+      'REDIS_URL is not set, and the embedded Redis is not installed: set REDIS_URL, or install redis-server';
+    throw new Error(message, { cause: error });
+  });
   const compatibility = resolveCompatibilityProfile(undefined);
   const state = new RedisServerState({ databaseCount: 1, compatibility, requirepass: password });
   const executor = createRedisCommandExecutor({ compatibility });

@@ -1,4 +1,4 @@
-import { ConfigError as GatewayConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
+import type { ConfigError } from '#runtime/environment.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../../gateway/platform/config/config.ts';
@@ -44,9 +44,9 @@ const value = fc.oneof(
 const env = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 8 });
 
 test.each([
-  ['the gateway', loadGatewayConfig, GatewayConfigError],
-  ['the pets service', loadPetsConfig, PetsConfigError],
-])('%s accepts its settings or names each invalid one, without passwords', (_name, load, ConfigError) => {
+  ['the gateway', loadGatewayConfig],
+  ['the pets service', loadPetsConfig],
+])('%s accepts its settings or names each invalid one, without passwords', (_name, load) => {
   fc.assert(
     fc.property(env, (env) => {
       let thrown: unknown;
@@ -58,10 +58,10 @@ test.each([
       } catch (error) {
         thrown = error;
       }
-      expect(thrown).toBeInstanceOf(ConfigError);
-      if (!(thrown instanceof ConfigError)) return;
-      expect(thrown.issues.length).toBeGreaterThan(0);
-      for (const issue of thrown.issues) {
+      const issues =
+        thrown instanceof AggregateError ? (thrown.errors as string[]) : (thrown as ConfigError).issues;
+      expect(issues.length).toBeGreaterThan(0);
+      for (const issue of issues) {
         expect(names.filter((name) => issue.startsWith(name))).not.toEqual([]);
         // Each issue is printed on one line at startup.
         expect(issue).not.toMatch(/[\n\r]/);
@@ -69,7 +69,7 @@ test.each([
       const passwordOnlyInUrls = Object.entries(env).every(
         ([name, text]) => name.endsWith('_URL') || !text.includes(password),
       );
-      if (passwordOnlyInUrls) expect(thrown.message).not.toContain(password);
+      if (passwordOnlyInUrls) expect((thrown as Error).message).not.toContain(password);
     }),
     { numRuns: 3000 },
   );

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
+import { ConfigError } from '#runtime/environment.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../../gateway/platform/config/config.ts';
 import { loadConfig as loadPetsConfig } from '../../../../../pets-service/config.ts';
@@ -15,7 +15,7 @@ const services = [
   {
     name: 'DATABASE_URL',
     url: 'postgresql://pets:hunter2@postgres:5432/pets',
-    load: (env: NodeJS.ProcessEnv) => loadPetsConfig(env).databaseUrl,
+    load: (env: NodeJS.ProcessEnv) => loadPetsConfig(env).DATABASE_URL,
   },
 ];
 
@@ -30,7 +30,8 @@ describe.each(services)('$name', ({ name, url, load }) => {
     try {
       load(env);
     } catch (error) {
-      if (error instanceof ConfigError || error instanceof PetsConfigError) return error.issues;
+      if (error instanceof ConfigError) return error.issues;
+      if (error instanceof AggregateError) return error.errors as string[];
       throw error;
     }
     return [];

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../../../gateway/platform/config/config.ts';
-import { loadConfig as loadPetsConfig } from '../../../../../pets-service/config.ts';
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 const load = (env: Record<string, string>) => loadConfig(env).tracing;
@@ -12,7 +11,6 @@ test.each([
   { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
 ])('no traces are exported with %j', (env: Record<string, string>) => {
   expect(load(env)).toBeUndefined();
-  expect(loadPetsConfig(env).tracing).toBeUndefined();
 });
 
 test.each([
@@ -21,7 +19,6 @@ test.each([
   { OTEL_TRACES_EXPORTER: 'otlp' },
 ])('traces are exported with %j', (env: Record<string, string>) => {
   expect(load(env)).toMatchObject({ protocol: 'http/protobuf', ratio: 1 });
-  expect(loadPetsConfig(env).tracing).toBeDefined();
 });
 
 test('the settings survive the way to a worker, as JSON', () => {

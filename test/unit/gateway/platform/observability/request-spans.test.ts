@@ -1,6 +1,6 @@
-import { knownMethod, safePath } from '#runtime/server-span.ts';
 import { expect, test } from 'vitest';
 import { generateApiKey } from '../../../../../gateway/keys/api-key-format.ts';
+import { knownMethod, safePath } from '../../../../../gateway/platform/observability/request-spans.ts';
 
 const key = generateApiKey();
 
