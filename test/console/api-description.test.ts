@@ -66,7 +66,15 @@ describe('the description of the operators’ API', () => {
   // The tests of the API check each response that they get (console-api-kit.ts).
   test('a response that is not as described would be noticed', () => {
     const target = { target: 'pro', targetName: null, targetHint: null };
-    const entry = { id: '1-1', at: '', who: 'ada', action: 'plans.set', ...target, changes: [] };
+    const entry = {
+      id: '1-1',
+      at: '',
+      who: 'ada',
+      action: 'plans.set',
+      verb: 'changed the plan',
+      ...target,
+      changes: [],
+    };
     const page = { items: [entry], next: null, latest: '1-1' };
     expectDescribed('GET', '/api/audit?limit=1', 200, page);
     expect(() =>

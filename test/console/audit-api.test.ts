@@ -109,7 +109,15 @@ describe('the API of the audit log', () => {
   });
 
   test('has the reason of a change and the name of the key, and refuses a reason that is none', async () => {
-    const { id, key } = await started.kit.issue({ name: 'Reasoned Ltd' });
+    const { id, key, customerId } = await started.kit.issue({ name: 'Reasoned Ltd' });
+    await ada.send('POST', `/api/customers/${customerId}/suspend`);
+    const ofCustomer = await ada.send('GET', `/api/audit?target=${customerId}&action=customers`);
+    expect((ofCustomer.body as { items: unknown[] }).items[0]).toMatchObject({
+      action: 'customers.suspend',
+      verb: 'suspended',
+      targetName: 'Reasoned Ltd',
+    });
+    await ada.send('POST', `/api/customers/${customerId}/resume`);
     const change = (reason: string) =>
       ada.send('POST', `/api/keys/${id}/revoke`, {}, { 'X-Change-Reason': reason });
     for (const reason of ['%', encodeURIComponent('x'.repeat(101)), key]) {

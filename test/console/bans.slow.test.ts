@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
+import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
 
@@ -46,24 +47,29 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await expect.poll(() => rows.count()).toBe(2);
   });
 
-  test('a key is banned by the key itself, which leaves the field, with the keyboard alone', async () => {
-    const { key, id } = await started.kit.issue({ name: 'Pasted' });
+  test('a key is found by the key itself, banned in the list with the keyboard alone, and the bans can be sorted', async () => {
+    const { key, id } = await started.kit.issue({ name: 'Zebra' });
     expect(await statusOf(key)).toBe(200);
-    const { page, requests } = await started.open('/console/bans', { name: 'Grace' });
-    const field = page.getByLabel('Id of the key, or the API key itself');
-    await field.focus();
-    await page.keyboard.insertText(key);
+    const { page } = await started.open('/console/keys?search=Zebra', { name: 'Grace' });
+    await page.getByRole('button', { name: 'Actions of Zebra' }).focus();
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Ban…');
     await page.keyboard.press('Enter');
     const asked = page.getByRole('dialog', { name: /^Ban / });
-    await asked.getByLabel('Reason').waitFor();
-    expect(await field.inputValue()).toBe('');
-    await expectAccessible(page, 'bans-add');
     await asked.getByLabel('Reason').focus();
     await page.keyboard.type('attacks us');
     await page.keyboard.press('Enter');
     await expect.poll(lastEntry).toMatchObject({ who: 'Grace', action: 'bans.add', target: id });
     await expect.poll(() => statusOf(key), { timeout: 3000 }).toBe(429);
-    await page.getByRole('button', { name: 'Lift the ban of Pasted' }).waitFor();
-    expect(requests.join()).not.toContain(key.slice(0, 20));
+    await page.getByRole('cell', { name: 'Banned' }).waitFor();
+    await banned('Another', 7200);
+    await page.goto(`${started.origin}/console/bans`);
+    const names = () => page.locator('tbody th').allTextContents();
+    await page.getByRole('button', { name: 'Key', exact: true }).press('Enter');
+    await expect.poll(names).toEqual((await names()).toSorted());
+    await page.getByRole('button', { name: 'Key', exact: true }).press('Enter');
+    await expect.poll(names).toEqual((await names()).toSorted().toReversed());
+    expect((await names())[0]).toBe('Zebra');
+    await expectAccessible(page, 'bans-sorted');
   });
 });

@@ -41,10 +41,13 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expect(await row.getByRole('cell').allTextContents()).toEqual([
       'Active',
       expect.stringMatching(/pro\s+own limits/),
+      '0 of 5,000',
+      expect.stringMatching(/^\s*$/),
+      '–',
       '2',
       'C-4711',
-      '',
       expect.stringMatching(/ago|now/),
+      expect.stringMatching(/Add key….*Make a link.*Reset today's usage.*Suspend…/s),
     ]);
     await page.getByRole('searchbox').fill('c-47');
     await page.getByText(/^1 of \d+ customers match$/).waitFor();
@@ -53,6 +56,46 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const keys = page.getByRole('region', { name: 'Keys', exact: true });
     await keys.getByRole('link', { name: 'Acme mobile' }).waitFor();
     expectClean(observed, kit.origin);
+  });
+
+  test('list what customers use, sorted by it, and suspend one from its row', async () => {
+    const { redis } = kit.kit;
+    const [small, large] = [
+      await kit.kit.issue({ name: 'Sorted small' }),
+      await kit.kit.issue({ name: 'Sorted large' }),
+    ];
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().replaceAll('-', '');
+    await redis.hset(redisKeys.usageMonth(small.customerId, yesterday.slice(0, 6)), {
+      [yesterday.slice(6, 8)]: 40,
+    });
+    expect([await pets(large.key), await pets(large.key), await pets(small.key)]).toEqual([200, 200, 200]);
+    const observed = await kit.open('/console/customers?search=Sorted', { name: 'Anna' });
+    const { page } = observed;
+    const names = () => page.locator('tbody th').allTextContents();
+    await expect.poll(names).toEqual(['Sorted large', 'Sorted small']);
+    const row = page.getByRole('row', { name: /Sorted large/ });
+    expect(await row.innerText()).toMatch(/2 of 1,000\s+today/);
+    expect(await row.locator('.sparkline').count()).toBe(1);
+    const press = (heading: string) => page.getByRole('button', { name: heading }).press('Enter');
+    await press('Last 30 days');
+    await expect.poll(names).toEqual(['Sorted small', 'Sorted large']);
+    await press('Used today');
+    await expect.poll(names).toEqual(['Sorted large', 'Sorted small']);
+    await press('Used today');
+    await expect.poll(names).toEqual(['Sorted small', 'Sorted large']);
+    expect(await page.getByRole('columnheader', { name: 'Used today' }).getAttribute('aria-sort')).toBe(
+      'ascending',
+    );
+    expectClean(observed, kit.origin);
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Actions of Sorted small' }).click();
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await page.getByRole('button', { name: 'Suspend the customer' }).click();
+    await page
+      .getByRole('row', { name: /Sorted small/ })
+      .getByText('Suspended')
+      .waitFor();
+    expect([await pets(small.key), await pets(large.key)]).toEqual([401, 200]);
   });
 
   test('change limits of all keys, and suspend and resume all of them', async () => {

@@ -41,7 +41,7 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
     await useUp(key, 2);
     const { page } = await open(key);
-    await page.getByText(/^Over its day limit: 1 of 1 used/).waitFor();
+    await page.getByText(/The next request is refused until .+: 1 of 1 used today/).waitFor();
     await page.getByRole('link', { name: 'its customer' }).click();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: "Reset today's usage" }).click();

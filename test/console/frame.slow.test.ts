@@ -78,9 +78,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     const row = page.getByRole('row').filter({ hasText: 'long name' }).first();
     await row.waitFor();
     // Each value that says nothing without it has the heading of its column before it.
-    await expect
-      .poll(() => page.evaluate(labelsOfLastRow))
-      .toEqual(['Served today', 'Last used', 'Created', 'Expires']);
+    await expect.poll(() => page.evaluate(labelsOfLastRow)).toEqual(['Served today']);
   });
 
   test('a viewer is offered no change on any page, and meets no barrier in the dark on a phone', async () => {

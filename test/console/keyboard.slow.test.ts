@@ -26,9 +26,9 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
   test('a key is issued, banned, served again, rotated and revoked', async () => {
     const { page } = await kit.open('/console/keys', { name: 'Anna' });
     const shownKey = page.getByLabel('API key', { exact: true });
-    await page.getByRole('button', { name: 'Issue a key' }).waitFor();
+    await page.getByRole('button', { name: 'New customer with a key' }).waitFor();
 
-    await pressButton(page, 'Issue a key');
+    await pressButton(page, 'New customer with a key');
     await expect.poll(() => page.evaluate(focused)).toBe('name');
     await page.keyboard.type('Typed Customer');
     await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
@@ -50,11 +50,11 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await tabTo(page, 'reason');
     await page.keyboard.type('unpaid');
     await page.keyboard.press('Enter');
-    await page.getByText(/^Banned for another/).waitFor();
+    await page.getByText(/The next request is refused until .+: banned \(unpaid\)/).waitFor();
     expect([await pets(key), await lastAction()]).toEqual([429, 'bans.add']);
 
     await pressButton(page, 'Lift the ban');
-    await page.getByText('Its requests are served').waitFor();
+    await page.getByText('The next request is served').waitFor();
     await expect.poll(() => pets(key)).toBe(200);
 
     await pressButton(page, 'Rotate the key…');
@@ -70,7 +70,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await page.getByLabel('to confirm').waitFor();
     await page.keyboard.type('Typed Customer');
     await page.keyboard.press('Enter');
-    await page.getByText('refused for good').waitFor();
+    await page.getByText('The next request is refused: revoked').waitFor();
     expect([await pets(fresh), await lastAction()]).toEqual([401, 'keys.revoke']);
   });
 

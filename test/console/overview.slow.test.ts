@@ -136,11 +136,11 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     const minute = Math.floor(Date.now() / 60_000) - 40;
     await kit.kit.redis.hset(redisKeys.traffic(minute), { '4xx:none': 3 });
     const { page } = await openOverview();
-    const chart = page.locator('traffic-chart').getByRole('figure', { name: 'Requests a second' });
-    await chart.getByText('4xx refused').waitFor({ timeout: 25_000 });
+    const chart = page.getByRole('figure', { name: 'Requests a second' });
+    await chart.locator('.legend').getByText('4xx refused').waitFor({ timeout: 25_000 });
     await chart.locator('.u-over').hover();
     await expect
-      .poll(() => chart.locator('.readout').innerText())
+      .poll(() => chart.locator('.tooltip').innerText())
       .toMatch(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
     await chart.getByRole('button', { name: 'Show as table' }).press('Enter');
     const table = chart.getByRole('table');
@@ -165,7 +165,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
   ] as const)('has no barriers, and nothing that overflows: %s, %d px wide', async (colorScheme, width) => {
     const observed = await openOverview('/console', { colorScheme, viewport: { width, height: 800 } });
     const { page } = observed;
-    await page.locator('traffic-chart .u-over').first().waitFor();
+    await page.locator('time-chart .u-over').first().waitFor();
     // axe-core itself sets inline styles, which the policy refuses.
     expectClean(observed, kit.origin);
     expect(await barriers(page)).toEqual([]);

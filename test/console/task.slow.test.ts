@@ -32,7 +32,7 @@ describe('an operator on call', { tags: ['chromium'] }, () => {
     await page.getByRole('button', { name: 'Search' }).click();
     await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
     await page.getByRole('heading', { name: 'Acme' }).waitFor();
-    await page.getByText(/Over its minute limit: 60 of 60 used/).waitFor();
+    await page.getByText(/The next request is refused until .+: 60 of 60 used this minute/).waitFor();
     await page.getByRole('link', { name: 'its customer' }).click();
     await page.getByRole('button', { name: 'Change limits…' }).click();
     await page.getByLabel('Own limit a minute').click();

@@ -30,7 +30,11 @@ describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () =>
     const secret = await page.getByRole('textbox', { name: 'Secret' }).inputValue();
     await expectAccessible(page, 'webhooks-secret');
     await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('button', { name: /^Test / }).click();
+    const choose = async (text: string) => {
+      await page.getByRole('button', { name: /^Actions of / }).click();
+      await page.getByRole('button', { name: text }).click();
+    };
+    await choose('Send a test');
     await expect.poll(() => receiver.at('/hook').length).toBe(1);
     expect(isSignedBy(secret, receiver.at('/hook')[0] as Received)).toBe(true);
     const deliveries = page.getByRole('region', { name: 'Deliveries' });
@@ -38,9 +42,11 @@ describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () =>
     await deliveries.getByText('delivered: status 200').waitFor();
     await expectAccessible(page, 'webhooks');
     expect(await page.content()).not.toContain(secret);
-    await page.getByRole('button', { name: /^Switch off / }).click();
-    await page.getByRole('button', { name: /^Switch on / }).waitFor();
-    await page.getByRole('button', { name: /^Remove…/ }).click();
+    await choose('Switch off');
+    await page.getByRole('cell', { name: 'off' }).waitFor();
+    await choose('Switch on');
+    await page.getByRole('cell', { name: 'on', exact: true }).waitFor();
+    await choose('Remove…');
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('There are no webhooks').waitFor();
   });

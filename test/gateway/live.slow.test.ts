@@ -43,7 +43,7 @@ describe('what happens now, over the API', () => {
       expect(recent).toMatchObject({
         requests: 8,
         byStatus: { '2xx': 7, '4xx': 1 },
-        refused: 0,
+        refused: 2,
         withoutKey: 1,
         errors: { missing_api_key: 1 },
       });
@@ -78,6 +78,7 @@ describe('what happens now, over the API', () => {
     expect(items[times.indexOf(minute * 60_000)]).toEqual({
       at: new Date(minute * 60_000).toISOString(),
       byStatus: { '2xx': 60, '5xx': 1 },
+      refused: 2,
       latencyMs: { p50: 3.75, p99: 4.975 },
     });
     expect(items[times.indexOf((minute + 1) * 60_000)]).toMatchObject({ byStatus: {}, latencyMs: null });

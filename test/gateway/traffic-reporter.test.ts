@@ -47,7 +47,12 @@ describe('reports of traffic', () => {
     const session = { redis, now: () => Date.now() };
     const points = (await readTraffic(session)).filter(({ latencyMs }) => latencyMs !== null);
     expect(points).toEqual([
-      { at: expect.any(String) as string, byStatus: { '2xx': 33 }, latencyMs: { p50: 3.75, p99: 4.975 } },
+      {
+        at: expect.any(String) as string,
+        byStatus: { '2xx': 33 },
+        refused: 9,
+        latencyMs: { p50: 3.75, p99: 4.975 },
+      },
     ]);
   });
 

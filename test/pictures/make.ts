@@ -115,7 +115,11 @@ async function fillPages(customers: readonly Awaited<ReturnType<typeof issue>>[]
 }
 
 /** Makes a picture of the whole of each page in each size and scheme. */
-async function picturePages(directory: string, pages: Record<string, Page>, addresses: Record<string, string>) {
+async function picturePages(
+  directory: string,
+  pages: Record<string, Page>,
+  addresses: Record<string, string>,
+) {
   await mkdir(directory, { recursive: true });
   for (const [name, address] of Object.entries(addresses)) {
     const page = pages[name] ?? pages['console'];
@@ -174,18 +178,22 @@ try {
   if (pagesDirectory !== undefined) {
     await fillPages(customers);
     const [{ customerId, id }] = customers;
-    const { link } = await ops<{ link: string }>('customers', 'link', customerId);
+    const portalLink = await ops<{ link: string }>('customers', 'link', customerId);
     const portal = await context.newPage();
-    await portal.goto(link);
-    const inConsole = (path: string) => `http://127.0.0.1:${admin}/console${path}`;
-    const publicOrigin = `http://127.0.0.1:${gateway}`;
-    await picturePages(pagesDirectory, { console, portal }, {
-      ...Object.fromEntries(Object.entries(consolePages).map(([name, path]) => [name, inConsole(path)])),
-      customer: inConsole(`/customers/${customerId}`),
-      key: inConsole(`/keys/${id}`),
-      portal: `${publicOrigin}/portal`,
-      docs: `${publicOrigin}/docs`,
-    });
+    await portal.goto(portalLink.link);
+    const inConsole = (path: string) => new URL(`/console${path}`, link).href;
+    const { origin } = new URL(portalLink.link);
+    await picturePages(
+      pagesDirectory,
+      { console, portal },
+      {
+        ...Object.fromEntries(Object.entries(consolePages).map(([name, path]) => [name, inConsole(path)])),
+        customer: inConsole(`/customers/${customerId}`),
+        key: inConsole(`/keys/${id}`),
+        portal: `${origin}/portal`,
+        docs: `${origin}/docs`,
+      },
+    );
   }
   await mkdir(pictures, { recursive: true });
   const docs = await context.newPage();

@@ -60,8 +60,13 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
       .waitFor();
     expect(await page.content()).not.toContain(key);
 
-    await page.getByRole('button', { name: 'Rotate Typed' }).focus();
-    await page.keyboard.press('Enter');
+    const choose = async (text: string) => {
+      await page.keyboard.press('Enter');
+      await tabTo(page, text);
+      await page.keyboard.press('Enter');
+    };
+    await page.getByRole('button', { name: 'Actions of Typed' }).focus();
+    await choose('Rotate…');
     await expect.poll(() => page.evaluate(focused)).toBe('grace');
     await pressButton(page, 'Create the new key');
     const replacement = await shownKey.inputValue();
@@ -71,10 +76,10 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await shownKey.waitFor({ state: 'detached' });
 
     // Both keys have the same name. The table of use has a row of the key, too, some seconds after its first request.
-    const revoke = page.getByRole('button', { name: `Revoke Typed ${key.slice(0, 9)}` });
-    expect(await page.getByRole('row').filter({ has: revoke }).textContent()).toContain('replaced');
-    await revoke.focus();
-    await page.keyboard.press('Enter');
+    const actions = page.getByRole('button', { name: `Actions of Typed ${key.slice(0, 9)}` });
+    expect(await page.getByRole('row').filter({ has: actions }).textContent()).toContain('replaced');
+    await actions.focus();
+    await choose('Revoke…');
     await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor();
     expect(await page.getByRole('dialog', { name: 'Revoke Typed?' }).textContent()).toContain(
       key.slice(0, 9),
@@ -83,7 +88,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
       await expect.poll(() => page.evaluate(focused)).toBe('Cancel');
       await page.keyboard.press(closing);
       await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor({ state: 'detached' });
-      await page.keyboard.press('Enter');
+      await choose('Revoke…');
     }
     await page.getByRole('button', { name: 'Revoke the key' }).focus();
     await page.keyboard.press('Enter');
@@ -96,7 +101,8 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const { customerId } = await kit.issue({ name: 'Stale', plan: 'free' });
     const { page } = await browser.open(await link(customerId));
     const list = page.locator('key-section');
-    await list.getByRole('button', { name: /^Rotate/ }).click();
+    await list.getByRole('button', { name: /^Actions of/ }).click();
+    await list.getByRole('button', { name: 'Rotate…' }).click();
     const elsewhere = await enterPortal(origin, kit.redis, customerId);
     const { items } = (await elsewhere.send('GET', '/keys')).json as { items: { id: string }[] };
     const rotated = await elsewhere.send('POST', `/keys/${items[0]?.id}/rotate`, { graceSeconds: 3600 });
@@ -213,7 +219,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByText('Your account is suspended').waitFor();
     // The end of the ban would look like that of the suspension.
     expect(await page.getByRole('cell', { name: /^Suspended/ }).textContent()).not.toContain('until');
-    expect(await page.getByRole('button', { name: /Create|Rotate|Revoke/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Create|Actions/ }).count()).toBe(0);
   });
 
   test('says that nothing can be read while Redis is unavailable, and goes on after it', async () => {

@@ -2,6 +2,7 @@ import { parseJson } from '../../platform/redis/parse-json.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
+import { findCustomer } from '../customers/stored-customers.ts';
 import { isSameText } from '../customers/text-matcher.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
 import { findStoredKey } from '../keys/stored-keys.ts';
@@ -193,17 +194,26 @@ export async function nameTargets(
   entries: readonly AuditEntry[],
   { redis }: Pick<Session, 'redis'>,
 ): Promise<NamedEntry[]> {
-  const ids = new Set(entries.map(({ target }) => target).filter(isKeyId));
+  const ids = new Set(entries.map(({ target }) => target).filter(isId));
+  const recordOf = async (id: string) =>
+    isCustomerId(id)
+      ? findCustomer(redis, id)
+      : isKeyId(id)
+        ? (await findStoredKey(redis, id))?.record
+        : undefined;
   const records = new Map(
-    await Promise.all(Array.from(ids, async (id) => [id, (await findStoredKey(redis, id))?.record] as const)),
+    await Promise.all(Array.from(ids, async (id) => [id, await recordOf(id)] as const)),
   );
   return entries.map((entry) => {
     const { target, before, after } = entry;
-    const known = { ...fieldsOf(before), ...fieldsOf(after), ...records.get(target) };
-    const text = (value: unknown) => (isKeyId(target) && typeof value === 'string' ? value : null);
+    const known = { ...fieldsOf(before), ...fieldsOf(after), ...fieldsOf(records.get(target)) };
+    const text = (value: unknown) => (isId(target) && typeof value === 'string' ? value : null);
     return Object.assign({}, entry, { targetName: text(known['name']), targetHint: text(known['hint']) });
   });
 }
+
+/** Whether a target is no name by itself. */
+const isId = (target: string) => /^(?:key|cus|token|console)_/.test(target);
 
 /** A field that a change has changed. Undefined if the record or setting did not have it. */
 export interface ChangedField {

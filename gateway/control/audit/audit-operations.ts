@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { verbOf } from '../../platform/redis/audit-actions.ts';
 import { timeInput } from '../keys/key-input.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { read } from '../operation.ts';
@@ -47,8 +48,9 @@ export const entrySchema = z.object({
   at: z.string().describe('ISO 8601 in UTC, by the clock of Redis'),
   who: z.string(),
   action: z.string(),
+  verb: z.string().describe('The action in words, before its target'),
   target: z.string(),
-  targetName: z.string().nullable().describe('Name of the key that is the target'),
+  targetName: z.string().nullable().describe('Name of the target, if the target is an id'),
   targetHint: z.string().nullable().describe('Its first characters'),
   reason: z.string().optional().describe('Why, in the words of the person'),
   notMade: z
@@ -86,6 +88,7 @@ export const auditOperations = [
                 at: '2026-11-23T03:17:37.484Z',
                 who: 'ada',
                 action: 'plans.set',
+                verb: 'changed the plan',
                 target: 'pro',
                 targetName: null,
                 targetHint: null,
@@ -127,5 +130,5 @@ function viewEntry({ before: from, after: to, ...entry }: NamedEntry): z.infer<t
     before,
     after,
   }));
-  return { ...entry, changes };
+  return { ...entry, verb: verbOf(entry.action), changes };
 }

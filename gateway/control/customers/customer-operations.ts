@@ -6,7 +6,7 @@ import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
 import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
-import { countInput, listOf, nextInput } from '../list-schemas.ts';
+import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
 import { unitsOf } from '../usage/usage-months.ts';
 import { readLastDays } from '../usage/usage-record.ts';
@@ -69,6 +69,7 @@ export const customerOperations = [
         ownLimits: { flags: '--with-own-limits', says: 'customers with a limit of their own' },
         after: false,
         limit: false,
+        use: false,
       },
       columns: {
         ID: 'id',
@@ -99,10 +100,12 @@ export const customerOperations = [
       ...customerConditions,
       after: nextInput.optional(),
       limit: countInput(100, 50),
+      use: flagInput.default(false).describe('Whether to say what they use'),
     }),
     responds: 'A page of customers',
     result: customerPageSchema,
-    run: (session, { input: { limit: _limit, ...conditions } }) => listCustomers(session, conditions),
+    run: (session, { input: { limit: _limit, use: _use, ...conditions } }) =>
+      listCustomers(session, conditions),
     page: (session, { input: { limit, ...conditions } }) =>
       readCustomerPage(session, { ...conditions, size: limit, maxRead }),
   }),

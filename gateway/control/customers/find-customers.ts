@@ -12,7 +12,14 @@ import { readStoredKeys } from '../keys/stored-keys.ts';
 import { flagInput, searchInput } from '../list-schemas.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import type { Session } from '../session.ts';
-import { limitsInForceSchema, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
+import { unitsOf } from '../usage/usage-months.ts';
+import { readLastDays } from '../usage/usage-record.ts';
+import {
+  createLimitsReader,
+  limitsInForceSchema,
+  readCustomerUse,
+  windowViewsSchema,
+} from './customer-limits.ts';
 import { findCustomer, showCustomer, storedCustomerPages } from './stored-customers.ts';
 import { textMatcher } from './text-matcher.ts';
 
@@ -35,6 +42,25 @@ export const customerViewSchema = z
   .meta({ id: 'Customer' });
 
 export type CustomerView = z.infer<typeof customerViewSchema>;
+
+const shownDays = 30;
+
+/** A customer in a list, with what it uses if that was asked for. */
+export const customerRowSchema = customerViewSchema
+  .extend({
+    use: z.exactOptional(
+      z
+        .object({
+          windows: windowViewsSchema,
+          days: z.array(z.int()).describe(`Units of each of the last ${shownDays} UTC days, today last`),
+          lastUsedOn: z.iso.date().nullable().describe('Last of these days with a request'),
+        })
+        .describe('What it uses, with all of its keys together'),
+    ),
+  })
+  .meta({ id: 'CustomerRow' });
+
+export type CustomerRow = z.infer<typeof customerRowSchema>;
 
 /** A customer with its keys, which share its limits and what is used of them. */
 export const customerDetailSchema = customerViewSchema
@@ -69,10 +95,12 @@ interface CustomerPageOptions extends CustomerConditions {
   size: number;
   /** Number of customers to read after which the page ends, however few of them match. */
   maxRead: number;
+  /** Whether what they use is read as well. */
+  use: boolean;
 }
 
 export const customerPageSchema = z.object({
-  items: z.array(customerViewSchema),
+  items: z.array(customerRowSchema),
   next: z.string().nullable(),
   total: z.int().describe('Customers in all, whatever the conditions'),
 });
@@ -83,7 +111,7 @@ export const customerPageSchema = z.object({
  */
 export async function readCustomerPage(
   session: Session,
-  { after, size, maxRead, ...conditions }: CustomerPageOptions,
+  { after, size, maxRead, use, ...conditions }: CustomerPageOptions,
 ): Promise<z.infer<typeof customerPageSchema>> {
   const { redis } = session;
   const matches = customerMatcher(conditions);
@@ -100,8 +128,28 @@ export async function readCustomerPage(
     );
     return records.flatMap(({ at, record }) => (record && matches(record) ? [{ at, record }] : []));
   });
-  const items = await Promise.all(found.map(({ record }) => readCustomerView(session, record)));
+  const limitsOf = createLimitsReader(session);
+  const items = await Promise.all(
+    found.map(async ({ record }) => {
+      const view = await readCustomerView(session, record);
+      return use ? Object.assign(view, { use: await readRowUse(session, record, limitsOf) }) : view;
+    }),
+  );
   return { items, next, total };
+}
+
+/** Costs two Redis commands. */
+async function readRowUse(
+  session: Session,
+  record: CustomerRecord,
+  limitsOf: ReturnType<typeof createLimitsReader>,
+): Promise<NonNullable<CustomerRow['use']>> {
+  const [{ windows }, days] = await Promise.all([
+    readCustomerUse(session, record, limitsOf),
+    readLastDays(session, record.id, shownDays),
+  ]);
+  const lastUsedOn = days.findLast(({ served, refused }) => served + refused > 0)?.date ?? null;
+  return { windows, days: days.map(unitsOf), lastUsedOn };
 }
 
 /** @throws InvalidOperation for an API key */

@@ -13,6 +13,7 @@ export const trafficPointSchema = z
       .describe(
         'Requests by class of status such as `2xx`; `aborted` by the client, or `cut_off` by the gateway',
       ),
+    refused: z.int().describe('Of these, requests over a limit or during a ban'),
     latencyMs: latencySchema.nullable().describe('Of responses 2xx and 3xx; null without any'),
   })
   .meta({ id: 'TrafficPoint' });
@@ -31,11 +32,14 @@ export async function readTraffic(session: ReadingSession): Promise<TrafficPoint
   for await (const { minute, counts } of readMinutes(session)) {
     const byStatus: Record<string, number> = {};
     const durations = new Map<number, number>();
+    let refused = 0;
     for (const { kind, name, count } of counts) {
       if (kind === 'ms') durations.set(parseBound(name), count);
-      else if (kind !== 'refused') byStatus[kind] = (byStatus[kind] ?? 0) + count;
+      else if (kind === 'refused') refused += count;
+      else byStatus[kind] = (byStatus[kind] ?? 0) + count;
     }
-    points.push({ at: new Date(minute * minuteMs).toISOString(), byStatus, latencyMs: latencyOf(durations) });
+    const at = new Date(minute * minuteMs).toISOString();
+    points.push({ at, byStatus, refused, latencyMs: latencyOf(durations) });
   }
   return points.filter((_point, index) => [index - 1, index, index + 1].some((at) => !isQuiet(points[at])));
 }

@@ -36,6 +36,12 @@ export function formatTime(iso: string, { dateStyle = 'full' }: { dateStyle?: 'f
   return html`<time datetime=${iso} title=${utc(date)}>${text}</time>`;
 }
 
+const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+
+/** Shows the times in a text in the viewer's zone. */
+export const withTimes = (text: string) =>
+  text.split(isoTime).map((part, index) => (index % 2 === 1 ? formatTime(part) : part));
+
 /** @param month as YYYY-MM, such as 2026-11 */
 export const formatMonth = (month: string) => months.format(new Date(month));
 
@@ -59,6 +65,12 @@ export function formatRelative(iso: string, nowMs: number = Date.now()) {
   const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
   const text = relative.format(Math.trunc(seconds / length), unit);
   return html`<time datetime=${iso} title=${`${dateTimes.format(date)} · ${utc(date)}`}>${text}</time>`;
+}
+
+/** @param date UTC day such as 2026-11-29, as "today" or "3 days ago" */
+export function formatDay(date: string, nowMs: number = Date.now()) {
+  const dayMs = 86_400_000;
+  return relative.format(Date.parse(date) / dayMs - Math.floor(nowMs / dayMs), 'day');
 }
 
 /** The same of a time that there may not be. @param none for no time */

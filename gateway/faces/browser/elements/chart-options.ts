@@ -24,7 +24,9 @@ export type ChartUnit = keyof typeof chartUnits;
 
 /** Short, so that there is room for the largest: 1.5M. */
 const axisNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
-const axisFont = '12px system-ui, sans-serif';
+const axisFont = '12px Geist, system-ui, sans-serif';
+/** Of the axis of values, which the widest short number has room on. */
+export const axisWidth = 48;
 const tickSpace = 70;
 const daySeconds = 86_400;
 
@@ -36,11 +38,12 @@ export function chartOptions(chart: {
   colorOf: (tone: string) => string;
   width: number;
   height: number;
-  onCursor: (index: number | undefined) => void;
+  /** @param left of the cursor, in pixels of the plot */
+  onCursor: (index: number | undefined, left: number) => void;
 }): uPlot.Options {
   const { kind, unit, series, colorOf, width, height } = chart;
-  const line = { stroke: colorOf('grid'), width: 1 };
-  const axis = { stroke: colorOf('text'), font: axisFont, grid: line, ticks: line };
+  const line = { stroke: colorOf('line'), width: 1 };
+  const axis = { stroke: colorOf('quiet'), font: axisFont, grid: line, ticks: line };
   return {
     width,
     height,
@@ -58,10 +61,13 @@ export function chartOptions(chart: {
         ...(unit === 'time' ? {} : { splits: namedPoints }),
         values: (_u, splits) => splits.map((seconds) => chartUnits[unit].tick.format(seconds * 1000)),
       },
-      { ...axis, size: 48, values: (_u, splits) => splits.map((value) => axisNumbers.format(value)) },
+      { ...axis, size: axisWidth, values: (_u, splits) => splits.map((value) => axisNumbers.format(value)) },
     ],
-    series: [{}, ...inDrawingOrder(kind, series).map(({ tone }) => seriesOptions(kind, colorOf(tone)))],
-    hooks: { setCursor: [(u) => chart.onCursor(u.cursor.idx ?? undefined)] },
+    series: [
+      {},
+      ...inDrawingOrder(kind, series).map(({ tone }) => seriesOptions(kind, colorOf(`tone-${tone}`))),
+    ],
+    hooks: { setCursor: [({ cursor }) => chart.onCursor(cursor.idx ?? undefined, cursor.left ?? 0)] },
   };
 }
 

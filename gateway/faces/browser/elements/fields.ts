@@ -13,8 +13,6 @@ interface FieldOptions {
   max?: number;
   step?: string;
   placeholder?: string;
-  pattern?: string;
-  title?: string;
   /** What the field means, below it. */
   hint?: string;
   onInput?: (value: string) => unknown;
@@ -34,8 +32,6 @@ export const field = (label: unknown, name: string | undefined, options: FieldOp
       max=${options.max ?? nothing}
       step=${options.step ?? nothing}
       placeholder=${options.placeholder ?? nothing}
-      pattern=${options.pattern ?? nothing}
-      title=${options.title ?? nothing}
       aria-describedby=${hint === undefined ? nothing : `about-${name}`}
       autocomplete="off"
       autocapitalize="none"

@@ -1,13 +1,55 @@
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import type { Column } from './table.ts';
+
+/** What can be done, in words. */
+export interface Action {
+  text: string;
+  act: () => unknown;
+  isDanger?: boolean;
+  isDisabled?: boolean;
+}
 
 /**
  * A button that opens a menu of further actions.
  * @param id of the menu, on its page
+ * @param name of the button, if it is not its label
  */
-export const menu = (id: string, label: string, actions: unknown) =>
-  html`<button type="button" popovertarget=${id}>${label} <span aria-hidden="true">▾</span></button>
-    <div class="menu-body menu" id=${id} popover @click=${close}>${actions}</div>`;
+export const menu = (id: string, label: unknown, actions: readonly (Action | false)[], name?: string) =>
+  html`<button type="button" popovertarget=${id} aria-label=${name ?? nothing}>${label}</button>
+    <div class="menu-body menu" id=${id} popover>
+      ${actions.map(
+        (action) =>
+          action &&
+          html`<button
+            type="button"
+            class=${action.isDanger ? 'danger' : nothing}
+            ?disabled=${action.isDisabled}
+            @click=${choose(action)}
+          >
+            ${action.text}
+          </button>`,
+      )}
+    </div>`;
 
-function close({ currentTarget }: Event) {
-  if (currentTarget instanceof HTMLElement) currentTarget.hidePopover();
-}
+/** A last column with a menu for each item; nothing without an action. */
+export const menuColumn = <Item extends { id: string }>(
+  nameOf: (item: Item) => string,
+  actionsOf: (item: Item) => readonly (Action | false)[],
+): Column<Item> => [
+  'Actions',
+  (item) => {
+    const actions = actionsOf(item);
+    return actions.some(Boolean)
+      ? menu(`menu-${item.id}`, '⋯', actions, `Actions of ${nameOf(item)}`)
+      : nothing;
+  },
+  'more',
+];
+
+/** Closes the menu first: a dialog that the action opens gives the focus back to where it is then. */
+const choose =
+  ({ act }: Action) =>
+  ({ currentTarget }: Event) => {
+    if (currentTarget instanceof HTMLElement) currentTarget.closest<HTMLElement>('[popover]')?.hidePopover();
+    act();
+  };

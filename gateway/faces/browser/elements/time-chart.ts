@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import uPlot from 'uplot';
 import { formatNumber, utc } from '../format.ts';
 import {
+  axisWidth,
   chartData,
   chartOptions,
   chartUnits,
@@ -13,10 +14,11 @@ import { LightElement } from './light-element.ts';
 import { count, listTable } from './table.ts';
 
 const height = 220;
+const tooltipGap = 12;
 let lastId = 0;
 
 /**
- * A chart over time, with the point under the cursor in words. Its figures are also there as a table.
+ * A chart over time, with the point under the cursor in a tooltip. Its figures are also there as a table.
  *
  *     <time-chart heading="Requests" kind="stacked" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
  *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
@@ -79,9 +81,21 @@ class TimeChart extends LightElement {
       width,
       height,
       colorOf: (tone) => colorOf(target, tone),
-      onCursor: (index) => (this.index = index),
+      onCursor: (index, left) => {
+        this.index = index;
+        this.moveTooltip(axisWidth + left);
+      },
     });
     this.#plot = new uPlot(options, chartData(kind, times, series), target);
+  }
+
+  /** To the side of the cursor that has more room. */
+  moveTooltip(at: number) {
+    const tooltip = this.querySelector<HTMLElement>('.tooltip');
+    if (tooltip === null) return;
+    const isLeft = at > this.width / 2;
+    tooltip.style.left = isLeft ? '' : `${at + tooltipGap}px`;
+    tooltip.style.right = isLeft ? `${this.width - at + tooltipGap}px` : '';
   }
 
   override render() {
@@ -109,17 +123,22 @@ class TimeChart extends LightElement {
         series.length < 2
           ? nothing
           : html`<ul class="legend">
-              ${series.map(({ label, tone }) => html`<li><span class="swatch tone-${tone}"></span>${label}</li>`)}
+              ${series.map(({ label, tone }) => html`<li>${swatch(tone)}${label}</li>`)}
             </ul>`
       }
-      <div class="plot" role="img" aria-label=${`${this.heading}: ${newest}`}></div>
-      <p class="readout quiet">
-        ${
-          seconds === undefined
-            ? nothing
-            : html`<strong>${this.timeText(seconds)}</strong> · ${this.valuesAt(index).join(' · ')}`
-        }
-      </p>`;
+      <div class="plotted">
+        <div class="plot" role="img" aria-label=${`${this.heading}: ${newest}`}></div>
+        <div class="panel tooltip" ?hidden=${seconds === undefined}>
+          ${seconds === undefined ? nothing : this.timeText(seconds)}
+          ${series.map(
+            ({ label, tone, values }) =>
+              html`<div>
+                ${swatch(tone)}${label}
+                <strong>${this.formatOrNone(values[index ?? 0])}</strong>
+              </div>`,
+          )}
+        </div>
+      </div>`;
   }
 
   valuesAt(index = 0) {
@@ -157,10 +176,13 @@ class TimeChart extends LightElement {
   }
 }
 
-/** The colour of a tone as a canvas needs it, of the scheme in use. */
+/** A style as an attribute would be inline, which the policy refuses. */
+const swatch = (tone: string) => html`<span class="swatch" .style=${`color: var(--tone-${tone})`}></span>`;
+
+/** A colour of the tokens as a canvas needs it, of the scheme in use. */
 function colorOf(parent: HTMLElement, tone: string) {
   const probe = document.createElement('span');
-  probe.className = `tone-${tone}`;
+  probe.style.color = `var(--${tone})`;
   parent.append(probe);
   const { color } = getComputedStyle(probe);
   probe.remove();

@@ -23,10 +23,7 @@ export function usageDays(days: readonly DayUsage[]) {
               .times=${days.map(({ date }) => Date.parse(date) / 1000)}
               .series=${servedAndRefused(days)}
             ></time-chart>
-            <p>
-              ${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused${banned}.
-              ${describePlans(days)}
-            </p>`
+            <p>${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused${banned}.</p>`
     }`;
 }
 
@@ -35,11 +32,3 @@ export const servedAndRefused = (uses: readonly Pick<DayUsage, 'served' | 'refus
   { label: 'served', tone: 'good', values: uses.map(({ served }) => served) },
   { label: 'refused', tone: 'caution', values: uses.map(({ refused }) => refused) },
 ];
-
-/** Plans of the days with requests. */
-function describePlans(days: readonly DayUsage[]) {
-  const used = days.filter(({ plan }) => plan !== null);
-  const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
-  if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
-  return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
-}

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { currentTitle, type WindowName } from '../../../limits/windows.ts';
+import { currentTitle, windowNames, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import type { WindowView } from '../responses.ts';
 
@@ -10,19 +10,25 @@ const nearShare = 0.8;
 export const usedOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
   limit === null ? `${formatNumber(used)} used` : `${formatNumber(used)} of ${formatNumber(limit)} used`;
 
+interface Metered {
+  windows: ByWindow<WindowView>;
+  /** When they were read. */
+  now: string;
+}
+
 /**
- * A meter for a window with its figures, and when it ends. Nothing for a window without a limit. Without a known limit, the
- * bar is full.
- * @param now when the window was read
- * @param source where the limit comes from
+ * A meter for each window with a limit, with its figures, and when it ends. Without a known limit, the bar is full.
+ * @param sourceOf where the limit comes from
  */
-export function windowMeter(
-  name: WindowName,
-  window: WindowView | undefined,
-  now: string,
-  source: unknown = nothing,
-) {
-  if (window === undefined) return nothing;
+export const windowMeters = (
+  { windows, now }: Metered,
+  sourceOf: (name: WindowName) => unknown = () => nothing,
+) =>
+  html`<div class="panels">
+    ${windowNames.map((name) => windows[name] && windowMeter(name, windows[name], now, sourceOf(name)))}
+  </div>`;
+
+function windowMeter(name: WindowName, window: WindowView, now: string, source: unknown) {
   const { used, limit, remaining, resetsAt } = window;
   const max = limit ?? Math.max(used, 1);
   return html`<section class="panel limit-meter">

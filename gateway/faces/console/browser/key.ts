@@ -1,15 +1,15 @@
 import { html, nothing } from 'lit';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
-import { formatTime } from '../../browser/format.ts';
+import type { Column } from '../../browser/elements/table.ts';
+import { formatTime, relativeOr, withTimes } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
-import type { NextRequest } from './responses.ts';
+import type { KeyRow, NextRequest } from './responses.ts';
 
 const states: Record<string, [label: string, tone: string]> = {
   valid: ['Active', ''],
   active: ['Active', ''],
   suspended: ['Suspended', 'bad'],
   limited: ['Over its limit', 'caution'],
-  no_limits: ['No limits', 'bad'],
   banned: ['Banned', 'bad'],
   expired: ['Expired', 'caution'],
   revoked: ['Revoked', 'bad'],
@@ -54,8 +54,24 @@ export const hintOf = ({ id, hint }: { id: string; hint: string }) =>
 
 export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
 
+export const stateColumn = <Row extends { state: string }>(): Column<Row> => [
+  'State',
+  ({ state }) => stateTag(state),
+  '',
+  ({ state }) => state,
+];
+
+/** Columns of a list of keys, after the name. */
+export const keyColumns: readonly Column<KeyRow>[] = [
+  stateColumn(),
+  ['Key', hintOf],
+  ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'minor', ({ lastUsedAt }) => lastUsedAt],
+  ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
+  ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'minor', ({ expiresAt }) => expiresAt],
+];
+
 /** What a request gets, with times in the viewer's zone. */
 export function describeNext(next: NextRequest) {
-  if (next.served || next.until === null) return next.message;
+  if (next.served || next.until === null) return withTimes(next.message);
   return html`refused until ${formatTime(next.until, { dateStyle: 'time' })}: ${next.why}`;
 }

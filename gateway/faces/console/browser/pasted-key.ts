@@ -1,4 +1,7 @@
+import { api } from './api.ts';
+import { apiPath, keyPath } from './key.ts';
 import { keyPrefix } from './product.ts';
+import type { KeyDetail } from './responses.ts';
 
 /**
  * An API key, or more of one than its hint, in a text that was pasted or typed. It must not get into an address, and so
@@ -14,4 +17,12 @@ export function pastedKey(text: string): string | undefined {
   const trimmed = text.trim();
   if (bareKey.test(trimmed)) return keyPrefix + trimmed;
   return keyPart.test(trimmed) || keyHash.test(trimmed) ? trimmed : undefined;
+}
+
+/** @returns the path of the page of a pasted key, or of its customer if it has a record */
+export async function findKey(text: string, wanted: 'customer' | 'key' = 'key') {
+  const { id } = await api.post<{ id: string }>('/api/keys/find', { text });
+  if (wanted === 'key') return keyPath(id);
+  const { customerId } = await api.get<KeyDetail>(apiPath(id));
+  return keyPath(customerId || id);
 }

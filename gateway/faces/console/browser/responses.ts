@@ -15,10 +15,7 @@ import type { Changed } from '../../browser/responses.ts';
 export type { Changed, Page } from '../../browser/responses.ts';
 export type { BanView, KeyDetail, KeyRow } from '../../../control/keys/key-view.ts';
 export type { KeyPage as KeyList } from '../../../control/keys/find-keys.ts';
-export type {
-  CustomerDetail,
-  CustomerView as CustomerRow,
-} from '../../../control/customers/find-customers.ts';
+export type { CustomerDetail, CustomerRow } from '../../../control/customers/find-customers.ts';
 export type { LimitInForce } from '../../../control/customers/customer-limits.ts';
 export type { NextRequest } from '../../../control/keys/next-request.ts';
 export type { Plan } from '../../../control/plans/plans.ts';

@@ -4,6 +4,7 @@ import { ask } from '../../browser/elements/ask-dialog.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
 import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts';
 import { LightElement } from '../../browser/elements/light-element.ts';
+import { menuColumn } from '../../browser/elements/menu.ts';
 import { notify } from '../../browser/elements/notice.ts';
 import { count, listTable, type Column } from '../../browser/elements/table.ts';
 import { formatTime, relativeOr } from '../../browser/format.ts';
@@ -144,24 +145,18 @@ class KeySection extends LightElement {
       refusedToday: count('Refused today', ({ refusedToday }) => refusedToday),
       scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all', 'labelled'],
       expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'labelled'],
-      actions: [
-        'Actions',
-        (key) => (this.isActive && !hasEnded(key) ? this.renderActions(key) : nothing),
-        'action',
-      ],
+      actions: menuColumn(
+        ({ name, hint }) => `${name} ${hint}`,
+        (key) =>
+          this.isActive && !hasEnded(key)
+            ? [
+                key.replacedBy === null && { text: 'Rotate…', act: () => this.askToRotate(key) },
+                { text: 'Revoke…', isDanger: true, act: () => this.askToRevoke(key) },
+              ]
+            : [],
+      ),
     } satisfies Record<keyof WantedKey, Column<Key>> & Record<string, Column<Key>>;
     return listTable('API keys', keys, Object.values(columns));
-  }
-
-  renderActions(key: Key) {
-    const button = (text: string, act: () => unknown) =>
-      html`<button type="button" aria-label=${`${text} ${key.name} ${key.hint}`} @click=${act}>
-        ${text}…
-      </button>`;
-    return html`<div class="actions">
-      ${key.replacedBy === null ? button('Rotate', () => this.askToRotate(key)) : nothing}
-      ${button('Revoke', () => this.askToRevoke(key))}
-    </div>`;
   }
 }
 

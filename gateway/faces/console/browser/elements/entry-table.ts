@@ -1,51 +1,11 @@
 import { html, nothing } from 'lit';
 import { windowNames } from '../../../../limits/windows.ts';
-import type { AuditAction } from '../../../../platform/redis/audit-actions.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { formatNumber, formatTime } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 import { targetPage } from '../target-page.ts';
-
-/** What somebody did, before what it was done to. */
-const verbs: Record<AuditAction, string> = {
-  'api-tokens.issue': 'issued the API token',
-  'api-tokens.revoke': 'revoked the API token',
-  'bans.add': 'banned',
-  'bans.lift': 'lifted the ban of',
-  'console.end': 'ended the session',
-  'console.link': 'made a link to the console for',
-  'console.sign_in': 'signed in:',
-  'customers.create': 'created the customer',
-  'customers.remove': 'removed the customer',
-  'customers.resume': 'resumed',
-  'customers.set': 'changed the customer',
-  'customers.suspend': 'suspended',
-  'keys.import': 'imported keys:',
-  'keys.import.incomplete': 'imported a part of keys:',
-  'keys.issue': 'issued the key',
-  'keys.revoke': 'revoked the key',
-  'keys.rotate': 'rotated the key',
-  'keys.set': 'changed the key',
-  'plans.remove': 'removed the plan',
-  'plans.seed': 'set the default of the plan',
-  'plans.set': 'changed the plan',
-  'policy.seed': 'set the default of the ban policy:',
-  'policy.set': 'changed the ban policy:',
-  'portal.end': 'ended the portal sessions of',
-  'portal.link': 'made a link to the portal for',
-  'portal.sign_in': 'entered the portal:',
-  'tokens.issue': 'issued an internal token for',
-  'usage.reset-day': "reset today's usage of",
-  'usage.retention': 'changed the retention of use:',
-  'usage.seed': 'set the default retention of use:',
-  'webhooks.add': 'added the webhook',
-  'webhooks.remove': 'removed the webhook',
-  'webhooks.set': 'changed the webhook',
-};
-
-const verbOf = (action: string) => Object.entries(verbs).find(([known]) => known === action)?.[1] ?? action;
 
 /** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
 export function entryTable(label: string, entries: readonly AuditEntry[]) {
@@ -68,9 +28,8 @@ export function entryTable(label: string, entries: readonly AuditEntry[]) {
   );
 }
 
-const sentenceOf = ({ who, action, target, targetName, targetHint, reason }: AuditEntry) =>
-  html`<a href=${url`/console/audit?who=${who}`}>${who}</a> ${verbOf(action)}
-    ${targetLink(action, target, targetName)}
+const sentenceOf = ({ who, action, verb, target, targetName, targetHint, reason }: AuditEntry) =>
+  html`<a href=${url`/console/audit?who=${who}`}>${who}</a> ${verb} ${targetLink(action, target, targetName)}
     ${targetHint === null ? nothing : html`<code>${targetHint}</code>`}
     ${reason === undefined ? nothing : html`<span class="quiet">– ${reason}</span>`}`;
 
@@ -80,8 +39,7 @@ function targetLink(action: string, target: string, name: string | null) {
   }
   const page = targetPage(action, target);
   if (page !== undefined) return html`<a href=${page}>${target}</a>`;
-  if (action.startsWith('plans.')) return planLink(target);
-  return target;
+  return action.startsWith('plans.') ? planLink(target) : (name ?? target);
 }
 
 /** What an entry of the audit log has changed, old → new. Of something new, only what it is. */

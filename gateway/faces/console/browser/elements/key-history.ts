@@ -1,8 +1,7 @@
 import { html, nothing } from 'lit';
+import { failureTable } from '../../../browser/elements/failure-table.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { listTable } from '../../../browser/elements/table.ts';
 import { usageDays } from '../../../browser/elements/usage-days.ts';
-import { formatTime } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, keyLink } from '../key.ts';
@@ -37,7 +36,12 @@ class KeyHistory extends PolledElement<History> {
   }
 
   view({ failures, entries }: History) {
-    return html`${failures === undefined ? nothing : renderFailures(failures)}
+    return html`${
+        failures === undefined
+          ? nothing
+          : html`<h2>Last failed requests</h2>
+              ${failureTable('Last failed requests', failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}`
+      }
       <h2>Changes</h2>
       ${
         entries.length === 0
@@ -68,25 +72,5 @@ class CustomerDays extends PolledElement<DayUsage[]> {
 }
 
 customElements.define('customer-days', CustomerDays);
-
-function renderFailures(failures: Failure[]) {
-  return html`<h2>Last failed requests</h2>
-    ${
-      failures.length === 0
-        ? html`<p class="quiet">None in the last seven days.</p>`
-        : listTable(
-            'Last failed requests',
-            failures,
-            [
-              ['Time', ({ at }) => formatTime(at)],
-              ['Request', ({ method, route }) => `${method} ${route}`],
-              ['Error', ({ status, code }) => `${status} ${code ?? ''}`],
-              ['Key', ({ keyId }) => keyLink({ id: keyId, name: keyId })],
-              ['Request id', ({ requestId }) => html`<code>${requestId}</code>`],
-            ],
-            { headed: false },
-          )
-    }`;
-}
 
 customElements.define('key-history', KeyHistory);

@@ -1,43 +1,48 @@
 import './above-limits.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { defaultLimits, knownIn, lackingWindows, maxLimit, parseLimit } from '../../../../limits/limits.ts';
 import { forPlanFields, shadowField } from '../../../../limits/shadow-limits.ts';
 import { windows } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { field, meantBox } from '../../../browser/elements/fields.ts';
+import { notify } from '../../../browser/elements/notice.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { doubtText, limitFields } from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
-import type { ChangedPlan, Plan } from '../responses.ts';
+import type { Changed, ChangedPlan, Plan } from '../responses.ts';
+import { router } from '../router.ts';
 
 const typedLimits = (form: FormTexts) => forPlanFields((name) => parseLimit(form(name)) ?? null);
+
+/** Fields for the limits of a plan, and which of its busiest customers are above them. @param plan undefined for a new one */
+function limitsForm(form: FormTexts, plan?: Plan) {
+  const limits = typedLimits(form);
+  const lacking = lackingWindows(plan && defaultLimits(plan.name), knownIn(limits));
+  return html`<div class="fields">
+      ${limitFields({ label: 'Requests', lacking, ...(plan && { values: plan, focused: 'minute' }) })}
+      ${windows.map(({ name, each }) =>
+        field(`Shadow limit ${each}`, shadowField(name), {
+          type: 'number',
+          min: 1,
+          max: maxLimit,
+          placeholder: 'none',
+          value: String(plan?.[shadowField(name)] ?? ''),
+        }),
+      )}
+    </div>
+    ${plan === undefined ? nothing : html`<above-limits .plan=${plan} .limits=${limits}></above-limits>`}
+    ${meantBox(doubtText(limits))}`;
+}
 
 /** Asks for the limits of a plan, and shows which of its busiest customers are above them before they are saved. */
 export const askForPlanLimits = (page: PolledElement<unknown>, plan: Plan) =>
   ask(page, {
     heading: `Limits of the plan ${plan.name}`,
     action: 'Save',
-    message: (form) => {
-      const limits = typedLimits(form);
-      const lacking = lackingWindows(defaultLimits(plan.name), knownIn(limits));
-      return html`<div class="fields">
-          ${limitFields({ label: 'Requests', lacking, values: plan, focused: 'minute' })}
-          ${windows.map(({ name, each }) =>
-            field(`Shadow limit ${each}`, shadowField(name), {
-              type: 'number',
-              min: 1,
-              max: maxLimit,
-              placeholder: 'none',
-              value: String(plan[shadowField(name)] ?? ''),
-            }),
-          )}
-        </div>
-        <above-limits .plan=${plan} .limits=${limits}></above-limits>
-        ${meantBox(doubtText(limits))}`;
-    },
+    message: (form) => limitsForm(form, plan),
     run: (form) =>
       page.saved(
         api.patch<ChangedPlan>(url`/api/plans/${plan.name}`, {
@@ -48,4 +53,30 @@ export const askForPlanLimits = (page: PolledElement<unknown>, plan: Plan) =>
         (changed) =>
           `${plan.name}: ${limitsText(changed.before ?? {})} → ${limitsText(changed)}. In force within a second.`,
       ),
+  });
+
+/** Asks for the name and the limits of a new plan, makes it, and shows it. */
+export const askForPlan = (page: PolledElement<unknown>) =>
+  ask(page, {
+    heading: 'New plan',
+    action: 'Make the plan',
+    message: (form) =>
+      html`${field('Name', 'name', {
+        required: true,
+        autofocus: true,
+        maxlength: 32,
+        hint: 'Lower-case letters, digits and dashes. It cannot be changed later.',
+      })}
+      ${limitsForm(form)}`,
+    run: async (form) => {
+      const name = form('name');
+      const { warnings } = await api.patch<Changed>(url`/api/plans/${name}`, {
+        ...knownIn(typedLimits(form)),
+        create: true,
+        confirmed: form('confirmed') !== '',
+        expected: forPlanFields(() => null),
+      });
+      notify(`The plan ${name} was made. Customers can be moved to it now.`, warnings);
+      router.navigate(url`/console/plans/${name}`);
+    },
   });

@@ -1,9 +1,8 @@
 import { html } from 'lit';
-import { formatTime } from '../../../browser/format.ts';
+import { withTimes } from '../../../browser/format.ts';
 import type { LiveState, Problem, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
-const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** What is wrong, in words, most severe first. */
 export function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
@@ -30,7 +29,3 @@ function linkTo(link: ProblemLink) {
   if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
   return html`“${link.heading}” in <code>${link.document}</code>`;
 }
-
-/** Shows times in a text in the viewer's zone. */
-const withTimes = (text: string) =>
-  text.split(isoTime).map((part, index) => (index % 2 === 1 ? formatTime(part) : part));

@@ -5,7 +5,7 @@ import { withField } from '../../../browser/form-text.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { keyPath, keyTitle } from '../key.ts';
-import { pastedKey } from '../pasted-key.ts';
+import { findKey, pastedKey } from '../pasted-key.ts';
 import type { CustomerRow, KeyRow, Page } from '../responses.ts';
 import { router } from '../router.ts';
 
@@ -73,10 +73,7 @@ class SearchDialog extends ActingElement {
       this.hits = this.pages.filter((page) => page.text.toLowerCase().includes(words));
       if (words !== '') this.#typing = setTimeout(() => void this.find(words), typingMs);
     } else {
-      void this.act(async () => {
-        const { id } = await api.post<{ id: string }>('/api/keys/find', { text: key });
-        router.navigate(keyPath(id));
-      });
+      void this.act(async () => router.navigate(await findKey(key)));
     }
   }
 
@@ -107,7 +104,7 @@ class SearchDialog extends ActingElement {
   }
 
   override render() {
-    return html`<button type="button" class="search-button" @click=${this.open}>
+    return html`<button type="button" class="quiet" @click=${this.open}>
         Search <kbd aria-hidden="true">/</kbd>
       </button>
       <dialog class="search-dialog" aria-label="Find" @keydown=${this.move}>

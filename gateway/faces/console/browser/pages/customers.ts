@@ -1,78 +1,76 @@
 import { html } from 'lit';
-import { checkbox } from '../../../browser/elements/fields.ts';
-import { emptyState } from '../../../browser/elements/page-state.ts';
-import { count, listTable } from '../../../browser/elements/table.ts';
-import { relativeOr } from '../../../browser/format.ts';
-import { api } from '../api.ts';
+import { menuColumn } from '../../../browser/elements/menu.ts';
+import { sparkline } from '../../../browser/elements/sparkline.ts';
+import { usedOf } from '../../../browser/elements/window-meter.ts';
+import { formatDay, relativeOr } from '../../../browser/format.ts';
+import { customerActions } from '../elements/customer-actions.ts';
 import { ListPage } from '../elements/list-page.ts';
-import { askToIssue } from '../elements/new-key-dialogs.ts';
-import { SearchBox } from '../elements/search-box.ts';
-import { pageHead } from '../elements/viewer-note.ts';
-import { apiPath, keyLink, keyPath, ownLimitsNote, planLink, stateTag } from '../key.ts';
-import type { CustomerRow, KeyDetail } from '../responses.ts';
-import { router } from '../router.ts';
+import { askToAddKey } from '../elements/new-key-dialogs.ts';
+import { keyLink, keyTitle, ownLimitsNote, planLink, stateColumn } from '../key.ts';
+import type { CustomerRow } from '../responses.ts';
 import { session } from '../session.ts';
 
-/** Search for customers. A pasted key leads to its customer, or to its own page if its record is invalid. */
-class CustomerSearchBox extends SearchBox {
-  override readonly placeholder = 'Name, contact, reference, id, or an API key';
-
-  async pathOf(id: string) {
-    const { customerId } = await api.get<KeyDetail>(apiPath(id));
-    return keyPath(customerId || id);
-  }
-
-  override filters() {
-    return checkbox('Own limits', undefined, {
-      checked: router.location.query.get('own') === 'true',
-      onInput: (isTicked) =>
-        router.setQuery({ own: isTicked ? 'true' : '', after: undefined }, { replace: false }),
-    });
-  }
-}
-
-customElements.define('customer-search-box', CustomerSearchBox);
-
-/** All customers. */
+/** All customers, with what they use. */
 class PageCustomers extends ListPage<CustomerRow> {
   override readonly noun = 'customer';
+  override readonly placeholder = 'Name, contact, reference, id, or an API key';
+  override readonly empty = 'An operator makes one with its first key.';
+  override readonly filters = [
+    [
+      'Limits',
+      'ownLimits',
+      [
+        ['', 'Any limits'],
+        ['true', 'Own limits'],
+      ],
+    ],
+  ] as const;
 
   override apiQuery(query: URLSearchParams) {
     const wanted = super.apiQuery(query);
-    if (query.get('own') === 'true') wanted.set('ownLimits', 'true');
+    wanted.set('use', 'true');
     return wanted;
   }
 
-  override render() {
-    return html`${pageHead('Customers', 'New customer with a key', () => askToIssue(this))}
-      <customer-search-box></customer-search-box>
-      ${super.render()}`;
+  columns() {
+    return [
+      ['Name', keyLink, '', keyTitle],
+      stateColumn(),
+      [
+        'Plan',
+        (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`,
+        '',
+        ({ plan }) => plan,
+      ],
+      ['Used today', todayCell, '', ({ use }) => use?.windows.day?.used],
+      [
+        'Last 30 days',
+        ({ use }) => sparkline(use?.days ?? []),
+        '',
+        ({ use }) => use?.days.reduce((sum, units) => sum + units, 0),
+      ],
+      [
+        'Last use',
+        ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'),
+        'minor',
+        ({ use }) => use?.lastUsedOn,
+      ],
+      ['Keys', ({ keys }) => keys, 'minor'],
+      ['Reference', ({ reference }) => reference, 'minor'],
+      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
+      session.isOperator &&
+        menuColumn<CustomerRow>(keyTitle, (customer) => [
+          { text: 'Add key…', act: () => askToAddKey(this, customer, () => this.reload()) },
+          ...customerActions(this, customer),
+        ]),
+    ] as const satisfies ReturnType<ListPage<CustomerRow>['columns']>;
   }
+}
 
-  list(items: readonly CustomerRow[]) {
-    return listTable('Customers', items, [
-      ['Name', keyLink],
-      ['State', ({ state }) => stateTag(state)],
-      ['Plan', (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`],
-      count('Keys', ({ keys }) => keys),
-      ['Reference', ({ reference }) => reference],
-      ['Contact', ({ contact }) => contact],
-      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'labelled'],
-    ]);
-  }
-
-  none(total: number) {
-    if (total > 0) {
-      return emptyState(
-        'No customer matches',
-        html`Give less of the name, or <a href="/console/customers">clear the search</a>.`,
-      );
-    }
-    return emptyState(
-      'There are no customers yet',
-      session.isOperator ? 'Make one with its first key.' : 'An operator can make one.',
-    );
-  }
+/** Units of the day, of its limit. */
+function todayCell({ use }: CustomerRow) {
+  const day = use?.windows.day;
+  return day === undefined ? '–' : usedOf(day).replace(/ used$/, '');
 }
 
 customElements.define('page-customers', PageCustomers);

@@ -1,12 +1,8 @@
-import '../elements/key-search-box.ts';
-import { html } from 'lit';
-import { emptyState } from '../../../browser/elements/page-state.ts';
-import { count, listTable } from '../../../browser/elements/table.ts';
-import { relativeOr } from '../../../browser/format.ts';
-import { ListPage } from '../elements/list-page.ts';
-import { askToIssue } from '../elements/new-key-dialogs.ts';
-import { pageHead } from '../elements/viewer-note.ts';
-import { hintOf, keyLink, planLink, stateTag } from '../key.ts';
+import { menuColumn } from '../../../browser/elements/menu.ts';
+import { count, type Column } from '../../../browser/elements/table.ts';
+import { keyActions } from '../elements/key-actions.ts';
+import { ListPage, type Filter } from '../elements/list-page.ts';
+import { keyColumns, keyLink, keyTitle, planLink } from '../key.ts';
 import type { KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -15,50 +11,52 @@ const dayMs = 86_400_000;
 /** All API keys, and a search that takes anything. */
 class PageKeys extends ListPage<KeyRow> {
   override readonly noun = 'key';
+  override readonly placeholder = 'Name, id, hint, or a whole API key';
+  override readonly empty = 'An operator makes a customer with its first key.';
+  override readonly filters: readonly Filter[] = [
+    [
+      'State',
+      'state',
+      [
+        ['', 'Any state'],
+        ['valid', 'Active'],
+        ['banned', 'Banned'],
+        ['expired', 'Expired'],
+        ['revoked', 'Revoked'],
+      ],
+    ],
+    [
+      'Expiry',
+      'expires',
+      [
+        ['', 'Any expiry'],
+        ['7', 'Within 7 days'],
+        ['30', 'Within 30 days'],
+        ['90', 'Within 90 days'],
+      ],
+    ],
+  ];
 
   override apiQuery(query: URLSearchParams) {
     const wanted = super.apiQuery(query);
-    const state = query.get('state');
-    if (state !== null) wanted.set('state', state);
-    const days = Number(query.get('expires') ?? 0);
+    const days = Number(wanted.get('expires') ?? 0);
+    wanted.delete('expires');
     if (days > 0) {
       wanted.set('expiresBefore', new Date(Date.now() + days * dayMs).toISOString());
       // Those that have expired already are another question.
-      if (state === null) wanted.set('state', 'valid');
+      if (!wanted.has('state')) wanted.set('state', 'valid');
     }
     return wanted;
   }
 
-  override render() {
-    return html`${pageHead('Keys', 'Issue a key', () => askToIssue(this))}
-      <key-search-box></key-search-box>
-      ${super.render()}`;
-  }
-
-  list(items: readonly KeyRow[]) {
-    return listTable('Keys', items, [
-      ['Name', keyLink],
-      ['State', ({ state }) => stateTag(state)],
-      ['Plan', ({ plan }) => planLink(plan)],
+  columns(): readonly (Column<KeyRow> | false)[] {
+    return [
+      ['Name', keyLink, '', keyTitle],
+      ...keyColumns,
       count('Served today', ({ servedToday }) => servedToday),
-      ['Key', hintOf],
-      ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'labelled'],
-      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'labelled'],
-      ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'labelled'],
-    ]);
-  }
-
-  none(total: number) {
-    if (total > 0) {
-      return emptyState(
-        'No key matches',
-        html`Give less of the name, or <a href="/console/keys">clear the search and all filters</a>.`,
-      );
-    }
-    return emptyState(
-      'There are no API keys yet',
-      session.isOperator ? 'Issue one for your first customer.' : 'An operator can issue one.',
-    );
+      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
+      session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
+    ];
   }
 }
 

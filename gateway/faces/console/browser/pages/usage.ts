@@ -52,7 +52,7 @@ function months(items: MonthUsage[]) {
       .times=${items.map(({ month }) => Date.parse(month) / 1000)}
       .series=${servedAndRefused(items)}
     ></time-chart>
-    ${listTable('Months', items.toReversed(), [
+    ${listTable('Months', items.filter((use) => use.customers > 0 || use === chosen).toReversed(), [
       [
         'Month',
         (use) =>
@@ -61,6 +61,8 @@ function months(items: MonthUsage[]) {
             aria-current=${use === chosen ? 'true' : nothing}
             >${formatMonth(use.month)}</a
           >`,
+        '',
+        ({ month }) => month,
       ],
       count('Customers', ({ customers }) => customers),
       ...counts(items),
@@ -90,7 +92,7 @@ const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
 function plans({ month, plans }: MonthUsage) {
   if (plans.length === 0) return nothing;
   return html`<h2>Plans in ${formatMonth(month)}</h2>
-    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan)], ...counts(plans)])}`;
+    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan], ...counts(plans)])}`;
 }
 
 function largest({ month, largest }: MonthUsage) {
@@ -99,8 +101,13 @@ function largest({ month, largest }: MonthUsage) {
       largest.length === 0
         ? html`<p class="quiet">No customer was served in this month.</p>`
         : listTable('Largest customers', largest, [
-            ['Customer', (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer))],
-            ['Plan', ({ plan }) => planLink(plan ?? '')],
+            [
+              'Customer',
+              (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer)),
+              '',
+              ({ name }) => name,
+            ],
+            ['Plan', ({ plan }) => planLink(plan ?? ''), '', ({ plan }) => plan],
             ...counts(largest),
           ])
     }`;

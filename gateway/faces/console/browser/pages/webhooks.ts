@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
+import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
@@ -7,7 +8,7 @@ import { formatRelative } from '../../../browser/format.ts';
 import type { Changed, Page } from '../../../browser/responses.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
-import { viewerNote } from '../elements/viewer-note.ts';
+import { pageHead } from '../elements/viewer-note.ts';
 import { askForWebhook } from '../elements/webhook-dialog.ts';
 import { keyLink } from '../key.ts';
 import type { Delivery, EventTypeRow, WebhookRow } from '../responses.ts';
@@ -58,9 +59,9 @@ class PageWebhooks extends PolledElement<Webhooks> {
   }
 
   override render() {
-    return html`<h1>Webhooks</h1>
+    return html`${pageHead('Webhooks', 'Add a webhook…', () => this.edit())}
       <p class="quiet">They get events of all customers or of one, signed.</p>
-      ${viewerNote()} ${super.render()}`;
+      ${super.render()}`;
   }
 
   view({ webhooks, chosen, deliveries }: Webhooks) {
@@ -77,55 +78,45 @@ class PageWebhooks extends PolledElement<Webhooks> {
             ['State', stateText],
             ['Customer', ({ customerId }) => customerCell(customerId, 'all')],
             ['Types', ({ types }) => types?.join(', ') ?? 'all'],
-            ['Actions', (webhook) => this.actions(webhook, webhook.id === chosen?.id), 'action'],
+            menuColumn<WebhookRow>(
+              ({ url: address }) => address,
+              (webhook) => this.actions(webhook),
+            ),
           ])
-    }
-    ${
-      session.isOperator
-        ? html`<div class="actions">
-            <button type="button" class="primary" @click=${() => this.edit()}>Add a webhook…</button>
-          </div>`
-        : nothing
     }
     ${chosen === undefined ? nothing : deliveryTable(deliveries, chosen.url)}`;
   }
 
-  actions(webhook: WebhookRow, isChosen: boolean) {
-    const { id, url: address, state } = webhook;
+  actions(webhook: WebhookRow): Action[] {
+    const { id, state } = webhook;
     const path = url`/api/webhooks/${id}`;
-    const button = (text: string, action: () => unknown) =>
-      html`<button type="button" aria-label=${`${text} ${address}`} ?disabled=${this.busy} @click=${action}>
-        ${text}
-      </button> `;
     const isOn = state === 'on' || state === 'failing';
-    return html`<div class="actions">
-      <button
-        type="button"
-        aria-label=${`Deliveries of ${address}`}
-        aria-pressed=${isChosen}
-        @click=${() => {
-          this.chosen = id;
-          void this.reload();
-        }}
-      >
-        Deliveries
-      </button>
-      ${
-        session.isOperator
-          ? html`${button('Test', () =>
-              this.make(() => api.post<Changed>(`${path}/test`), 'A test is on its way: see its deliveries.'),
-            )}
-            ${button(isOn ? 'Switch off' : 'Switch on', () =>
-              this.make(
-                () => api.patch<Changed>(path, { enabled: !isOn }),
-                isOn ? 'It gets nothing now.' : 'It gets events again.',
-              ),
-            )}
-            ${button('Change…', () => this.edit(webhook))}
-            ${button('Remove…', () => this.askToRemove(webhook))}`
-          : nothing
-      }
-    </div>`;
+    const show = {
+      text: 'Show deliveries',
+      act: () => {
+        this.chosen = id;
+        void this.reload();
+      },
+    };
+    if (!session.isOperator) return [show];
+    return [
+      show,
+      {
+        text: 'Send a test',
+        act: () =>
+          this.make(() => api.post<Changed>(`${path}/test`), 'A test is on its way: see its deliveries.'),
+      },
+      {
+        text: isOn ? 'Switch off' : 'Switch on',
+        act: () =>
+          this.make(
+            () => api.patch<Changed>(path, { enabled: !isOn }),
+            isOn ? 'It gets nothing now.' : 'It gets events again.',
+          ),
+      },
+      { text: 'Change…', act: () => this.edit(webhook) },
+      { text: 'Remove…', isDanger: true, act: () => this.askToRemove(webhook) },
+    ];
   }
 }
 
