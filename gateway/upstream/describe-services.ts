@@ -14,7 +14,9 @@ import { isReservedInRequest } from './reserved-headers.ts';
 import type { ApiRoute, RoutedOperation, RoutedService } from './routes.ts';
 import {
   fieldsOf,
+  isFields,
   listOf,
+  mapFields,
   parametersOf,
   readDescription,
   resolveReference,
@@ -120,7 +122,8 @@ function describe(services: readonly DescribedService[], api: PublishedApi): Des
       route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
     return route;
   });
-  return { document, shown, basePath, basePaths, serverPath, routes: [...passing, ...routes] };
+  const published = api.keyHeader === undefined ? document : withKeyHeader(document, api.keyHeader);
+  return { document: published, shown, basePath, basePaths, serverPath, routes: [...passing, ...routes] };
 }
 
 /** Methods that OPTIONS names for a path under which any method passes. */
@@ -158,6 +161,31 @@ function publish(
     Object.assign({}, server, { url: serverPath === '' ? '/' : serverPath }),
   );
   return { ...document, info: title === undefined ? info : { ...info, title }, servers };
+}
+
+/** With the header that may hold the key as another way to meet each requirement. */
+function withKeyHeader(document: Fields, name: string): Fields {
+  const components = fieldsOf(document['components']);
+  const keyHeader = { type: 'apiKey', in: 'header', name, description: 'The same API key, alone.' };
+  return {
+    ...orByHeader(document),
+    paths: mapFields(fieldsOf(document['paths']), (item) =>
+      mapFields(fieldsOf(item), (part) => (isFields(part) ? orByHeader(part) : part)),
+    ),
+    components: {
+      ...components,
+      securitySchemes: { ...fieldsOf(components['securitySchemes']), keyHeader },
+    },
+  };
+}
+
+function orByHeader(fields: Fields): Fields {
+  if (fields['security'] === undefined) return fields;
+  const security = listOf(fields['security']).flatMap((requirement) => [
+    requirement,
+    { keyHeader: fieldsOf(requirement)['apiKey'] },
+  ]);
+  return { ...fields, security };
 }
 
 function readOrIssue(owner: Owner, description: DescriptionText) {

@@ -216,3 +216,20 @@ test('aliases of aliases without measure are an issue of the file', () => {
     'bomb.yaml has too many aliases of aliases',
   );
 });
+
+test('the header that may hold the key is a second scheme of each operation', () => {
+  const scoped = text.replace(
+    'summary: Get mine',
+    'summary: Get mine\n      security: [{ apiKey: [boxes:mine] }]',
+  );
+  const services = [{ name: 'boxes', description: { file: 'boxes.yaml', text: scoped } }];
+  const { jsonAt } = loadApiDescription(undefined, services, { keyHeader: 'X-API-Key' });
+  const document: unknown = JSON.parse(jsonAt('http://localhost'));
+  expect(document).toMatchObject({
+    security: [{ apiKey: [] }, { keyHeader: [] }],
+    paths: {
+      '/boxes/mine': { get: { security: [{ apiKey: ['boxes:mine'] }, { keyHeader: ['boxes:mine'] }] } },
+    },
+    components: { securitySchemes: { keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' } } },
+  });
+});
