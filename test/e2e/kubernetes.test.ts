@@ -216,7 +216,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
     for (const setting of Object.keys(settings()).filter((other) => other !== 'NODE_ENV'))
       expect(source, setting).toContain(`  ${setting}: `);
     const config = loadConfig(await withSecrets(directory.path));
-    expect(JSON.stringify(config)).toMatch(/"(redis|database)Url":"/);
+    expect(JSON.stringify(config)).toMatch(/"(redisUrl|DATABASE_URL)":"/);
     expect(JSON.stringify(config)).not.toContain('/run/secrets');
   });
 
