@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { operatorsApiDocument } from '../support/checks/operators-api.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean, seriousBarriers } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the page of the operators’ API', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-
-  beforeAll(async () => {
-    started = await startConsole();
-  });
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
 
   test('is the description that the repository has', async () => {
     const { status, json } = await send(`${started.origin}/api/openapi.json`);

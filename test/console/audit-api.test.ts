@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AuditAction } from '../../gateway/platform/redis/audit-actions.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 interface Page {
   items: { id: string; at: string; who: string; action: string; target: string; changes: unknown[] }[];
@@ -11,15 +12,8 @@ interface Page {
 }
 
 describe('the API of the audit log', () => {
-  let started: ConsoleApiKit;
-  let ada: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    ada = await started.signIn();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsoleApi);
+  const ada = shared(() => started.signIn());
 
   const get = async (query: string) => (await ada.send('GET', `/api/audit?${query}`)).body as Page;
   const record = (who: string, action: AuditAction, target: string, before: unknown, after: unknown) =>

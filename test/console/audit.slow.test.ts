@@ -1,18 +1,13 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { auditActions, type AuditAction } from '../../gateway/platform/redis/audit-actions.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-
-  beforeAll(async () => {
-    started = await startConsole();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
 
   const record = (who: string, action: AuditAction, target: string, before: unknown, after: unknown) =>
     createAuditLog({ redis: started.kit.redis, who })({ action, target, before, after });

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addBan, countBans, liftBan } from '../../gateway/control/bans/bans.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 interface Page {
   items: { id: string; name: string; reason: string; endsAt: string | null }[];
@@ -12,15 +13,8 @@ interface Page {
 }
 
 describe('the API of bans', () => {
-  let started: ConsoleApiKit;
-  let ada: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    ada = await started.signIn();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsoleApi);
+  const ada = shared(() => started.signIn());
 
   const get = async (path: string) => (await ada.send('GET', path)).body as Page;
 

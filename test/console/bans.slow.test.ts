@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
-import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-  let ada: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsole();
-    ada = await started.signIn();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
+  const ada = shared(() => started.signIn());
 
   const lastEntry = async () => (await readAudit(started.kit.redis, 1, { action: 'bans' }))[0];
   const statusOf = async (key: string) => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).status;

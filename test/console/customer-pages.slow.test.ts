@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, shownToCopy } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 /** Counts what a hand on a mouse would press, beside what it types. */
@@ -17,11 +18,7 @@ const countPresses = `
 const more = (page: Page) => page.getByRole('button', { name: 'More' }).click();
 
 describe('the pages of customers', { tags: ['chromium'] }, () => {
-  let kit: ConsoleKit;
-  beforeAll(async () => {
-    kit = await startConsole();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startConsole);
 
   const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
   const open = ({ customerId }: Pick<IssuedKey, 'customerId'>) =>

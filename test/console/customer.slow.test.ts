@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const who = 'Anna';
 
 describe('the page of one customer', { tags: ['chromium'] }, () => {
-  let kit: ConsoleKit;
-
-  beforeAll(async () => {
-    kit = await startConsole();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startConsole);
 
   const pets = async ({ key }: Pick<IssuedKey, 'key'>) =>
     (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/find-customers.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
 
 describe('the API of customers', () => {
-  let started: ConsoleApiKit;
-  let operator: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    operator = await started.signIn();
-  });
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsoleApi);
+  const operator = shared(() => started.signIn());
 
   const pets = async (key: string) => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).status;
 

@@ -1,23 +1,18 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, type ObservedPage } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 import { placeOfKey } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { fillWithKeys } from '../support/stores/many-keys.ts';
 
 const list = '/console/keys';
 
 describe('the customers in the console', { tags: ['chromium'] }, () => {
-  let kit: ConsoleKit;
-
-  beforeAll(async () => {
-    kit = await startConsole();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startConsole);
 
   const pets = (key: string) => send(`${kit.kit.gateway.url}/v1/pets`, { key });
   const names = (page: Page) => page.locator('tbody th').allTextContents();

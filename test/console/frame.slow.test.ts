@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /** What is cut off on the right, but for what scrolls by itself. */
 const widerThanPage = `[document.documentElement, ...document.querySelectorAll('.table-scroll')]
@@ -14,11 +15,7 @@ const labelsOfLastRow = `Array.from(document.querySelectorAll('tbody tr:last-chi
 const segments = ['keys', 'tokens', 'sessions', 'settings', 'audit'].map((name) => `/console/${name}`);
 
 describe('the frame of the console', { tags: ['chromium'] }, () => {
-  let kit: ConsoleKit;
-  beforeAll(async () => {
-    kit = await startConsole();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startConsole);
 
   test('a link signs in, and leaves the address without its code', async () => {
     const observed = await kit.open('/console/nowhere');

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runOnce } from '../../gateway/control/run-once.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startConsoleApi, type ConsoleApiKit, type ProgramApi } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('Idempotency-Key of the operators’ API', () => {
-  let started: ConsoleApiKit;
-  let program: ProgramApi;
-
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    program = await started.issueToken(['customers:write', 'keys:write']);
-  });
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsoleApi);
+  const program = shared(() => started.issueToken(['customers:write', 'keys:write']));
 
   const wanted = { name: 'Shop', plan: 'pro' };
   const create = (key: string, body: object = wanted, { send } = program) =>

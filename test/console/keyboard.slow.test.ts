@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 async function pressButton(page: Page, text: string): Promise<void> {
   await tabTo(page, text);
@@ -12,13 +13,7 @@ async function pressButton(page: Page, text: string): Promise<void> {
 }
 
 describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let kit: ConsoleKit;
-
-  beforeAll(async () => {
-    kit = await startConsole();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startConsole);
 
   const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
   const lastAction = async () => (await readAudit(kit.kit.redis, 1, {}))[0]?.action;

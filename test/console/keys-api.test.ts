@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import type { ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
@@ -12,8 +12,9 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectDescribed } from '../support/checks/operators-contract.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 
 interface ApiBody {
   status: number;
@@ -24,17 +25,9 @@ interface ApiBody {
 const who = 'Anna';
 
 describe('the API of keys', () => {
-  let kit: GatewayKit;
-  let operator: ConsoleApi;
-  let viewer: ConsoleApi;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-    operator = await signIn('operator');
-    viewer = await signIn('viewer');
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startGatewayKit);
+  const operator = shared(() => signIn('operator'));
+  const viewer = shared(() => signIn('viewer'));
 
   async function signIn(role: ConsoleRole): Promise<ConsoleApi> {
     const { redis } = kit;

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { operations } from '../../gateway/control/registry.ts';
 import { targets } from '../../gateway/control/targets.ts';
 import { operationRoutes } from '../../gateway/faces/api/operation-routes.ts';
 import { describedOperations } from '../support/checks/operators-api.ts';
 import { send } from '../support/http/http.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { runOps } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
-let api: ConsoleApiKit;
-let operator: ConsoleApi;
-let viewer: ConsoleApi;
 /** A key whose text is pasted wherever an id belongs. */
 let pasted: string;
 
+const api = shared(startConsoleApi);
+const operator = shared(() => api.signIn());
+const viewer = shared(() => api.signIn({ role: 'viewer' }));
 beforeAll(async () => {
-  api = await startConsoleApi();
-  operator = await api.signIn();
-  viewer = await api.signIn({ role: 'viewer' });
   pasted = (await api.kit.issue()).key;
 });
-afterAll(() => api[Symbol.asyncDispose]());
 
 const routes = operationRoutes(operations).map(({ method, path, operation, isForViewers }) => ({
   name: operation.operationId,

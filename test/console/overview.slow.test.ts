@@ -1,24 +1,23 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
 describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let kit: ConsoleKit;
   let key: string;
   let customerId: string;
 
+  const kit = shared(startConsole);
   beforeAll(async () => {
-    kit = await startConsole();
     ({ key, customerId } = await kit.kit.issue({ name: 'Acme GmbH', plan: 'business' }));
   });
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const pets = async (count: number) => {
     for (let sent = 0; sent < count; sent += 1) {

@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { forAll } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi, type ConsoleApi } from '../support/kits/console-api-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 type Fields = Record<string, unknown>;
 
 describe('the API of plans', () => {
-  let started: ConsoleApiKit;
-  let ada: ConsoleApi;
-  let grace: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    ada = await started.signIn({ name: 'Ada' });
-    grace = await started.signIn({ name: 'Grace' });
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsoleApi);
+  const ada = shared(() => started.signIn({ name: 'Ada' }));
+  const grace = shared(() => started.signIn({ name: 'Grace' }));
 
   const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
   const lastEntry = async () => (await readAudit(started.kit.redis, 1))[0];

@@ -1,22 +1,16 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-  let ada: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsole();
-    ada = await started.signIn();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
+  const ada = shared(() => started.signIn());
 
   const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
   const lastEntry = async () => (await readAudit(started.kit.redis, 1, { action: 'plans' }))[0];

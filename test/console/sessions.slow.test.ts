@@ -1,20 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-
-  beforeAll(async () => {
-    started = await startConsole();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
 
   const sessions = () => {
     const { redis } = started.kit;

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { banPolicyBounds, defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { send } from '../support/http/http.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 type Fields = Record<string, unknown>;
 
 describe('the API of settings', () => {
-  let started: ConsoleApiKit;
-  let ada: ConsoleApi;
-
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    ada = await started.signIn({ name: 'Ada' });
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsoleApi);
+  const ada = shared(() => started.signIn({ name: 'Ada' }));
 
   const get = async () => (await ada.send('GET', '/api/policy')).body as Fields;
   const set = (body: object) => ada.send('PATCH', '/api/policy', body);

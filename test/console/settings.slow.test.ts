@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { send } from '../support/http/http.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-
-  beforeAll(async () => {
-    started = await startConsole();
-  });
-
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
 
   const lastEntry = async (action: string) => (await readAudit(started.kit.redis, 1, { action }))[0];
   const policy = () => started.kit.redis.hgetall(redisKeys.banPolicy);

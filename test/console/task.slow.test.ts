@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /** Counts what a hand on a mouse would press, beside what it types. */
 const countClicks = `
@@ -10,11 +11,7 @@ const countClicks = `
 `;
 
 describe('an operator on call', { tags: ['chromium'] }, () => {
-  let console: ConsoleKit;
-  beforeAll(async () => {
-    console = await startConsole();
-  });
-  afterAll(() => console[Symbol.asyncDispose]());
+  const console = shared(startConsole);
 
   test('finds the customer of a pasted key, sees why it is refused, and raises its limit, in at most five clicks', async () => {
     const { kit } = console;

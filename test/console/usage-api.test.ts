@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createUsageTotals } from '../../gateway/quota/usage-totals.ts';
 import { send } from '../support/http/http.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 interface Month {
   month: string;
@@ -21,13 +22,11 @@ const monthAgo = (count: number) =>
   new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count, 1)).toISOString().slice(0, 7);
 
 describe('the API of the use by month', () => {
-  let started: ConsoleApiKit;
-  let viewer: ConsoleApi;
   const ids: string[] = [];
 
+  const started = shared(startConsoleApi);
+  const viewer = shared(() => started.signIn({ role: 'viewer' }));
   beforeAll(async () => {
-    started = await startConsoleApi();
-    viewer = await started.signIn({ role: 'viewer' });
     const { kit } = started;
     let nowMs = 0;
     const totals = createUsageTotals({
@@ -77,7 +76,6 @@ describe('the API of the use by month', () => {
       b15: 60,
     });
   });
-  afterAll(() => started[Symbol.asyncDispose]());
 
   test('has the use of each customer in a month, in one response, also for programs', async () => {
     const { send } = await started.issueToken(['usage:read']);

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 
 const now = new Date();
 const lastMonth = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1));
@@ -10,13 +10,6 @@ const month = lastMonth.toISOString().slice(0, 7);
 const monthName = lastMonth.toLocaleDateString('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let kit: ConsoleKit;
-
-  beforeAll(async () => {
-    kit = await startConsole();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
-
   test('shows a viewer the months, the plans and the largest customers of one, and its download', async () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();

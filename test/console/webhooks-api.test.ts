@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiScope } from '../../gateway/control/access/api-scopes.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { webhookSettings } from '../support/kits/events-kit.ts';
-import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
+import { shared } from '../support/kits/shared.ts';
+import { isSignedBy, startReceiver, type Received } from '../support/webhooks/receiver.ts';
 
 interface Made {
   id: string;
@@ -15,21 +16,10 @@ interface Made {
 }
 
 describe('the API of webhooks', () => {
-  let started: ConsoleApiKit;
-  let receiver: Receiver;
-  let operator: ConsoleApi;
-  let viewer: ConsoleApi;
-
-  beforeAll(async () => {
-    receiver = await startReceiver();
-    started = await startConsoleApi(webhookSettings);
-    operator = await started.signIn();
-    viewer = await started.signIn({ role: 'viewer' });
-  });
-  afterAll(async () => {
-    await started[Symbol.asyncDispose]();
-    await receiver[Symbol.asyncDispose]();
-  });
+  const receiver = shared(startReceiver);
+  const started = shared(() => startConsoleApi(webhookSettings));
+  const operator = shared(() => started.signIn());
+  const viewer = shared(() => started.signIn({ role: 'viewer' }));
 
   async function call(method: string, path: string, body?: unknown, status = 200): Promise<Made> {
     const response = await operator.send(method, path, body);

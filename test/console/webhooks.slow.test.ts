@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectAccessible } from '../support/checks/console-page.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 import { webhookSettings } from '../support/kits/events-kit.ts';
-import { isSignedBy, startReceiver, type Received, type Receiver } from '../support/webhooks/receiver.ts';
+import { shared } from '../support/kits/shared.ts';
+import { isSignedBy, startReceiver, type Received } from '../support/webhooks/receiver.ts';
 
 describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-  let receiver: Receiver;
-
-  beforeAll(async () => {
-    receiver = await startReceiver();
-    started = await startConsole(webhookSettings);
-  });
-  afterAll(async () => {
-    await started[Symbol.asyncDispose]();
-    await receiver[Symbol.asyncDispose]();
-  });
+  const receiver = shared(startReceiver);
+  const started = shared(() => startConsole(webhookSettings));
 
   test('adds a webhook, shows its secret once, tests it and shows what was sent, and removes it', async () => {
     const { page } = await started.open('/console/webhooks');

@@ -7,21 +7,21 @@ import { migrate } from '../../prisma/migrate.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
 import { servePets, serviceToken, type PetsInstance } from '../support/kits/pets-kit.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { createContract, knownErrorCodes, type OpenApiDocument } from './openapi-contract.ts';
 
 describe('the description of the pets service', () => {
   const stack = new AsyncDisposableStack();
   const token = serviceToken('contract');
-  let database: PGlite;
   let pets: PetsInstance;
   let removed: PetsInstance;
   let process: Service;
   let document: OpenApiDocument;
   let contract: ReturnType<typeof createContract>;
 
+  const database = shared(() => PGlite.create());
   beforeAll(async () => {
-    database = await PGlite.create();
     await migrate(new PrismaPGlite(database));
     pets = stack.use(await servePets(new PrismaPGlite(database)));
     removed = stack.use(await servePets(new PrismaPGlite(database), { now: () => Date.UTC(2030, 11, 5) }));

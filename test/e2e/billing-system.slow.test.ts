@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { recordSecrets } from '../support/checks/evidence.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { sendToPortal } from '../support/kits/portal-kit.ts';
 import { pythonPath } from '../support/kits/python.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const examples = fileURLToPath(new URL('../../gateway/faces/api/examples/', import.meta.url));
 
@@ -16,12 +17,7 @@ interface Subscribed {
 }
 
 describe('a billing system', () => {
-  let kit: OpsKit;
-
-  beforeAll(async () => {
-    kit = await startOpsKit();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startOpsKit);
 
   const issueToken = async (name: string) => {
     const scopes = 'customers:write,keys:write,links:write,usage:read';

@@ -1,20 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { expectClean, seriousBarriers, type TestBrowser } from '../support/kits/browser.ts';
-import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
+import { startDocsKit } from '../support/kits/docs-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /** The operation with this id in the reference. */
 const operation = (page: Page, id: string) => page.locator(`section[aria-labelledby="${id}"]`);
 
 describe('the documentation in a browser', { tags: ['chromium'] }, () => {
-  let kit: DocsKit;
-
-  beforeAll(async () => {
-    kit = await startDocsKit();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startDocsKit);
 
   const open = (path: string, options?: Parameters<TestBrowser['open']>[1]) =>
     kit.browser.open(kit.services.gateway.url + path, options);

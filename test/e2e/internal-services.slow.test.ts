@@ -9,7 +9,8 @@ import { postJson, send } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startPetsService } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const names = ['billing', 'billing-next', 'reports'] as const;
@@ -18,13 +19,12 @@ type CreatePetsClient = (
   options: Record<'url' | 'name' | 'privateKey', string>,
 ) => (path: string, request?: RequestInit) => Promise<Response>;
 
-let directory: TemporaryDirectory;
 let createPetsClient: CreatePetsClient;
 const privateKeys: Record<string, string> = {};
 const fileOf = (name: string) => join(directory.path, `${name}.pem`);
 
+const directory = shared(temporaryDirectory);
 beforeAll(async () => {
-  directory = await temporaryDirectory();
   for (const name of names) {
     const pair = generateKeyPairSync('ec', {
       namedCurve: 'P-256',
@@ -43,8 +43,6 @@ beforeAll(async () => {
   await writeFile(file, await codeBlock('pets-service/README.md', 'ts', 'function createPetsClient'));
   ({ createPetsClient } = (await import(pathToFileURL(file).href)) as { createPetsClient: CreatePetsClient });
 });
-
-afterAll(() => directory[Symbol.asyncDispose]());
 
 /** The example client of the README, with the private key of a name. */
 const clientOf = (url: string, name: string, keyOf = name) =>

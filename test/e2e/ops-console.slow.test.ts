@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 interface Link {
@@ -14,13 +15,7 @@ interface Link {
   session: string;
 }
 
-let kit: OpsKit;
-
-beforeAll(async () => {
-  kit = await startOpsKit();
-});
-
-afterAll(() => kit[Symbol.asyncDispose]());
+const kit = shared(startOpsKit);
 
 async function consolesToBe(count: number): Promise<void> {
   await expect.poll(() => kit.redis.zcard(redisKeys.consoleAddresses)).toBe(count);

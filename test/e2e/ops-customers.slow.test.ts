@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/find-customers.ts';
 import { type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 interface Issued {
   id: string;
@@ -11,16 +11,7 @@ interface Issued {
 }
 
 describe('ops customers', { timeout: 120_000 }, () => {
-  let kit: OpsKit;
-  let directory: TemporaryDirectory;
-  beforeAll(async () => {
-    kit = await startOpsKit();
-    directory = await temporaryDirectory();
-  });
-  afterAll(async () => {
-    await directory[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startOpsKit);
 
   const issue = (...args: string[]) => kit.json<Issued>('keys', 'issue', ...args);
   const status = async (key: string) => (await kit.pets(key)).status;

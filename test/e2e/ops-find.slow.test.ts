@@ -1,21 +1,18 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
 import type { Ended } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/faces/command/main.ts'];
 
 describe('ops keys show, with a key on standard input', { timeout: 120_000 }, () => {
-  let kit: OpsKit;
-  beforeAll(async () => {
-    kit = await startOpsKit();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startOpsKit);
 
   /** Runs a program, and writes the input when the output contains the prompt. */
   async function runWithInput([command = '', ...args]: string[], input: string, prompt = ''): Promise<Ended> {

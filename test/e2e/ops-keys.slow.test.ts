@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KeyRow } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 interface ShownKey {
@@ -21,18 +22,8 @@ interface ShownKey {
 }
 
 describe('the life cycle of keys', () => {
-  let kit: OpsKit;
-  let directory: TemporaryDirectory;
-
-  beforeAll(async () => {
-    kit = await startOpsKit();
-    directory = await temporaryDirectory();
-  });
-
-  afterAll(async () => {
-    await kit[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
-  });
+  const kit = shared(startOpsKit);
+  const directory = shared(temporaryDirectory);
 
   const codeOf = async (key: string) => ((await kit.pets(key)).json as { code?: string }).code;
 

@@ -2,12 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { KeyDetail } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
@@ -22,13 +23,7 @@ interface AuditEntry {
 }
 
 describe('operating a running gateway', () => {
-  let kit: OpsKit;
-
-  beforeAll(async () => {
-    kit = await startOpsKit();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startOpsKit);
 
   describe('keys show', () => {
     test('shows both windows, strikes and the ban of a key', async () => {

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KeyDetail } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { answerOnTerminal } from '../support/kits/terminal.ts';
 
 describe('the commands for plans', { timeout: 120_000 }, () => {
-  let kit: OpsKit;
-
-  beforeAll(async () => {
-    kit = await startOpsKit();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startOpsKit);
 
   const limitsOf = (name: string) => kit.redis.hgetall(redisKeys.plan(name));
 

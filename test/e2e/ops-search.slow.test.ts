@@ -1,8 +1,9 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { type IssuedKey } from '../support/kits/keys.ts';
-import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { forEachConcurrently, snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { typeOnTerminal } from '../support/kits/terminal.ts';
 
 interface Shown {
@@ -18,11 +19,10 @@ interface Entry {
 }
 
 describe('what operators search', { timeout: 120_000 }, () => {
-  let kit: OpsKit;
   let keys: Record<'mueller' | 'acme' | 'acmeTwo' | 'formula' | 'expiring' | 'expired', IssuedKey>;
 
+  const kit = shared(startOpsKit);
   beforeAll(async () => {
-    kit = await startOpsKit();
     keys = {
       mueller: await kit.issue({ name: 'Müller & Söhne' }),
       acme: await kit.issue({ name: 'ACME GmbH', plan: 'pro', minute: 500 }),
@@ -32,8 +32,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
       expired: await kit.issue({ name: 'Late', plan: 'pro', expiresAt: new Date('2099-01-01') }),
     };
     await kit.redis.hset(redisKeys.apiKey(keys.expired), 'expiresAt', '2026-01-01T00:00:00Z');
-  }, 60_000);
-  afterAll(() => kit[Symbol.asyncDispose]());
+  });
 
   const idsOf = async (...args: string[]) => (await kit.json<Shown[]>(...args)).map(({ id }) => id);
   const refused = async (...args: string[]) => {

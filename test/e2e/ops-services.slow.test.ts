@@ -2,22 +2,16 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runOps, runProgram } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const example = fileURLToPath(new URL('../../gateway/upstream/example/', import.meta.url));
 const servicesFile = join(example, 'services.yaml');
 
 describe('ops services', { timeout: 60_000 }, () => {
-  let directory: TemporaryDirectory;
-
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-  }, 60_000);
-  afterAll(async () => {
-    await directory[Symbol.asyncDispose]();
-  });
+  const directory = shared(temporaryDirectory);
 
   test('check accepts the example', async () => {
     const { code, stdout } = await runOps(['services', 'check', servicesFile]);

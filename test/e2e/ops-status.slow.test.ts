@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FleetReport } from '../../gateway/control/status/fleet-report.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { openLive } from '../support/kits/live-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  let server: RedisServer;
-  let fleet: GatewayFleet;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    fleet = await startGatewayFleet(server.url, 2, (index) => (index === 0 ? {} : { GATEWAY_WORKERS: '2' }));
-  });
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+  const server = shared(startRedisServer);
+  const fleet = shared(() =>
+    startGatewayFleet(server.url, 2, (index) => (index === 0 ? {} : { GATEWAY_WORKERS: '2' })),
+  );
 
   const status = (...args: string[]) => runOps(['status', ...args], { REDIS_URL: server.url });
   const report = async () => {

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('ops usage', { timeout: 120_000 }, () => {
-  let kit: OpsKit;
-  let acme: IssuedKey;
   let gone: IssuedKey;
   /** Dates of yesterday, as YYYYMMDD and as ISO 8601. */
   const yesterday = utcDate(dayNumberOf(Date.now()) - 1);
@@ -21,9 +20,9 @@ describe('ops usage', { timeout: 120_000 }, () => {
       ),
     );
 
+  const kit = shared(startOpsKit);
+  const acme = shared(() => kit.issue({ name: '=ACME, "Ltd"', plan: 'pro' }));
   beforeAll(async () => {
-    kit = await startOpsKit();
-    acme = await kit.issue({ name: '=ACME, "Ltd"', plan: 'pro' });
     await record(acme, yesterday, {
       id: acme.customerId,
       plan: 'free',
@@ -38,7 +37,6 @@ describe('ops usage', { timeout: 120_000 }, () => {
     await kit.redis.zadd(redisKeys.usageRanking(yesterday.slice(0, 6)), 3, gone.customerId);
     await kit.redis.del(redisKeys.apiKey(gone), redisKeys.customer(gone.customerId));
   });
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const ofYesterday = { date: iso(yesterday), plan: 'free', served: 120, refused: 4, bannedSeconds: 60 };
   const ofToday = { date: today, plan: 'pro', served: 1, refused: 0, bannedSeconds: 0 };

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../gateway/keys/api-key-format.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
@@ -7,19 +7,17 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 describe('the ops command', () => {
-  let kit: OpsKit;
   let redis: RedisClient;
 
-  beforeAll(async () => {
-    kit = await startOpsKit();
+  const kit = shared(startOpsKit);
+  beforeAll(() => {
     redis = kit.redis;
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const run: OpsKit['run'] = (...args) => kit.run(...args);
   const json: OpsKit['json'] = (...args) => kit.json(...args);

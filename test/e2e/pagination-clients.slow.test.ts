@@ -4,21 +4,21 @@ import axios from 'axios';
 import got from 'got';
 import ky from 'ky';
 import parseLinkHeader from 'parse-link-header';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { postJson } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { shared } from '../support/kits/shared.ts';
 
 interface Pet {
   id: number;
 }
 
-let services: BothServices;
 let firstPage: string;
 let authorization: string;
 let ids: number[];
 
+const services = shared(startBothServices);
 beforeAll(async () => {
-  services = await startBothServices();
   const pets = `${services.gateway.url}/v1/pets`;
   firstPage = `${pets}?limit=4&status=pending`;
   authorization = `Bearer ${services.key}`;
@@ -30,8 +30,6 @@ beforeAll(async () => {
   const bubbles = 3;
   ids = [bubbles, ...created];
 });
-
-afterAll(() => services[Symbol.asyncDispose]());
 
 /** Four pages of at most four pets. */
 const expectEachOnce = (pets: Pet[]) => expect(pets.map(({ id }) => id)).toEqual(ids);

@@ -6,20 +6,20 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { builtInPlans } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { runProgram } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 
 describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] }, () => {
   const password = 'hunter2&';
-  let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
   let certificate: string;
   let server: RedisProcess;
   let sentinel: RedisProcess;
   let port: number;
   let sentinelPort: number;
 
+  const directory = shared(temporaryDirectory);
   beforeAll(async () => {
-    directory = await temporaryDirectory();
     certificate = join(directory.path, 'cert.pem');
     const key = join(directory.path, 'key.pem');
     const opensslArgs = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
@@ -44,7 +44,6 @@ describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] 
   afterAll(async () => {
     await sentinel[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
   });
 
   const listPlans = (url: string, trusted: boolean) =>

@@ -1,33 +1,28 @@
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { testWebhook } from '../../gateway/control/webhooks/webhooks.ts';
 import { codeBlock } from '../support/code-block.ts';
-import { startEventsKit, type EventsKit } from '../support/kits/events-kit.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startEventsKit } from '../support/kits/events-kit.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import type { Received } from '../support/webhooks/receiver.ts';
 
 /*
  * Runs the code of RECEIVING.md on an event as a receiver has got it, and on others that nobody has sent.
  */
-let kit: EventsKit;
-let directory: TemporaryDirectory;
 let genuine: Received;
 let secret: string;
 
+const kit = shared(startEventsKit);
+const directory = shared(temporaryDirectory);
 beforeAll(async () => {
-  kit = await startEventsKit();
-  directory = await temporaryDirectory();
   const webhook = await kit.webhook('/hook');
   secret = webhook.secret;
   await testWebhook(kit.session, webhook.id);
   await vi.waitFor(() => expect(kit.receiver.at('/hook')).toHaveLength(1), { timeout: 10_000 });
   genuine = kit.receiver.at('/hook')[0] as Received;
-});
-afterAll(async () => {
-  await kit[Symbol.asyncDispose]();
-  await directory[Symbol.asyncDispose]();
 });
 
 const minutesAgo = (minutes: number) => String(Math.floor(Date.now() / 1000) - minutes * 60);

@@ -1,23 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { currentTitle, windowNames, windowOf } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 import { placeOfKey } from '../support/kits/keys.ts';
 import { runOps } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 type Issued = { key: string; id: string; customerId: string };
 
 describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
-  let started: ConsoleKit;
-
-  beforeAll(async () => {
-    started = await startConsole();
-  });
-  afterAll(() => started[Symbol.asyncDispose]());
+  const started = shared(startConsole);
 
   const run = async (...args: string[]) => {
     const ended = await runOps(args, { REDIS_URL: started.kit.server.url });

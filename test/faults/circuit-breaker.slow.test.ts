@@ -1,26 +1,24 @@
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { upstreamLogMessages, upstreamStates, upstreamUp } from '../support/upstreams/upstream-state.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('the circuit breaker', () => {
-  let kit: GatewayKit;
   let key: string;
   let pets: string;
   let outputBefore: number;
 
+  const kit = shared(() => startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' }));
   beforeAll(async () => {
-    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' });
     ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   beforeEach(async () => {
     kit.upstream.response = respondWithPets;

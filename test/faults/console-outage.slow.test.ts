@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('while Redis is down', { tags: ['redis-server'] }, () => {
-  let kit: GatewayKit;
   let origin: string;
 
-  beforeAll(async () => {
-    kit = await startGatewayKit();
+  const kit = shared(startGatewayKit);
+  beforeAll(() => {
     origin = kit.gateway.adminUrl;
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const session = () => ({
     redis: kit.redis,

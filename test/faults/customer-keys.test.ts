@@ -1,21 +1,18 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
 import { redisKeys, type CustomerId, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { redisStateOf } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 /** A day limit, because a minute window could expire during a test. */
 const dayLimit = 6;
 
 describe('all keys of a customer', { tags: ['redis-server'] }, () => {
-  let kit: GatewayKit;
-  beforeEach(async () => {
-    kit = await startGatewayKit();
-  });
-  afterEach(() => kit[Symbol.asyncDispose]());
+  const kit = fresh(startGatewayKit);
 
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const redisState = () => redisStateOf(kit.gateway);

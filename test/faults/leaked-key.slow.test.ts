@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sectionOf } from '../support/checks/runbook-commands.ts';
-import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { redisStateOf } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /** The documented command for each reply of a Redis that refuses writes. */
 const documented = new Map(
@@ -15,12 +16,7 @@ const documented = new Map(
 );
 
 describe('a leaked key while Redis refuses writes', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  let kit: OpsKit;
-
-  beforeAll(async () => {
-    kit = await startOpsKit();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startOpsKit);
 
   const redisState = () => redisStateOf(kit.gateway);
 

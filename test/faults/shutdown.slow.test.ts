@@ -2,22 +2,19 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { Agent, request } from 'undici';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('shutdown of the gateway', () => {
-  let kit: GatewayKit;
-  beforeEach(async () => {
-    kit = await startGatewayKit();
-  });
-  afterEach(() => kit[Symbol.asyncDispose]());
+  const kit = fresh(startGatewayKit);
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s: requests in flight finish, their connections close, and the gateway exits with 0',

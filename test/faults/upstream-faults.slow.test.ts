@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
 import { brokenResponses } from '../support/upstreams/broken-responses.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
@@ -18,13 +19,12 @@ const expectedBodies = {
 };
 
 describe('broken upstream responses', () => {
-  let kit: GatewayKit;
   let key: string;
   let pets: string;
   let load: SteadyLoad<number>;
 
+  const kit = shared(() => startGatewayKit({ UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs) }));
   beforeAll(async () => {
-    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs) });
     ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
     kit.upstream.response = (req, res) => {
@@ -34,8 +34,6 @@ describe('broken upstream responses', () => {
     };
     load = startLoad(4, async () => (await send(pets, { key })).status, 5);
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   /** What a client gets. */
   const outcomeOf = (response: Promise<ClientResponse>): Promise<unknown[]> =>

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
@@ -13,14 +14,9 @@ import { countOutcomes } from '../support/load/steady-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
-  let kit: GatewayKit;
-
-  beforeEach(async () => {
-    kit = await startGatewayKit(threeWorkers);
-  });
-  afterEach(async () => {
+  const kit = fresh(() => startGatewayKit(threeWorkers));
+  afterEach(() => {
     kit.reportOutage();
-    await kit[Symbol.asyncDispose]();
   });
 
   const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);

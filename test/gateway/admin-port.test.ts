@@ -1,17 +1,12 @@
 import { readVersion } from '#runtime/version.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('the admin port', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ ADMIN_HOSTS: 'gateway,metrics.internal' });
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(() => startGatewayKit({ ADMIN_HOSTS: 'gateway,metrics.internal' }));
 
   const get = (path: string, host: string, version = '1.1') =>
     sendRaw(

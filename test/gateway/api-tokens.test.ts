@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   findApiToken,
   issueApiToken,
@@ -7,27 +7,21 @@ import {
 } from '../../gateway/control/access/api-tokens.ts';
 import { hashSecret } from '../../gateway/control/access/console-secret.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
 
 describe('tokens of the operators’ API', () => {
-  let server: RedisServer;
-  let redis: RedisClient;
-
-  beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
+  const server = shared(startAnyRedis);
+  const redis = shared(
+    () => connectRedis(server.url),
+    (redis) => redis.disconnect(),
+  );
   beforeEach(() => redis.del(redisKeys.apiTokens, redisKeys.apiTokensSeen));
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
-  });
 
   const startMs = Date.now();
   const session = (laterMs = 0) => ({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
 import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
@@ -12,22 +12,18 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { planSetting } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 describe('a change and its entry in the audit log are one step', () => {
-  let server: RedisServer;
-  let redis: RedisClient;
-
+  const server = shared(startAnyRedis);
+  const redis = shared(
+    () => connectRedis(server.url),
+    (redis) => redis.disconnect(),
+  );
   beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
     await redis.hset(redisKeys.plan('free'), { minute: 60, day: 1000 });
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
   });
 
   const sessionOf = (client: RedisClient): Session => ({

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/keys/api-key-cache.ts';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { createMetrics } from '../../gateway/platform/observability/metrics.ts';
@@ -8,20 +8,16 @@ import { createRedisState } from '../../gateway/process/redis-state.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('authentication', () => {
-  let kit: GatewayKit;
+  const kit = shared(() => startGatewayKit({ TRUST_PROXY: 'loopback' }));
 
-  beforeAll(async () => {
-    kit = await startGatewayKit({ TRUST_PROXY: 'loopback' });
-  });
-
-  afterAll(async () => {
+  afterAll(() => {
     kit.reportOutage();
-    await kit[Symbol.asyncDispose]();
   });
 
   let nextAddress = 1;

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { utcDate } from '../../gateway/limits/utc-day.ts';
 import { createInvalidValues } from '../../gateway/platform/observability/invalid-values.ts';
 import { createOthersReader } from '../../gateway/platform/redis/enforced-settings.ts';
@@ -8,20 +8,18 @@ import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { createPlans } from '../../gateway/quota/plans.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('invalid values in Redis', () => {
-  let kit: GatewayKit;
   let redis: RedisClient;
   let gateway: Service;
 
-  beforeAll(async () => {
-    kit = await startGatewayKit();
+  const kit = shared(startGatewayKit);
+  beforeAll(() => {
     ({ redis, gateway } = kit);
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const policyOf = async (key: string) =>
     (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');

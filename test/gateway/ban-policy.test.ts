@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defaultPlans } from '../../gateway/limits/limits.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import type { Ban } from '../../gateway/quota/quota-decision.ts';
 import {
   backingOff,
@@ -12,7 +11,8 @@ import {
   type RunOptions,
 } from '../support/checks/simulated-clients.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
 const minutes = 60_000;
 const fleet = (size: number, create: () => Client) => Array.from({ length: size }, create);
@@ -33,18 +33,11 @@ const untilEnd = (remainingMs: number) => remainingMs + 10;
 
 /** The real script and the default policy, in simulated time. */
 describe('the ban policy', { tags: ['redis-server'] }, () => {
-  let server: RedisServer;
-  let redis: RedisClient;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = await connectRedis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
-  });
+  const server = shared(startRedisServer);
+  const redis = shared(
+    () => connectRedis(server.url),
+    (redis) => redis.disconnect(),
+  );
 
   describe('never bans', () => {
     test.each<[string, number, () => Client[]]>([

@@ -6,20 +6,19 @@ import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 
-let kit: GatewayKit;
 let redis: RedisClient;
 
-beforeAll(async () => {
-  kit = await startGatewayKit();
+const kit = shared(startGatewayKit);
+beforeAll(() => {
   redis = kit.redis;
 });
 
-afterAll(async () => {
+afterAll(() => {
   kit.reportOutage();
-  await kit[Symbol.asyncDispose]();
 });
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });

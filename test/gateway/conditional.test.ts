@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('conditional requests', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startGatewayKit);
 
   const pets = () => `${kit.gateway.url}/v1/pets`;
 

@@ -1,35 +1,29 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { announceConsole, findConsoleOrigins } from '../../gateway/control/access/console-addresses.ts';
 import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { hashSecret } from '../../gateway/control/access/console-secret.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { InvalidOperation } from '../../gateway/control/invalid-operation.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const hoursMs = 3_600_000;
 
 describe('sessions of the console', () => {
-  let server: RedisServer;
+  const server = shared(startAnyRedis);
   /** Connections of two gateways. */
-  let redis: RedisClient;
-  let other: RedisClient;
-
-  beforeAll(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-    other = await connectRedis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    other.disconnect();
-    await server[Symbol.asyncDispose]();
-  });
+  const redis = shared(
+    () => connectRedis(server.url),
+    (redis) => redis.disconnect(),
+  );
+  const other = shared(
+    () => connectRedis(server.url),
+    (redis) => redis.disconnect(),
+  );
 
   /** @param laterMs how much later than now it is */
   const session = (laterMs = 0, client = redis) => ({

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const shop = 'https://shop.example';
 const preflight = {
@@ -15,22 +16,14 @@ const corsOf = (headers: Record<string, string | string[] | undefined>) =>
   );
 
 describe('pages of other sites', () => {
-  let kit: GatewayKit;
-  let open: Service;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ CORS_ORIGINS: `${shop}, http://localhost:5173` });
-    open = await startGateway({
+  const kit = shared(() => startGatewayKit({ CORS_ORIGINS: `${shop}, http://localhost:5173` }));
+  const open = shared(() =>
+    startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
       CORS_ORIGINS: '*',
-    });
-  });
-
-  afterAll(async () => {
-    await open[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
-  });
+    }),
+  );
 
   const restricted = () => kit.issue({ scopes: ['pets-service:read'] });
   const from = (origin: string, headers: Record<string, string> = {}) => ({

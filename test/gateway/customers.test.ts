@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addBan } from '../../gateway/control/bans/bans.ts';
 import {
   changeCustomer,
@@ -16,24 +16,16 @@ import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { readKeyUse } from '../../gateway/quota/key-use.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const gateways = 2;
-let server: RedisServer;
-let fleet: GatewayFleet;
 
-beforeAll(async () => {
-  server = await startAnyRedis();
-  fleet = await startGatewayFleet(server.url, gateways);
-});
-
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+const server = shared(startAnyRedis);
+const fleet = shared(() => startGatewayFleet(server.url, gateways));
 
 const session = () => ({
   redis: fleet.redis,

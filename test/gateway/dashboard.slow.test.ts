@@ -7,9 +7,10 @@ import { parseExposition, type Exposition } from '../support/checks/exposition.t
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
 import { parsePromql } from '../support/checks/promql.ts';
 import { send } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { runPromtool, startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /** Labels that Prometheus adds to every series. */
@@ -31,15 +32,14 @@ const expressions = [
 ];
 
 describe('the metrics of a gateway with two workers and of a pets service', () => {
-  let services: BothServices;
   let gateway: string;
   let pets: string;
   let exposed: Exposition;
 
   const scrape = async (url: string) => (await send(`${url}/metrics`)).text;
 
+  const services = shared(() => startBothServices({ GATEWAY_WORKERS: '2' }));
   beforeAll(async () => {
-    services = await startBothServices({ GATEWAY_WORKERS: '2' });
     const redis = await connectRedis(services.redisUrl);
     await redis.hset(redisKeys.plan('pro'), 'shadowMinute', '200');
     redis.disconnect();
@@ -49,8 +49,6 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     pets = await scrape(services.petsService.url);
     exposed = parseExposition(gateway + pets);
   });
-
-  afterAll(() => services[Symbol.asyncDispose]());
 
   /** @returns names, labels and values of the expression that do not exist */
   function unknownIn(expr: string): string[] {

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('GET /openapi.json', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ PUBLIC_URL: 'https://api.example.com' });
-  });
-
-  afterAll(async () => {
-    await kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(() => startGatewayKit({ PUBLIC_URL: 'https://api.example.com' }));
 
   const url = () => `${kit.gateway.url}/openapi.json`;
 

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const html = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 describe('the public documentation', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-  });
-
-  afterAll(async () => {
-    await kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startGatewayKit);
 
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(kit.gateway.url + path, { method, headers });

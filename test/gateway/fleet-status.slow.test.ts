@@ -1,27 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readFleetStatus } from '../../gateway/control/status/fleet-status.ts';
 import type { LiveState } from '../../gateway/faces/api/live-state.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { openLive, problemTitles, signIn, type LiveConsole } from '../support/kits/live-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
 const processesOf = ({ gateways }: LiveState) => gateways.flatMap(({ processes }) => processes);
 
 describe('the state of a fleet of two gateways, one with two workers', { tags: ['redis-server'] }, () => {
-  let server: RedisServer;
-  let fleet: GatewayFleet;
   let consoles: LiveConsole[];
 
+  const server = shared(startRedisServer);
+  const fleet = shared(() =>
+    startGatewayFleet(server.url, 2, (index) => (index === 0 ? {} : { GATEWAY_WORKERS: '2' })),
+  );
   beforeAll(async () => {
-    server = await startRedisServer();
-    fleet = await startGatewayFleet(server.url, 2, (index) => (index === 0 ? {} : { GATEWAY_WORKERS: '2' }));
     consoles = await Promise.all(fleet.gateways.map((gateway) => openLive(fleet.redis, gateway)));
-  });
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
   });
 
   const allSee = async (check: (state: LiveState) => void, timeoutMs?: number) => {

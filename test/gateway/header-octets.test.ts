@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ResponseHeaders } from '../../gateway/platform/http/response-headers.ts';
 import { sendJson } from '../../gateway/platform/http/send-response.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 /** Sends a request, and returns all bytes of the response as Latin-1. */
@@ -20,14 +21,12 @@ const octets = (text: string) => Buffer.from(text).toString('latin1');
 
 /** Octets of a header's value above 0x7F mean nothing to the gateway (RFC 9110 section 5.5). */
 describe('octets of headers', () => {
-  let kit: GatewayKit;
   let key: string;
 
+  const kit = shared(startGatewayKit);
   beforeAll(async () => {
-    kit = await startGatewayKit();
     ({ key } = await kit.issue({ plan: 'business', minute: 100_000 }));
   });
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const head = (method: string, lines = '') =>
     `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n` +

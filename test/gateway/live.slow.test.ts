@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { TrafficPoint } from '../../gateway/control/usage/traffic.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import type { ConsoleApi } from '../support/kits/console-kit.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { openLive, signIn } from '../support/kits/live-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const description: unknown = parse(
   readFileSync(new URL('../../gateway/faces/api/openapi.yaml', import.meta.url), 'utf8'),
@@ -23,13 +23,8 @@ function expectDescribed(schema: string, content: unknown): void {
 }
 
 describe('what happens now, over the API', () => {
-  let kit: GatewayKit;
-  let api: ConsoleApi;
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-    api = await signIn(kit.redis, kit.gateway);
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startGatewayKit);
+  const api = shared(() => signIn(kit.redis, kit.gateway));
 
   test('says how this process is, and what it has counted in the last minute', async () => {
     const { key } = await kit.issue({ plan: 'pro' });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { Agent } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ResponseHeaders } from '../../gateway/platform/http/response-headers.ts';
 import { sendJson } from '../../gateway/platform/http/send-response.ts';
 import { createTransport } from '../../gateway/upstream/exchange.ts';
@@ -10,19 +10,15 @@ import type { TransportOptions } from '../../gateway/upstream/transport.ts';
 import { createReadinessProbe, createUpstreams } from '../../gateway/upstream/upstreams.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { earlyInMinute } from '../support/load/early-in-minute.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 describe('a failure of the gateway', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '1000' });
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(() => startGatewayKit({ UPSTREAM_TIMEOUT_MS: '1000' }));
 
   const pets = () => `${kit.gateway.url}/v1/pets`;
   const minuteOf = ({ header }: ClientResponse) => /"minute";r=(\d+)/.exec(header('RateLimit') ?? '')?.[1];
@@ -90,12 +86,8 @@ describe('a failure of the gateway', () => {
 /** Vitest fails a run in which an error reaches the process. */
 describe('what throws while a response is passed on fails its request alone', () => {
   type Options = TransportOptions<IncomingMessage, ServerResponse>;
-  let upstream: Upstream;
 
-  beforeAll(async () => {
-    upstream = await startUpstream();
-  });
-  afterAll(() => upstream[Symbol.asyncDispose]());
+  const upstream = shared(startUpstream);
 
   /** A server that passes requests on. What is given applies to those whose path is not /v1/pets. */
   async function startServer(

@@ -3,24 +3,24 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { request } from 'undici';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 
 describe('proxying', () => {
-  let kit: GatewayKit;
   let key: string;
   let id: string;
   let customerId: string;
   let pets: string;
 
+  const kit = shared(() => startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' }));
   beforeAll(async () => {
-    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' });
     ({ key, id, customerId } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
   });
@@ -30,8 +30,6 @@ describe('proxying', () => {
     // Failures in consecutive tests would eject the upstream.
     await send(pets, { key });
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   function expectError(response: ClientResponse, status: number, code: string): void {
     expect(response.status).toBe(status);

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 const forwarded = { 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'https' };
 
-let kit: GatewayKit;
 let key: string;
 
+const kit = shared(startGatewayKit);
 beforeAll(async () => {
-  kit = await startGatewayKit();
   ({ key } = await kit.issue({ plan: 'business' }));
   kit.upstream.response = ({ method }, res) => {
     if (method === 'POST') {
@@ -21,8 +21,6 @@ beforeAll(async () => {
     res.writeHead(200, { ...json, 'Content-Length': 2, Link: links }).end('[]');
   };
 });
-
-afterAll(() => kit[Symbol.asyncDispose]());
 
 /** Checks Link, Location and the servers of the description of a gateway. */
 async function expectAddresses(

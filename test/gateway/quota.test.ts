@@ -7,18 +7,17 @@ import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('quotas of three gateways on one redis-server', { tags: ['redis-server'] }, () => {
-  let server: RedisServer;
   let redis: RedisClient;
-  let upstream: Upstream;
   let gateways: Service[];
 
+  const server = shared(startRedisServer);
+  const upstream = shared(startUpstream);
   beforeAll(async () => {
-    server = await startRedisServer();
-    upstream = await startUpstream();
     const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
     gateways = await Promise.all([startGateway(env), startGateway(env), startGateway(env)]);
     redis = await connectRedis(server.url);
@@ -27,8 +26,6 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
   afterAll(async () => {
     redis.disconnect();
     await Promise.all(gateways.map((gateway) => gateway[Symbol.asyncDispose]()));
-    await upstream[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
   });
 
   const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { anonymousPlan } from '../../gateway/quota/plan-settings.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('refused addresses', { tags: ['redis-server'] }, () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ TRUST_PROXY: 'loopback' });
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(() => startGatewayKit({ TRUST_PROXY: 'loopback' }));
 
   const from = (address: string, key?: string, path = '/v1/pets') =>
     send(kit.gateway.url + path, {

@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { setPlan } from '../../gateway/control/plans/plans.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
 describe('shadow limits of a plan', { tags: ['redis-server'] }, () => {
-  let server: RedisServer;
-  let fleet: GatewayFleet;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    fleet = await startGatewayFleet(server.url, 1);
-  });
-
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+  const server = shared(startRedisServer);
+  const fleet = shared(() => startGatewayFleet(server.url, 1));
 
   const session = () => ({
     redis: fleet.redis,

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readTraffic } from '../../gateway/control/usage/traffic.ts';
 import { createMetrics, type Metrics } from '../../gateway/platform/observability/metrics.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { createTrafficReporter } from '../../gateway/quota/traffic-reporter.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { fresh } from '../support/kits/shared.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const minuteMs = 60_000;
 
@@ -15,16 +15,11 @@ const serve = ({ requests }: Metrics, times: number, plan = 'free') => {
 };
 
 describe('reports of traffic', () => {
-  let server: RedisServer;
-  let redis: RedisClient;
-  beforeEach(async () => {
-    server = await startAnyRedis();
-    redis = await connectRedis(server.url);
-  });
-  afterEach(async () => {
-    redis.disconnect();
-    await server[Symbol.asyncDispose]();
-  });
+  const server = fresh(startAnyRedis);
+  const redis = fresh(
+    () => connectRedis(server.url),
+    (redis) => redis.disconnect(),
+  );
 
   /** Counts of a process, which reports when it closes, and its log. */
   function startProcess(now = () => Date.now(), isOpen = () => true) {

@@ -1,24 +1,22 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { countOutcomes } from '../support/load/steady-load.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 /** A report comes within five seconds. */
 const reported = { timeout: 20_000, interval: 100 };
 
 describe('the record of traffic of two gateways with two workers each', { tags: ['redis-server'] }, () => {
-  let server: RedisServer;
-  let fleet: GatewayFleet;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    fleet = await startGatewayFleet(server.url, 2, () => ({ GATEWAY_WORKERS: '2' }));
+  const server = shared(startRedisServer);
+  const fleet = shared(() => startGatewayFleet(server.url, 2, () => ({ GATEWAY_WORKERS: '2' })));
+  beforeAll(() => {
     fleet.upstream.response = (req, res, body) => {
       const { searchParams } = new URL(req.url ?? '', 'http://upstream');
       const status = Number(searchParams.get('cursor') ?? 200);
@@ -28,10 +26,6 @@ describe('the record of traffic of two gateways with two workers each', { tags: 
       res.writeHead(status, { 'content-type': 'application/json' });
       res.end(JSON.stringify({ code: 'internal_error', message: body, status }));
     };
-  });
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
   });
 
   /** Makes a plan as redis-cli would. */

@@ -1,20 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 
 describe('GET /v1/usage', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startGatewayKit);
 
   const usage = (key: string) => send(`${kit.gateway.url}/v1/usage`, { key });
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });

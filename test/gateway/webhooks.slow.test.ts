@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addBan } from '../../gateway/control/bans/bans.ts';
 import { changeRedis } from '../../gateway/control/change-redis.ts';
 import { changeCustomer, suspendCustomer } from '../../gateway/control/customers/customers.ts';
@@ -18,14 +18,11 @@ import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
-import { localNetworks, startEventsKit, type EventsKit } from '../support/kits/events-kit.ts';
+import { localNetworks, startEventsKit } from '../support/kits/events-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { contentOf, idOf, isSignedBy } from '../support/webhooks/receiver.ts';
 
-let kit: EventsKit;
-beforeAll(async () => {
-  kit = await startEventsKit();
-});
-afterAll(() => kit[Symbol.asyncDispose]());
+const kit = shared(startEventsKit);
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 const at = (path: string) => kit.receiver.at(path);

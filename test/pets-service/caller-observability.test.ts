@@ -1,25 +1,19 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startPetsService, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-let directory: TemporaryDirectory;
-let service: Service;
 let token: string;
 
-beforeAll(async () => {
-  directory = await temporaryDirectory();
-  service = await startPetsService({ DATA_DIR: directory.path });
+const directory = shared(temporaryDirectory);
+const service = shared(() => startPetsService({ DATA_DIR: directory.path }));
+beforeAll(() => {
   token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
   recordSecrets(token);
-});
-
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  await directory[Symbol.asyncDispose]();
 });
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;

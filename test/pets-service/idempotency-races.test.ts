@@ -2,17 +2,15 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
-import { seen, startIdempotencyKit, type IdempotencyKit } from '../support/kits/idempotency-kit.ts';
+import { seen, startIdempotencyKit } from '../support/kits/idempotency-kit.ts';
 import { postgres, servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, () => {
   const anyMessage: unknown = expect.any(String);
-  let kit: IdempotencyKit;
-  beforeAll(async () => {
-    kit = await startIdempotencyKit(postgres.open);
-  });
+  const kit = shared(() => startIdempotencyKit(postgres.open));
   afterAll(() => kit?.[Symbol.asyncDispose]());
 
   test('instances that delete expired keys concurrently share the work', async () => {

@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { portalOperations } from '../../gateway/control/access/portal-operations.ts';
 import { UnknownId } from '../../gateway/control/invalid-operation.ts';
 import { portalRoutes } from '../../gateway/faces/portal/portal-routes.ts';
@@ -7,11 +7,12 @@ import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
-import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { placeOfKey } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -26,16 +27,13 @@ interface Key {
 const filled = (path: string, id: string) => path.replace(':id', id);
 
 describe('the portal', () => {
-  let started: ConsoleApiKit;
-  let operator: ConsoleApi;
   let url: string;
 
-  beforeAll(async () => {
-    started = await startConsoleApi();
-    operator = await started.signIn();
+  const started = shared(startConsoleApi);
+  const operator = shared(() => started.signIn());
+  beforeAll(() => {
     ({ url } = started.kit.gateway);
   });
-  afterAll(() => started[Symbol.asyncDispose]());
 
   const pets = (key: string, path = '/pets') => send(`${url}/v1${path}`, { key });
   const enter = (customerId: string) => enterPortal(url, started.kit.redis, customerId);

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('an attacker', () => {
-  let kit: GatewayKit;
+  const kit = shared(() => startGatewayKit({ TRUST_PROXY: 'loopback' }));
 
-  beforeAll(async () => {
-    kit = await startGatewayKit({ TRUST_PROXY: 'loopback' });
-  });
-
-  afterAll(async () => {
+  afterAll(() => {
     kit.reportOutage();
-    await kit[Symbol.asyncDispose]();
   });
 
   const from = (address: string, key: string, path = '/v1/pets') =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { apiScopes } from '../../gateway/control/access/api-scopes.ts';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { apiRoutes } from '../../gateway/faces/api/api.ts';
@@ -8,17 +8,12 @@ import {
   sendWithToken,
   startConsoleApi,
   type ApiResponse,
-  type ConsoleApiKit,
-} from '../support/kits/console-api-kit.ts';
+  } from '../support/kits/console-api-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
-let api: ConsoleApiKit;
-
-beforeAll(async () => {
-  api = await startConsoleApi();
-});
-afterAll(() => api[Symbol.asyncDispose]());
+const api = shared(startConsoleApi);
 
 /** Paths lead to nothing, so that what is permitted changes nothing, either. */
 const operations = apiRoutes

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { type ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
@@ -7,18 +7,16 @@ import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 
-let kit: GatewayKit;
 let origin: string;
 
-beforeAll(async () => {
-  kit = await startGatewayKit();
+const kit = shared(startGatewayKit);
+beforeAll(() => {
   origin = kit.gateway.adminUrl;
 });
-
-afterAll(() => kit[Symbol.asyncDispose]());
 
 const redisSession = () => ({
   redis: kit.redis,

@@ -4,21 +4,21 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /*
  * Pages of another server, opened in the browser of a person who is signed in to the console. On another port of the
  * same host: for cookies that is the same site, so that the browser sends the session's cookie.
  */
 describe('a page of another server', { tags: ['chromium'] }, () => {
-  let kit: ConsoleKit;
   let attacker: Server;
   let attackerPort: number;
   /** Requests that reached the attacker. */
   const received: string[] = [];
 
+  const kit = shared(startConsole);
   beforeAll(async () => {
-    kit = await startConsole();
     attacker = createServer((req, res) => {
       received.push(`${req.url} ${JSON.stringify(req.headers)}`);
       res.setHeader('Content-Type', 'text/html');
@@ -29,10 +29,9 @@ describe('a page of another server', { tags: ['chromium'] }, () => {
     attackerPort = (attacker.address() as AddressInfo).port;
   });
 
-  afterAll(async () => {
+  afterAll(() => {
     attacker.close();
     attacker.closeAllConnections();
-    await kit[Symbol.asyncDispose]();
   });
 
   /** Opens the attack in the browser of an operator. @param host of the attacker */

@@ -1,21 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import type { ReceivedRequest } from '../support/upstreams/upstream.ts';
 
-let kit: GatewayKit;
 let key: string;
 let pets: string;
 
+const kit = shared(() => startGatewayKit({ KEEP_ALIVE_TIMEOUT_MS: '100' }));
 beforeAll(async () => {
-  kit = await startGatewayKit({ KEEP_ALIVE_TIMEOUT_MS: '100' });
   ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
   pets = `${kit.gateway.url}/v1/pets`;
 });
 
-afterAll(async () => {
+afterAll(() => {
   kit.reportOutage();
-  await kit[Symbol.asyncDispose]();
 });
 
 const raw = (lines: string[], method = 'GET', body = '') =>

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { errorLinesOf } from '../support/checks/alarms.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { shared } from '../support/kits/shared.ts';
 
-let both: BothServices;
-
-beforeAll(async () => {
-  both = await startBothServices();
-});
-
-afterAll(async () => {
-  await both[Symbol.asyncDispose]();
-});
+const both = shared(startBothServices);
 
 /** Sends it through the gateway and directly to the pets service, and expects the same response. */
 async function create(body: string | Buffer, type = 'application/json'): Promise<ClientResponse> {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthorize } from '../../gateway/upstream/internal-token.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const createKeyPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const own = createKeyPair();
@@ -61,11 +62,10 @@ const signedBy = (algorithm: jwt.Algorithm, key: KeyObject) =>
   jwt.sign(claims, key, { algorithm, keyid: header.kid });
 
 describe('internal token verification of the pets service', () => {
-  let directory: TemporaryDirectory;
   let petsService: Service;
 
+  const directory = shared(temporaryDirectory);
   beforeAll(async () => {
-    directory = await temporaryDirectory();
     const file = join(directory.path, 'public.pem');
     await writeFile(file, publicPem);
     petsService = await startPetsService({
@@ -76,7 +76,6 @@ describe('internal token verification of the pets service', () => {
 
   afterAll(async () => {
     await petsService[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
   });
 
   const requestPets = (authorization: string) =>

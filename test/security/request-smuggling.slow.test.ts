@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { errorCodes } from '../../pets-service/errors.ts';
 import { errorLinesOf } from '../support/checks/alarms.ts';
 import { attackGroups, makeAttacks, type Attack } from '../support/http/attacks.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { parseMessages, valuesOf, type Message } from '../support/http/strict-http.ts';
-import { shortTimeouts, startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { shortTimeouts, startBothServices } from '../support/kits/both-services.ts';
 import type { Service } from '../support/kits/service.ts';
-import { startRawUpstream, type RawUpstream } from '../support/upstreams/raw-upstream.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startRawUpstream } from '../support/upstreams/raw-upstream.ts';
 
 /*
  * Every attack is sent to the gateway in front of the real pets service, to a gateway in front of a stand-in that
@@ -38,15 +39,12 @@ const notCompared = new Set([
   ),
 ]);
 
-let both: BothServices;
-let raw: RawUpstream;
-let rawGateway: Service;
 const outcomes = new Map<string, Outcome>();
 
+const raw = shared(startRawUpstream);
+const both = shared(() => startBothServices(shortTimeouts));
+const rawGateway = shared(() => both.addGateway({ PETS_SERVICE_URL: raw.url }));
 beforeAll(async () => {
-  raw = await startRawUpstream();
-  both = await startBothServices(shortTimeouts);
-  rawGateway = await both.addGateway({ PETS_SERVICE_URL: raw.url });
   const direct = makeAttacks(`Bearer ${both.token}`);
   await Promise.all(
     makeAttacks(`Bearer ${both.key}`).map(async (attack, index) => {
@@ -59,11 +57,6 @@ beforeAll(async () => {
       outcomes.set(name, { expected, gateway, rawGateway: rawGatewayResponses, petsService });
     }),
   );
-});
-
-afterAll(async () => {
-  await both[Symbol.asyncDispose]();
-  await raw[Symbol.asyncDispose]();
 });
 
 /** All responses on a new connection until the server closes it. Fails if one is malformed. */

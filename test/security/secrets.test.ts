@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { createSecretFinder, recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send, sendRaw } from '../support/http/http.ts';
-import { contents, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { contents, startOpsKit } from '../support/kits/ops-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
 
@@ -32,14 +33,13 @@ async function shutDownRedis(url: string): Promise<void> {
 // The command warns of the embedded Redis, which writes no append-only file.
 const onServer = { tags: ['redis-server'] };
 describe('API keys and tokens after requests and ops commands of all kinds', onServer, () => {
-  let kit: OpsKit;
   let secrets: string[];
   let find: (text: string) => string[];
   /** Output of ops commands that were given a key instead of its id. */
   let rejections = '';
 
+  const kit = shared(startOpsKit);
   beforeAll(async () => {
-    kit = await startOpsKit();
     await kit.redis.config('SET', 'slowlog-log-slower-than', 0, 'slowlog-max-len', 100_000);
     const { key } = await kit.issue({ minute: 3 });
     const { key: issued, id } = await kit.json<IssuedByOps>(
@@ -83,8 +83,6 @@ describe('API keys and tokens after requests and ops commands of all kinds', onS
     recordSecrets(secrets.join('\n'));
     find = createSecretFinder(secrets);
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   test('are found by the secret finder', () => {
     expect(secrets.length).toBeGreaterThanOrEqual(6);

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startPetsService, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 
@@ -130,18 +131,8 @@ describe('Strict-Transport-Security behind a trusted proxy', () => {
 });
 
 describe('security headers of the pets service', () => {
-  let directory: TemporaryDirectory;
-  let petsService: Service;
-
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    petsService = await startPetsService({ DATA_DIR: directory.path });
-  });
-
-  afterAll(async () => {
-    await petsService[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
-  });
+  const directory = shared(temporaryDirectory);
+  const petsService = shared(() => startPetsService({ DATA_DIR: directory.path }));
 
   const { 'cache-control': cacheControl, 'x-content-type-options': contentTypeOptions } = expected;
 

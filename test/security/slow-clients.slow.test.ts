@@ -3,23 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
-let kit: GatewayKit;
 let key: string;
 let head: string;
 const sockets: Socket[] = [];
 
-beforeAll(async () => {
-  kit = await startGatewayKit({
+const kit = shared(() =>
+  startGatewayKit({
     // A customer may stream two bodies.
     UPSTREAM_CONNECTIONS: '4',
     UPSTREAM_TIMEOUT_MS: '3000',
     KEEP_ALIVE_TIMEOUT_MS: '300',
-  });
+  }),
+);
+beforeAll(async () => {
   ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
   head = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
 });
@@ -28,10 +30,9 @@ afterEach(() => {
   kit.upstream.response = respondWithPets;
 });
 
-afterAll(async () => {
+afterAll(() => {
   closeAll();
   kit.reportOutage();
-  await kit[Symbol.asyncDispose]();
 });
 
 interface Connection {

@@ -1,19 +1,12 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { errorLinesOf } from '../support/checks/alarms.ts';
 import { send, sendRaw } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { shared } from '../support/kits/shared.ts';
 
-let both: BothServices;
-
-beforeAll(async () => {
-  both = await startBothServices({ LOG_LEVEL: 'warn' });
-});
-
-afterAll(async () => {
-  await both[Symbol.asyncDispose]();
-});
+const both = shared(() => startBothServices({ LOG_LEVEL: 'warn' }));
 
 /** Sends the bytes and resets the connection after the delay. */
 async function sendAndVanish(port: number, bytes: string, afterMs: number): Promise<void> {

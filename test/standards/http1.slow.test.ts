@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startReverseProxy, type ReverseProxy } from '../support/kits/reverse-proxy.ts';
+import { startReverseProxy } from '../support/kits/reverse-proxy.ts';
+import { shared } from '../support/kits/shared.ts';
 import type { Http1Case } from './http1-cases.ts';
 import { compliance } from './http1-compliance.ts';
 import { malformed, normalization } from './http1-malformed.ts';
@@ -54,11 +55,9 @@ describe.each(Object.entries(groups))('HTTP/1.1, %s', (_group, cases) => {
   });
 
   describe('beside nginx', { tags: ['nginx'] }, () => {
-    let proxy: ReverseProxy;
-    let service: Server;
-    beforeAll(async () => {
-      service = await startPlainServer();
-      proxy = await startReverseProxy('nginx', portOf(service));
+    const service = shared(startPlainServer);
+    const proxy = shared(() => startReverseProxy('nginx', portOf(service)));
+    beforeAll(() => {
       stack.defer(() => void service.close());
       stack.use(proxy);
     });

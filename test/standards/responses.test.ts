@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /** Clauses that no other test shows. */
 describe('the responses of the gateway', () => {
-  let kit: GatewayKit;
   let key: string;
 
+  const kit = shared(startGatewayKit);
   beforeAll(async () => {
-    kit = await startGatewayKit();
     ({ key } = await kit.issue());
   });
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   test('every response of the gateway has a Date', async () => {
     const head = (path: string, credential = '') =>

@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { codeBlock } from '../../support/code-block.ts';
-import { startBothServices, type BothServices } from '../../support/kits/both-services.ts';
+import { startBothServices } from '../../support/kits/both-services.ts';
 import { runProgram } from '../../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../../support/kits/temporary-directory.ts';
+import { shared } from '../../support/kits/shared.ts';
+import { temporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import type { ClientApi, ClientOptions, Pet, Result } from './clients/client-api.ts';
 import { runTool, toolPackages } from './tools.ts';
 
@@ -54,24 +55,17 @@ const generators = [
 ];
 
 describe('a generated client', { tags: ['api-tools'] }, () => {
-  let services: BothServices;
-  let directory: TemporaryDirectory;
   let description: string;
 
+  const services = shared(startBothServices);
+  const directory = shared(temporaryDirectory);
   beforeAll(async () => {
-    services = await startBothServices();
-    directory = await temporaryDirectory();
     // The way to 64-bit ids that CLIENTS.md documents.
     const sed = /sed '([^']+)'/.exec(await codeBlock('gateway/CLIENTS.md', 'sh', 'sed'))?.[1] ?? '';
     const served = await (await fetch(`${services.gateway.url}/openapi.json`)).text();
     const patched = spawnSync('sed', [sed], { input: served, encoding: 'utf8' });
     description = patched.stdout;
     expect(description).not.toContain('"type":"integer","format":"int64"');
-  });
-
-  afterAll(async () => {
-    await services[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
   });
 
   describe.each(generators)('of $name', ({ name, tool, args }) => {

@@ -1,20 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../../gateway/upstream/api-description.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../../support/kits/temporary-directory.ts';
+import { shared } from '../../support/kits/shared.ts';
+import { temporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import { runTool } from './tools.ts';
 
 describe('the description', { tags: ['api-tools'] }, () => {
-  let directory: TemporaryDirectory;
   let description: string;
 
+  const directory = shared(temporaryDirectory);
   beforeAll(async () => {
-    directory = await temporaryDirectory();
     description = join(directory.path, 'openapi.json');
     await writeFile(description, loadApiDescription().json);
   });
-  afterAll(() => directory[Symbol.asyncDispose]());
 
   test('has no finding of Redocly, recommended-strict', async () => {
     const output = await runTool('redocly', ['lint', '--config=redocly.yaml', description]);

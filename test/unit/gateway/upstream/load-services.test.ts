@@ -2,20 +2,17 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadApiDescription } from '../../../../gateway/upstream/api-description.ts';
 import { loadServices } from '../../../../gateway/upstream/load-services.ts';
 import { petsApi } from '../../../../gateway/upstream/pets-service.ts';
 import { servicesFileJsonSchema } from '../../../../gateway/upstream/services-file-schema.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../../../support/kits/temporary-directory.ts';
+import { shared } from '../../../support/kits/shared.ts';
+import { temporaryDirectory } from '../../../support/kits/temporary-directory.ts';
 
 const servicesFolder = new URL('../../../../gateway/upstream/', import.meta.url);
 
-let directory: TemporaryDirectory;
-beforeAll(async () => {
-  directory = await temporaryDirectory();
-});
-afterAll(() => directory[Symbol.asyncDispose]());
+const directory = shared(temporaryDirectory);
 
 const responses = "responses: { '200': { description: Found, content: { application/json: {} } } }";
 const orders = `openapi: 3.1.1
