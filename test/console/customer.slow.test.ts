@@ -46,16 +46,6 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expect(await pets(key)).toBe(200);
   });
 
-  test('a limit that the API refuses is explained next to the form, and not saved', async () => {
-    const key = await kit.kit.issue();
-    const { page } = await openCustomer(key);
-    await page.getByRole('button', { name: 'Change limits…' }).click();
-    await page.getByRole('dialog').locator('select').selectOption('enterprise');
-    await page.getByRole('button', { name: 'Save limits' }).click();
-    await page.getByRole('dialog').getByText('An enterprise customer needs a limit of its own').waitFor();
-    expect((await record(key))['plan']).toBe('free');
-  });
-
   test('name, expiry and scopes are changed', async () => {
     const key = await kit.kit.issue({ name: 'Old Name' });
     const { page } = await open(key);

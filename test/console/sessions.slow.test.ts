@@ -101,17 +101,4 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
     expect((await send('GET', '/api/key-plans')).status).toBe(401);
     expect(await lastEntries(1)).toMatchObject([{ who: 'Ada', action: 'api-tokens.revoke', target: id }]);
   });
-
-  test('the API names a session that is none, and ends nothing', async () => {
-    const ada = await started.signIn({ name: 'Ada' });
-    expect((await ada.send('DELETE', '/api/sessions/console_000000000000')).body).toMatchObject({
-      code: 'invalid_operation',
-      message: expect.stringContaining('There is no session console_000000000000') as string,
-    });
-    expect((await ada.send('DELETE', '/api/sessions/x')).body).toMatchObject({ code: 'not_found' });
-    expect((await ada.send('GET', '/api/sessions')).body).toMatchObject({
-      items: [{ name: 'Ada', role: 'operator', grantedBy: 'Ada', own: true }],
-      next: null,
-    });
-  });
 });

@@ -42,25 +42,6 @@ describe('the life cycle of keys', () => {
       expect(newKey.expiresAt).toBe(expiresAt);
       expect((await kit.json<ShownKey>('keys', 'show', oldKey.id)).expiresAt).toBe(expiresAt);
     });
-
-    test('without a grace period expires the old key at once, and replaces a key only once', async () => {
-      const oldKey = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-      expect((await kit.pets(oldKey.key)).status).toBe(200);
-      const rotated = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await kit.json('keys', 'rotate', oldKey.id, '--grace', '0s', '--output', 'json');
-      expect(await codeOf(oldKey.key)).toBe('expired_api_key');
-      const runs = await Promise.all([1, 2, 3].map(() => kit.run('keys', 'rotate', rotated.id, '--json')));
-      expect(runs.map(({ code }) => String(code)).toSorted()).toEqual(['0', '2', '2']);
-      const refused = runs.find(({ code }) => code === 2);
-      expect(refused?.stderr).toMatch(/has been replaced by key_\w+ already/);
-      const all = await kit.json<ShownKey[]>('keys', 'list');
-      const valid = all.filter(({ replaces, state }) => replaces === rotated.id && state === 'valid');
-      expect(valid).toHaveLength(1);
-      // A key can be rotated again when its replacement is no longer valid. Its grace period is no expiry of the new key.
-      await kit.json('keys', 'revoke', '--yes', valid[0]?.id ?? '');
-      const again = await kit.json<ShownKey>('keys', 'rotate', rotated.id);
-      expect(again).toMatchObject({ replaces: rotated.id, expiresAt: null });
-    });
   });
 
   describe('keys export and keys import', () => {

@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { isWellFormedApiKey } from '../../gateway/keys/api-key-format.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
@@ -21,44 +20,6 @@ describe('the ops command', () => {
 
   const run: OpsKit['run'] = (...args) => kit.run(...args);
   const json: OpsKit['json'] = (...args) => kit.json(...args);
-  const pets: OpsKit['pets'] = (key) => kit.pets(key);
-
-  test('keys issue prints the key once, and the key works at once', async () => {
-    const issued = await json('keys', 'issue', '--plan', 'pro', '--name', 'ACME GmbH');
-    expect(Object.keys(issued).slice(0, 3)).toEqual(['id', 'key', 'customerId']);
-    expect(issued).toMatchObject({
-      plan: 'pro',
-      name: 'ACME GmbH',
-      expiresAt: null,
-    });
-    expect(isWellFormedApiKey(String(issued['key']))).toBe(true);
-    expect((await pets(issued['key'])).header('RateLimit-Policy')).toBe(
-      '"minute";q=300;w=60, "day";q=10000;w=86400',
-    );
-    const { key: _key, ...record } = issued;
-    const show = () => json('keys', 'show', String(issued['id']));
-    expect(await show()).toMatchObject(record);
-    // Gateways tell of the use of a key some seconds later.
-    await expect.poll(show, { timeout: 20_000 }).toMatchObject({
-      lastUsedAt: expect.stringMatching(/Z$/) as string,
-      servedToday: 1,
-      refusedToday: 0,
-      next: { served: true },
-    });
-  });
-
-  test('keys list --json prints an array of records, oldest first, without keys', async () => {
-    const first = await json('keys', 'issue', '--plan', 'free', '--name', 'first of list');
-    const second = await json('keys', 'issue', '--plan', 'free', '--name', 'second of list');
-    const { stdout } = await run('keys', 'list', '--json');
-    const records = JSON.parse(stdout) as { id: string; name: string; state: string }[];
-    expect(records.slice(-2).map(({ id }) => id)).toEqual([first['id'], second['id']]);
-    expect(records.at(-1)).toMatchObject({ name: 'second of list', state: 'valid' });
-    expect(stdout).not.toContain(String(first['key']));
-    const table = await run('keys', 'list');
-    expect(table.stdout).toMatch(/^ID +KEY +NAME +PLAN +STATE +CREATED +EXPIRES +LAST USED\n/);
-    expect(table.stdout).toContain('second of list');
-  });
 
   test(
     'invalid input prints one line to standard error, exits with 2, and changes nothing',
