@@ -194,19 +194,4 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expect(page.url()).not.toContain(issued.key);
     expectClean(observed, kit.origin);
   });
-
-  test('a customer whose keys have ended is removed', async () => {
-    const issued = await kit.kit.issue({ name: 'Gone' });
-    await keyIssuer(kit.kit.redis).store.revoke(issued.id);
-    const observed = await open(issued);
-    const { page } = observed;
-    await more(page);
-    await page.getByRole('button', { name: 'Remove…' }).click();
-    await page.getByLabel('Type Gone to confirm').fill('Gone');
-    await page.getByRole('button', { name: 'Remove the customer' }).click();
-    await heading(page, 'Customers').waitFor();
-    await page.getByRole('link', { name: 'Gone' }).waitFor({ state: 'detached' });
-    expect(await kit.kit.redis.exists(redisKeys.customer(issued.customerId))).toBe(0);
-    expectClean(observed, kit.origin);
-  });
 });

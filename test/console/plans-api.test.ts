@@ -143,92 +143,27 @@ describe('the API of plans', () => {
     expect(await stored('questioned-2')).toEqual({});
   });
 
+  const limits = { minute: 5, day: 9 };
+  const made = { ...limits, create: true, expected: {} };
+  const seen = { ...limits, expected: { minute: 1, day: 1 } };
+
   test.each([
-    [
-      'a limit of 0',
-      'PATCH',
-      'free',
-      { minute: 0, day: 9, expected: { minute: 60, day: 1000 } },
-      400,
-      'minute',
-    ],
-    [
-      'no minute limit of a built-in plan',
-      'PATCH',
-      'free',
-      { minute: null, expected: {} },
-      422,
-      'minute limit',
-    ],
-    ['a plan without limits', 'PATCH', 'unlimited', { create: true, expected: {} }, 422, 'nothing to set'],
-    [
-      'a plan with a shadow limit alone',
-      'PATCH',
-      'unlimited',
-      { shadowDay: 5, create: true, expected: {} },
-      422,
-      'needs a limit',
-    ],
-    ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, eon: 1, expected: {} }, 400, 'eon'],
-    [
-      'a missing plan',
-      'PATCH',
-      'fre',
-      { minute: 5, day: 9, expected: { minute: 1, day: 1 } },
-      404,
-      'no plan',
-    ],
-    [
-      'enterprise',
-      'PATCH',
-      'enterprise',
-      { minute: 5, day: 9, expected: { minute: 1, day: 1 } },
-      422,
-      'own limits',
-    ],
-    [
-      'anonymous',
-      'PATCH',
-      'anonymous',
-      { minute: 5, day: 9, expected: { minute: 1, day: 1 } },
-      422,
-      'address',
-    ],
-    [
-      'a name that is none',
-      'PATCH',
-      'Gold',
-      { minute: 5, day: 9, create: true, expected: {} },
-      422,
-      'lower-case',
-    ],
-    [
-      'a name that is none, confirmed',
-      'PATCH',
-      'Gold',
-      { minute: 5, day: 9, create: true, expected: {}, confirmed: true },
-      422,
-      'lower-case',
-    ],
-    [
-      'anonymous, confirmed',
-      'PATCH',
-      'anonymous',
-      { minute: 5, expected: { minute: 60 }, confirmed: true },
-      422,
-      'address',
-    ],
-    [
-      'a plan that exists',
-      'PATCH',
-      'free',
-      { minute: 5, day: 9, create: true, expected: { minute: null } },
-      409,
-      'exists already',
-    ],
-    ['a built-in plan', 'DELETE', 'pro', undefined, 422, "can't be removed"],
-    ['a missing plan', 'GET', 'fre', undefined, 404, 'no plan'],
-  ])('refuses %s, says why, and changes nothing', async (_what, method, path, body, status, message) => {
+    ['a limit of 0', 'free', { minute: 0, expected: {} }, 400, 'minute'],
+    ['no minute limit of a built-in plan', 'free', { minute: null, expected: {} }, 422, 'minute limit'],
+    ['a plan without limits', 'unlimited', { create: true, expected: {} }, 422, 'nothing to set'],
+    ['a shadow limit alone', 'unlimited', { shadowDay: 5, create: true, expected: {} }, 422, 'needs a limit'],
+    ['an unknown field', 'free', { ...limits, eon: 1, expected: {} }, 400, 'eon'],
+    ['a missing plan', 'fre', seen, 404, 'no plan'],
+    ['enterprise', 'enterprise', seen, 422, 'own limits'],
+    ['anonymous', 'anonymous', seen, 422, 'address'],
+    ['anonymous, confirmed', 'anonymous', { ...seen, confirmed: true }, 422, 'address'],
+    ['a name that is none', 'Gold', made, 422, 'lower-case'],
+    ['a name that is none, confirmed', 'Gold', { ...made, confirmed: true }, 422, 'lower-case'],
+    ['a plan that exists', 'free', { ...made, expected: { minute: null } }, 409, 'exists already'],
+    ['to remove a built-in plan', 'pro', 'DELETE', 422, "can't be removed"],
+    ['to read a missing plan', 'fre', 'GET', 404, 'no plan'],
+  ])('refuses %s, says why, and changes nothing', async (_what, path, change, status, message) => {
+    const [method, body] = typeof change === 'string' ? [change] : ['PATCH', change];
     const before = await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored));
     const entries = await started.kit.redis.xlen(redisKeys.audit);
     const response = await ada.send(method, `/api/plans/${path}`, body);
@@ -236,15 +171,6 @@ describe('the API of plans', () => {
     expect(String((response.body as Fields)['message']).toLowerCase()).toContain(message);
     expect(await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored))).toEqual(before);
     expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries);
-  });
-
-  test('a pasted API key in place of a name is not in the response', async () => {
-    const { key } = await started.kit.issue();
-    for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const body = method === 'GET' ? undefined : { minute: 1, day: 1, expected: { minute: 1, day: 1 } };
-      const response = await ada.send(method, `/api/plans/${key}`, body);
-      expect(JSON.stringify(response.body)).not.toContain(key.slice(0, 20));
-    }
   });
 
   test('a plan is removed once no customer is on it', async () => {

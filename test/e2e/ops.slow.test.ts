@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
@@ -37,26 +37,16 @@ describe('the ops command', () => {
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '0'],
           /'0' is invalid.*whole number from 1/,
         ],
-        [['keys', 'show', 'key_none'], /there is no API key with the id "key_none"/],
         [['keys', 'set', String(id)], /nothing to set/],
         [['plans', 'set', 'gold'], /nothing to set: see ops plans set --help/],
         [
           ['plans', 'set', 'gold', '--create'],
           /there is nothing to set: give --minute N or --hour N or --day N or --month N/,
         ],
-        [['plans', 'set', 'anonymous', '--minute', '1'], /anonymous is no plan, but the limit of an address/],
-        [
-          ['plans', 'set', 'Gold', '--create', '--minute', '1'],
-          /that is not a valid plan name: use up to 32/,
-        ],
-        [['plans', 'set', 'freee', '--minute', '1'], /there is no plan named "freee"; did you mean "free"\?/],
         [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
         [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],
         [['keys', 'rotate', String(id), '--grace', '5'], /'5' is invalid.*duration/],
-        [['usage', 'exprot'], /unknown command 'exprot' \(Did you mean export\?\)/],
         [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
-        [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /It must not be a number/],
-        [['bans', 'lift', String(id)], /is not banned/],
         [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
         [
           ['policy', 'set', '--strikes-per-limit', '1001'],
@@ -69,7 +59,6 @@ describe('the ops command', () => {
           ['keys', 'list', '--state', 'vald'],
           /'vald' is invalid. It has to be one of valid, suspended, expired/,
         ],
-        [['keys', 'list', '--output', 'csv'], /--json is short for --output json/],
       ];
       await forEachConcurrently(invalidInputs, async ([args, message]) => {
         const { code, stdout, stderr } = await run(...args, '--json');
@@ -114,12 +103,6 @@ describe('the ops command', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^ops: Redis at 127\\.0\\.0\\.1:${port} cannot be reached: .*\\n$`));
     expect(stderr).not.toContain('hunter2');
-  });
-
-  test('--version prints the version of the package', async () => {
-    const json = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-    const { version } = JSON.parse(json) as { version: string };
-    expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   test('OPS_AS names the person, is checked as --as is, and gives way to it', async () => {

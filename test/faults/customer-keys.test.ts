@@ -94,13 +94,6 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
       await kit.redis.del(redisKeys.keyCustomer(keyHash));
     }
 
-    test('was deleted and is unknown', async () => {
-      const issued = await kit.issue();
-      expect(await outcomes([issued.key])).toEqual(['200']);
-      await remove(issued);
-      expect(await outcomes([issued.key, issued.key])).toEqual(Array(2).fill('401 unknown_api_key'));
-    });
-
     test('and was issued again for another customer is served at once as a key of that one', async () => {
       const lost = await kit.issue();
       const [other, further] = [await kit.issue(), await kit.issue()];

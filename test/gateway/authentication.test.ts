@@ -135,22 +135,6 @@ describe('authentication', () => {
     expect(JSON.stringify(record)).not.toContain(key.slice(9));
   });
 
-  test('an address that guesses keys gets 429 after 60 requests a minute, but a valid key still works', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.7' };
-    const statuses = [];
-    for (let index = 0; index < 61; index += 1) statuses.push((await pets(headers)).status);
-    expect(statuses).toEqual([...Array<number>(60).fill(401), 429]);
-    const refused = await pets(headers);
-    expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded', status: 429 });
-    expect(Number(refused.header('Retry-After'))).toBeGreaterThan(50);
-    expect(refused.header('X-RateLimit-Remaining')).toBe('0');
-    expect(refused.header('WWW-Authenticate')).toBeUndefined();
-    const { key } = await kit.issue();
-    const valid = await pets({ ...headers, authorization: `Bearer ${key}` });
-    expect(valid.status).toBe(200);
-    expect(valid.header('X-RateLimit-Remaining')).toBe('59');
-  });
-
   test('a higher limit ends the refusal of an address, and the headers are right until then', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     await expect.poll(async () => (await pets(headers)).status, { interval: 0, timeout: 10_000 }).toBe(429);
@@ -158,6 +142,8 @@ describe('authentication', () => {
       const refused = await pets(headers);
       const seconds = Number(refused.header('Retry-After'));
       expect(seconds).toBeGreaterThan(30);
+      expect(refused.header('WWW-Authenticate')).toBeUndefined();
+      expect(refused.header('X-RateLimit-Remaining')).toBe('0');
       expect(refused.header('RateLimit')).toBe(`"ip";r=0;t=${seconds}`);
       expect(refused.header('X-RateLimit-Limit')).toBe('60');
       const untilReset = Number(refused.header('X-RateLimit-Reset')) - Date.now() / 1000;

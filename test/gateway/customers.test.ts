@@ -67,18 +67,6 @@ describe('the keys of a customer', () => {
     expect(await statusOf(added.key)).toBe(401);
   });
 
-  test('keep counters, strikes of the others and use over a rotation', async () => {
-    const { id, customerId, key } = await fleet.issue({ day: 5 });
-    for (let request = 0; request < 3; request += 1) expect(await statusOf(key)).toBe(200);
-    const minute = await fleet.redis.get(redisKeys.openWindow(customerId, 'minute'));
-    const replacement = await store().rotate(id, 0);
-    expect(await fleet.redis.get(redisKeys.openWindow(customerId, 'minute'))).toBe(minute);
-    const response = await fleet.pets(replacement.key);
-    expect(response.status).toBe(200);
-    expect(response.header('RateLimit')).toMatch(/"day";r=1;/);
-    expect(await statusOf(key)).toBe(401);
-  });
-
   test('are banned one by one', async () => {
     const { id, key, customerId } = await fleet.issue();
     const sibling = await store().issueFor(customerId, {});

@@ -20,6 +20,7 @@ describe('GET /openapi.json', () => {
         'content-type': 'application/json; charset=utf-8',
       });
       expect(response.header('Content-Encoding')).toBeUndefined();
+      expect(response.header('X-RateLimit-Limit')).toBeUndefined();
       expect(response.json).toMatchObject({ openapi: '3.1.1' });
     },
   );

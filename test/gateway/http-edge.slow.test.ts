@@ -269,14 +269,6 @@ describe('paths and methods', () => {
     expect(petResponse.header('Allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  test('the OpenAPI document needs no key and has no rate limit headers', async () => {
-    const response = await send(`${kit.gateway.url}/openapi.json`);
-    expect(response.status).toBe(200);
-    expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
-    expect(response.json).toMatchObject({ openapi: '3.1.1' });
-    expect(response.header('X-RateLimit-Limit')).toBeUndefined();
-  });
-
   test('HEAD gets the response to GET without its body, also for errors', async () => {
     const get = await send(`${kit.gateway.url}/v1/pets`, { key });
     const head = await send(`${kit.gateway.url}/v1/pets`, { method: 'HEAD', key });

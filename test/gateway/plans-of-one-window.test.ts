@@ -100,16 +100,6 @@ describe('a plan with a limit of one window alone', () => {
     expect(await metrics()).toContain('gateway_bad_settings{key="gw:plan:removed"} 1');
   });
 
-  test('a limit of a built-in plan that is deleted by a slip stays in force', async () => {
-    const plan = redisKeys.plan('business');
-    const { key } = await kit.issue({ plan: 'business' });
-    await kit.redis.hdel(plan, 'minute');
-    await expect.poll(metrics).toContain('gateway_bad_settings{key="gw:plan:business"} 1');
-    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
-    await kit.redis.hset(plan, 'minute', 1000);
-    await expect.poll(metrics).toContain('gateway_bad_settings{key="gw:plan:business"} 0');
-  });
-
   test('a plan with an invalid limit is served by none until that was valid once, whatever its other limits', async () => {
     const plan = redisKeys.plan('half');
     await kit.redis.hset(plan, { hour: 10, day: 100 });

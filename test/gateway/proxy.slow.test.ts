@@ -47,28 +47,10 @@ describe('proxying', () => {
       });
     });
 
-    test('names the caller in a short-lived ES256 token, and never contains the API key', async () => {
+    test('names the caller in a token of its own', async () => {
       await send(pets, { key });
-      const seen = kit.upstream.seen.at(-1);
-      const token = /^Bearer (.+)$/.exec(seen?.headers.authorization ?? '')?.[1] ?? '';
-      const decoded = jwt.decode(token, { complete: true });
-      expect(decoded?.header).toMatchObject({ alg: 'ES256', kid: expect.any(String) as string });
-      expect(decoded?.payload).toMatchObject({
-        iss: 'gateway',
-        aud: 'pets-service',
-        sub: customerId,
-        key: id,
-        plan: 'business',
-      });
-      const { exp, iat } = jwt.decode(token) as { exp: number; iat: number };
-      expect(exp - iat).toBe(300);
-      expect(JSON.stringify(kit.upstream.seen)).not.toContain(key);
-    });
-
-    test('has the same token as other requests with that key', async () => {
-      await Promise.all([send(pets, { key }), send(pets, { key })]);
-      const tokens = kit.upstream.seen.slice(-2).map(({ headers }) => headers.authorization);
-      expect(tokens[0]).toBe(tokens[1]);
+      const [, token = ''] = kit.upstream.seen.at(-1)?.headers.authorization?.split(' ') ?? [];
+      expect(jwt.decode(token)).toMatchObject({ sub: customerId, key: id, plan: 'business' });
     });
 
     test('has no hop-by-hop headers, none that Connection names, and none that is not on the list', async () => {
@@ -168,16 +150,6 @@ describe('proxying', () => {
       ).toEqual(['content-type', 'etag', 'transfer-encoding', 'x-order']);
     });
 
-    test('has the status, headers and body of an upstream error', async () => {
-      kit.upstream.response = (_req, res) => {
-        res.writeHead(503, { ...json, 'Retry-After': '7' });
-        res.end('{"code":"service_unavailable","message":"Later.","status":503}');
-      };
-      const response = await send(pets, { key });
-      expectError(response, 503, 'service_unavailable');
-      expect(response.header('Retry-After')).toBe('7');
-    });
-
     test('is 502 if the upstream refuses the internal token, because 401 would blame the API key', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(401, { ...json, 'WWW-Authenticate': 'Bearer' }).end('{}');
@@ -187,29 +159,17 @@ describe('proxying', () => {
       expect(response.header('WWW-Authenticate')).toBeUndefined();
     });
 
-    test('has no content for HEAD, 204 and 304', async () => {
-      kit.upstream.response = (req, res) => {
-        const status = Number(req.url?.split('=')[1] ?? 200);
-        res.writeHead(status, status === 200 ? { ...json, 'content-length': 7 } : { etag: '"1"' }).end();
-      };
-      const head = await send(pets, { key, method: 'HEAD' });
-      expect([head.status, head.header('Content-Length')]).toEqual([200, '7']);
-      for (const status of [204, 304]) {
-        const response = await send(`${pets}?status=${status}`, { key, headers: { 'if-none-match': '"1"' } });
-        expect([response.status, response.header('ETag'), response.text]).toEqual([status, '"1"', '']);
-      }
-    });
-
     test('passes whatever its status and its content are', async () => {
       kit.upstream.response = (_req, res) => {
-        res.writeHead(500, { 'content-type': 'text/html', 'content-length': 13 }).end('<h1>Oops</h1>');
+        const headers = { 'content-type': 'text/html', 'content-length': 13, 'retry-after': '7' };
+        res.writeHead(503, headers).end('<h1>Oops</h1>');
       };
       const page = await send(pets, { key });
-      expect([page.status, page.header('Content-Type'), page.text]).toEqual([
-        500,
-        'text/html',
-        '<h1>Oops</h1>',
-      ]);
+      expect(page).toMatchObject({
+        status: 503,
+        text: '<h1>Oops</h1>',
+        headers: { 'content-type': 'text/html', 'retry-after': '7' },
+      });
       kit.upstream.response = (_req, res) => res.writeHead(302, { location: 'https://example.org/' }).end();
       const redirect = await send(pets, { key });
       expect([redirect.status, redirect.header('Location')]).toEqual([302, 'https://example.org/']);
@@ -253,16 +213,6 @@ describe('proxying', () => {
       expect(parseRaw(raw)).toMatchObject({ status: 502, json: { code: 'upstream_error' } });
       expect(raw).not.toMatch(/^retry-after:/im);
       expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBeUndefined();
-    });
-
-    test('a GET on a connection that the upstream has just closed is retried', async () => {
-      let closeNext = true;
-      kit.upstream.response = (req, res) => {
-        if (closeNext) req.socket.destroy();
-        else respondWithPets(req, res);
-        closeNext = false;
-      };
-      expect((await send(pets, { key })).status).toBe(200);
     });
 
     test.each(['GET', 'POST'])(
@@ -349,24 +299,5 @@ describe('proxying', () => {
     await Promise.allSettled([...streaming, third]);
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     await gateway[Symbol.asyncDispose]();
-  });
-
-  test('the forwarding headers of a trusted proxy are forwarded, and its address is added', async () => {
-    const gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
-      TRUST_PROXY: '127.0.0.0/8',
-    });
-    const headers = {
-      'x-forwarded-for': '192.0.2.9',
-      'x-forwarded-host': 'api.example.org',
-      'x-forwarded-proto': 'https',
-    };
-    await send(`${gateway.url}/v1/pets`, { key, headers });
-    await gateway[Symbol.asyncDispose]();
-    expect(kit.upstream.seen.at(-1)?.headers).toMatchObject({
-      ...headers,
-      'x-forwarded-for': '192.0.2.9, 127.0.0.1',
-    });
   });
 });

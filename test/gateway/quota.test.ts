@@ -60,35 +60,13 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     for (let index = 0; index < 6; index += 1) responses.push(await send(pets(index), { key }));
     await redis.hset(redisKeys.plan('free'), 'minute', 60);
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 429]);
-    expect(responses.map((response) => response.header('X-RateLimit-Limit'))).toEqual([
-      '5',
-      '5',
-      '5',
-      '5',
-      '5',
-      '5',
-    ]);
+    expect(responses.map((response) => response.header('X-RateLimit-Limit'))).toEqual(Array(6).fill('5'));
     expect(responses.map((response) => response.header('X-RateLimit-Remaining'))).toEqual([
       '1',
-      '0',
-      '0',
-      '0',
-      '0',
-      '0',
+      ...Array(5).fill('0'),
     ]);
     await sleep(1000);
     expect((await send(pets(0), { key })).status).toBe(200);
-  });
-
-  test('a revoked key gets 401 on the next request on all gateways', async () => {
-    const { key, id } = await keyIssuer(redis).issue();
-    for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
-    await keyIssuer(redis).store.revoke(id);
-    for (let index = 0; index < 3; index += 1) {
-      const response = await send(pets(index), { key });
-      expect(response.status).toBe(401);
-      expect(response.json).toMatchObject({ code: 'revoked_api_key', status: 401 });
-    }
   });
 
   test('a new plan or limit of a customer applies to its next request on all gateways', async () => {

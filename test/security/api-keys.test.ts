@@ -26,7 +26,9 @@ describe('an attacker', () => {
     // A valid key still works from that address, and another address has its own limit.
     expect((await from('203.0.113.50', key)).status).toBe(200);
     expect((await from('203.0.113.51', generateApiKey())).status).toBe(401);
-    expect(kit.upstream.seen).toHaveLength(1);
+    expect(kit.upstream.seen.map(({ headers }) => headers['x-forwarded-for'])).toEqual([
+      '203.0.113.50, 127.0.0.1',
+    ]);
   });
 
   test('who claims a new address in each request is limited by the address that the proxy saw', async () => {
