@@ -4,29 +4,26 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { defaultPlans } from '../../gateway/limits/limits.ts';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { answerOnTerminal } from '../support/kits/terminal.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 describe('a file of plans', { timeout: 120_000 }, () => {
-  let stack: AsyncDisposableStack;
-  let kit: OpsKit;
   let file: string;
 
-  beforeAll(async () => {
-    stack = new AsyncDisposableStack();
-    kit = stack.use(await startOpsKit());
-    const directory = stack.use(await temporaryDirectory());
+  const kit = shared(startOpsKit);
+  const directory = shared(temporaryDirectory);
+  beforeAll(() => {
     file = join(directory.path, 'plans.yaml');
   });
-  afterAll(() => stack[Symbol.asyncDispose]());
 
   beforeEach(async () => {
     const own = (await kit.redis.smembers(redisKeys.planNames)).filter(

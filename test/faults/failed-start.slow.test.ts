@@ -2,10 +2,11 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
  * A service that cannot start reports the invalid setting in one line and leaves nothing behind. The tests may run as
@@ -216,9 +217,8 @@ describe('an embedded database', () => {
 });
 
 describe('an invalid key file is reported', () => {
-  let directory: TemporaryDirectory;
+  const directory = shared(temporaryDirectory);
   beforeAll(async () => {
-    directory = await temporaryDirectory();
     const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' });
     const privatePem = (key: KeyObject, encryption = {}) =>
       key.export({ type: 'pkcs8', format: 'pem', ...encryption });
@@ -239,7 +239,6 @@ describe('an invalid key file is reported', () => {
     };
     for (const [name, content] of Object.entries(files)) await writeFile(join(directory.path, name), content);
   });
-  afterAll(() => directory[Symbol.asyncDispose]());
 
   const wrongKind = 'is not an EC key on the curve P-256, which ES256 needs';
   const noPrivateKey = 'has no unencrypted private key in PEM format';

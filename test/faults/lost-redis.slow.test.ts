@@ -1,40 +1,29 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { backupCommands, runDocumented } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { openLive, problemTitles } from '../support/kits/live-kit.ts';
-import { redisStateOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { redisStateOf, runOps, startGateway } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad } from '../support/load/steady-load.ts';
-import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
+import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe(
   'a Redis that came back empty under running gateways',
   { tags: ['redis-server'], timeout: 120_000 },
   () => {
-    let stack: AsyncDisposableStack;
-    let old: RedisServer;
-    let empty: RedisServer;
-    let relay: RedisRelay;
-    let upstream: Upstream;
-    let gateway: Service;
-    let directory: TemporaryDirectory;
-
-    beforeEach(async () => {
-      stack = new AsyncDisposableStack();
-      old = stack.use(await startRedisServer());
-      empty = stack.use(await startRedisServer());
-      relay = stack.use(await startRedisRelay(old.port));
-      upstream = stack.use(await startUpstream());
-      directory = stack.use(await temporaryDirectory());
-      gateway = stack.use(await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
-    });
-    afterEach(() => stack.disposeAsync());
+    const old = fresh(startRedisServer);
+    const empty = fresh(startRedisServer);
+    const relay = fresh(() => startRedisRelay(old.port));
+    const upstream = fresh(startUpstream);
+    const directory = fresh(temporaryDirectory);
+    const gateway = fresh(() => startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
 
     const { backup, restore } = backupCommands();
     const run = (commands: string, { url }: RedisServer) => runDocumented(commands, directory.path, url);

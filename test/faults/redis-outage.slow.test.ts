@@ -1,19 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { redisStateOf, startGateway } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  let kit: GatewayKit;
-  beforeEach(async () => {
-    kit = await startGatewayKit();
-  });
-  afterEach(() => kit[Symbol.asyncDispose]());
+  const kit = fresh(startGatewayKit);
 
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const redisState = () => redisStateOf(kit.gateway);

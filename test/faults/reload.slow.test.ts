@@ -3,12 +3,13 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { keyId } from '../../gateway/upstream/internal-token.ts';
 import { send } from '../support/http/http.ts';
 import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/reload-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
 import {
   createGatewayObserver,
   isRunning,
@@ -22,12 +23,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const replaced = /"msg":"workers are replaced by ones that have read the files again"/;
 
 describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
-  let kit: ReloadKit;
-  beforeEach(async () => {
-    // Requests are held until all workers are replaced.
-    kit = await startReloadKit({ ...threeWorkers, UPSTREAM_TIMEOUT_MS: '60000' });
-  });
-  afterEach(() => kit[Symbol.asyncDispose]());
+  // Requests are held until all workers are replaced.
+  const kit = fresh(() => startReloadKit({ ...threeWorkers, UPSTREAM_TIMEOUT_MS: '60000' }));
 
   const { metrics, sum, readiness } = createGatewayObserver(() => kit.gateway);
   /** Statuses of requests on new connections, which go to each worker in turn. */

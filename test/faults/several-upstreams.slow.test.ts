@@ -1,35 +1,29 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { upstreamLogMessages, upstreamStates } from '../support/upstreams/upstream-state.ts';
-import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { respondWithPets, startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('two upstreams', () => {
-  let kit: GatewayKit;
-  let second: Upstream;
-  let gateway: Service;
   let key: string;
   let pets: string;
 
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-    second = await startUpstream();
-    gateway = await startGateway({
+  const kit = shared(startGatewayKit);
+  const second = shared(startUpstream);
+  const gateway = shared(() =>
+    startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: `${kit.upstream.url}, ${second.url}`,
-    });
+    }),
+  );
+  beforeAll(async () => {
     ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
     pets = `${gateway.url}/v1/pets`;
-  });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await second[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
   });
 
   beforeEach(async () => {
@@ -96,15 +90,12 @@ describe('two upstreams', () => {
 });
 
 describe('the availability of upstreams', () => {
-  let kit: GatewayKit;
   let key: string;
 
+  const kit = shared(startGatewayKit);
   beforeAll(async () => {
-    kit = await startGatewayKit();
     ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   test('an upstream on a closed port fails no request, POSTs included, because none was sent to it', async () => {
     const closedUrl = `http://127.0.0.1:${await freePort()}`;

@@ -1,28 +1,26 @@
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { valuesOf, type Message } from '../support/http/strict-http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const connectionsOf = (messages: Message[]) =>
   messages.map(({ headers }) => valuesOf(headers, 'connection').join().toLowerCase());
 
-let kit: GatewayKit;
 let key: string;
 
+// Longer than a test may take.
+const kit = shared(() => startGatewayKit({ UPSTREAM_TIMEOUT_MS: '60000' }));
 beforeAll(async () => {
-  // Longer than a test may take.
-  kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '60000' });
   ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 1_000_000 }));
 });
 
 afterEach(() => {
   kit.upstream.response = respondWithPets;
 });
-
-afterAll(() => kit[Symbol.asyncDispose]());
 
 const authorized = () => `Authorization: Bearer ${key}\r\n`;
 const get = (path: string, lines = authorized(), version = '1.1') =>

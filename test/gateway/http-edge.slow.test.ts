@@ -2,23 +2,24 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 describe('HTTP protocol errors and edge cases', () => {
-  let kit: GatewayKit;
   let key: string;
 
-  beforeAll(async () => {
-    kit = await startGatewayKit({
+  const kit = shared(() =>
+    startGatewayKit({
       REQUEST_TIMEOUT_MS: '1500',
       UPSTREAM_TIMEOUT_MS: '3000',
-    });
+    }),
+  );
+  beforeAll(async () => {
     ({ key } = await kit.issue({ plan: 'business' }));
   });
 
-  afterAll(async () => {
+  afterAll(() => {
     kit.reportOutage();
-    await kit[Symbol.asyncDispose]();
   });
 
   const raw = async (bytes: string | Buffer) => parseRaw(await sendRaw(kit.gateway.port, bytes));
@@ -166,17 +167,15 @@ describe('HTTP protocol errors and edge cases', () => {
 });
 
 describe('paths and methods', () => {
-  let kit: GatewayKit;
   let key: string;
 
+  const kit = shared(startGatewayKit);
   beforeAll(async () => {
-    kit = await startGatewayKit();
     ({ key } = await kit.issue({ plan: 'business' }));
   });
 
-  afterAll(async () => {
+  afterAll(() => {
     kit.reportOutage();
-    await kit[Symbol.asyncDispose]();
   });
 
   test.each([

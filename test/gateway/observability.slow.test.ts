@@ -7,10 +7,11 @@ import { parseMemory } from '../../gateway/platform/redis/redis-memory.ts';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { redisStateOf, startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
-import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
+import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 interface LogLine {
@@ -25,13 +26,7 @@ const burstLength = hasRedisServer ? 100 : 5;
 const tooLargeToBuffer = 'x'.repeat(maxCollectedBytes + 1);
 
 describe('observability of an instance', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ LOG_LEVEL: 'info' });
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(() => startGatewayKit({ LOG_LEVEL: 'info' }));
 
   const pets = (key: string, path = '/v1/pets') => send(`${kit.gateway.url}${path}`, { key });
   const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
@@ -287,13 +282,11 @@ describe('observability of an instance', () => {
 });
 
 describe('the access log line of a client that left before its response began', () => {
-  let kit: GatewayKit;
-  let relay: SlowRelay;
   let gateway: Service;
 
+  const kit = shared(startGatewayKit);
+  const relay = shared(() => startSlowRelay(Number(new URL(kit.server.url).port)));
   beforeAll(async () => {
-    kit = await startGatewayKit();
-    relay = await startSlowRelay(Number(new URL(kit.server.url).port));
     // The client leaves while Redis is asked. Redis is down for the gateway after 100 ms.
     relay.delayMs = 30;
     const url = new URL(kit.server.url);
@@ -303,8 +296,6 @@ describe('the access log line of a client that left before its response began', 
 
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
-    await relay[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
   });
 
   async function leave(key: string, until?: () => Promise<unknown>): Promise<unknown> {

@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { windowNames, windowOf } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('a plan with a limit of one window alone', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit();
-  });
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startGatewayKit);
 
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const usage = async (key: string) => (await send(`${kit.gateway.url}/v1/usage`, { key })).json;

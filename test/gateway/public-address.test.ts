@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
@@ -84,17 +84,13 @@ describe('without PUBLIC_URL', () => {
 });
 
 describe('behind a trusted proxy', () => {
-  let gateway: Service;
-
-  beforeAll(async () => {
-    gateway = await startGateway({
+  const gateway = shared(() =>
+    startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
       TRUST_PROXY: 'loopback',
-    });
-  });
-
-  afterAll(() => gateway[Symbol.asyncDispose]());
+    }),
+  );
 
   test('addresses have the scheme and host that it reports', async () => {
     await expectAddresses(gateway.url, 'https://shop.example', forwarded);
@@ -102,18 +98,14 @@ describe('behind a trusted proxy', () => {
 });
 
 describe('with PUBLIC_URL', () => {
-  let gateway: Service;
-
-  beforeAll(async () => {
-    gateway = await startGateway({
+  const gateway = shared(() =>
+    startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
       TRUST_PROXY: 'loopback',
       PUBLIC_URL: 'https://api.example.com/animals/',
-    });
-  });
-
-  afterAll(() => gateway[Symbol.asyncDispose]());
+    }),
+  );
 
   test('addresses have it, whatever the request or a proxy says', async () => {
     const base = 'https://api.example.com/animals';

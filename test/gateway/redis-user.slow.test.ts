@@ -1,43 +1,37 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { signIn } from '../support/kits/live-kit.ts';
 import { logIn, permittedCommands, setUser } from '../support/kits/redis-users.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
 
 describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_000 }, () => {
-  let stack: AsyncDisposableStack;
-  let server: RedisServer;
-  let upstream: Upstream;
-  let redis: RedisClient;
-  let directory: TemporaryDirectory;
   /** Permitted commands that this Redis does not know. */
   let unknown: string[];
   const used = new Set<string>();
 
+  const server = shared(startRedisServer);
+  const upstream = shared(startUpstream);
+  const directory = shared(temporaryDirectory);
+  const redis = shared(
+    () => connectRedis(`${server.url}/2`),
+    (redis) => redis.disconnect(),
+  );
   beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    server = starting.use(await startRedisServer());
-    upstream = starting.use(await startUpstream());
-    directory = starting.use(await temporaryDirectory());
-    redis = await connectRedis(`${server.url}/2`);
-    starting.defer(() => redis.disconnect());
     unknown = await setUser(server.redis, 'users.acl');
-    stack = starting.move();
   });
-  afterAll(() => stack.disposeAsync());
 
   // With a database, so that SELECT is sent, too.
   const limitedUrl = () => `${logIn(server.url)}/2`;

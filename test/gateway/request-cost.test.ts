@@ -1,15 +1,16 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { loadScript } from '../../gateway/platform/redis/load-script.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { enterPortal } from '../support/kits/portal-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
 
@@ -31,14 +32,8 @@ const timerShas = new Set(
 );
 
 describe('the cost of a request', { tags: ['redis-server'] }, () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    // Without the access log: its lines are written in batches, and their number depends on the speed of the machine.
-    kit = await startGatewayKit({ LOG_LEVEL: 'warn', TRUST_PROXY: 'loopback' });
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  // Without the access log: its lines are written in batches, and their number depends on the speed of the machine.
+  const kit = shared(() => startGatewayKit({ LOG_LEVEL: 'warn', TRUST_PROXY: 'loopback' }));
 
   const issue = () => kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
   const get = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });

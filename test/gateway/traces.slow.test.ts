@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startTraceCollector, type TraceCollector } from '../support/stores/trace-collector.ts';
+import { startTraceCollector } from '../support/stores/trace-collector.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceContext = {
@@ -16,22 +17,10 @@ const traceContext = {
 };
 
 describe('trace context of clients', () => {
-  let stack: AsyncDisposableStack;
-  let collector: TraceCollector;
-  let off: GatewayKit;
-  let on: GatewayKit;
-  let behindProxy: GatewayKit;
-
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    collector = starting.use(await startTraceCollector());
-    off = starting.use(await startGatewayKit());
-    on = starting.use(await startGatewayKit(collector.env));
-    behindProxy = starting.use(await startGatewayKit({ ...collector.env, TRUST_PROXY: 'loopback' }));
-    stack = starting.move();
-  });
-
-  afterAll(() => stack.disposeAsync());
+  const collector = shared(startTraceCollector);
+  const off = shared(startGatewayKit);
+  const on = shared(() => startGatewayKit(collector.env));
+  const behindProxy = shared(() => startGatewayKit({ ...collector.env, TRUST_PROXY: 'loopback' }));
 
   /** Sends a request with trace context. @returns what the upstream received of it */
   async function forwarded({ gateway, upstream, issue }: GatewayKit, headers: Record<string, string>) {

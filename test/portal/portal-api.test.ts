@@ -480,14 +480,12 @@ describe('the portal', () => {
   });
 
   describe('with the ids of another customer', () => {
-    let own: Awaited<ReturnType<typeof newCustomer>>;
-    let other: Awaited<ReturnType<typeof newCustomer>>;
     const ofOther = () => slotOf(other.customerId);
     const secrets = () => [other.customerId, other.keyHash, 'Secret Rival', 'Rival key'];
 
+    const own = shared(() => newCustomer('Own'));
+    const other = shared(() => newCustomer('Secret Rival'));
     beforeAll(async () => {
-      own = await newCustomer('Own');
-      other = await newCustomer('Secret Rival');
       await create(other.portal, { name: 'Rival key' });
       await vi.waitFor(async () => expect((await pets(other.key)).status).toBe(200), { timeout: 15_000 });
       // Nothing of it changes any more.

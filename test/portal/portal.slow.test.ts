@@ -1,13 +1,14 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
-import { expectClean, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { expectClean, startBrowser } from '../support/kits/browser.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { enterPortal, portalCode } from '../support/kits/portal-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 async function pressButton(page: Page, text: string): Promise<void> {
   await tabTo(page, text);
@@ -15,17 +16,13 @@ async function pressButton(page: Page, text: string): Promise<void> {
 }
 
 describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout: 180_000 }, () => {
-  const stack = new AsyncDisposableStack();
-  let kit: GatewayKit;
-  let browser: TestBrowser;
   let origin: string;
 
-  beforeAll(async () => {
-    kit = stack.use(await startGatewayKit());
-    browser = stack.use(await startBrowser());
+  const kit = shared(startGatewayKit);
+  const browser = shared(startBrowser);
+  beforeAll(() => {
     origin = kit.gateway.url;
   });
-  afterAll(() => stack.disposeAsync());
 
   const pets = async (key: string) => (await send(`${origin}/v1/pets`, { key })).status;
   const link = async (customerId: string) =>

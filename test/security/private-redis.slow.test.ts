@@ -7,6 +7,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
@@ -24,13 +25,12 @@ const kinds = [
 
 for (const { name, PATH, tags } of kinds)
   describe(`the private Redis ${name}`, { tags }, () => {
-    let directory: TemporaryDirectory;
     let gateway: Service;
     let env: Record<string, string>;
     let port: number;
 
+    const directory = shared(temporaryDirectory);
     beforeAll(async () => {
-      directory = await temporaryDirectory();
       env = { DATA_DIR: directory.path, PATH };
       const settings = { PETS_SERVICE_URL: 'http://127.0.0.1:9', GATEWAY_WORKERS: '2' };
       gateway = await startGateway({ ...env, ...settings });
@@ -39,7 +39,6 @@ for (const { name, PATH, tags } of kinds)
 
     afterAll(async () => {
       await gateway[Symbol.asyncDispose]();
-      await directory[Symbol.asyncDispose]();
     });
 
     /** Value that the tests' commands would change. */

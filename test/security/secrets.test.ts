@@ -6,9 +6,9 @@ import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { createSecretFinder, recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send, sendRaw } from '../support/http/http.ts';
 import { contents, startOpsKit } from '../support/kits/ops-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
 
 interface IssuedByOps {
@@ -132,21 +132,21 @@ describe('API keys and tokens after requests and ops commands of all kinds', onS
 });
 
 describe('a gateway with embedded stores', () => {
-  let directory: TemporaryDirectory;
-  let gateway: Service;
   let key: string;
   let redisUrl: string;
 
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    gateway = await startGateway({
+  const directory = shared(temporaryDirectory);
+  const gateway = shared(() =>
+    startGateway({
       DATA_DIR: directory.path,
       DEMO: 'true',
       PETS_SERVICE_URL: 'http://127.0.0.1:9',
       PATH: process.env['PATH'] ?? '',
       // Makes SIGUSR2 an uncaught exception.
       NODE_OPTIONS: `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new(Error)('crash'))})`,
-    });
+    }),
+  );
+  beforeAll(async () => {
     key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
     redisUrl = await readFile(join(directory.path, 'redis.url'), 'utf8');
     recordSecrets(key);
@@ -154,10 +154,8 @@ describe('a gateway with embedded stores', () => {
   });
 
   afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
     // After a crash, redis-server keeps running for the next start.
     if (hasRedisServer) await shutDownRedis(redisUrl);
-    await directory[Symbol.asyncDispose]();
   });
 
   test('has no API key, private key or password of Redis in the command lines and environments of its processes', async () => {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { send, sendRaw } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -33,16 +33,11 @@ const rawHeaders = (raw: string): Headers => {
 };
 
 describe('security headers of the gateway', () => {
-  let kit: GatewayKit;
   let key: string;
 
+  const kit = shared(startGatewayKit);
   beforeAll(async () => {
-    kit = await startGatewayKit();
     ({ key } = await kit.issue({ plan: 'business' }));
-  });
-
-  afterAll(async () => {
-    await kit[Symbol.asyncDispose]();
   });
 
   const pets = () => `${kit.gateway.url}/v1/pets`;
@@ -106,15 +101,7 @@ describe('security headers of the gateway', () => {
 });
 
 describe('Strict-Transport-Security behind a trusted proxy', () => {
-  let kit: GatewayKit;
-
-  beforeAll(async () => {
-    kit = await startGatewayKit({ TRUST_PROXY: 'loopback' });
-  });
-
-  afterAll(async () => {
-    await kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(() => startGatewayKit({ TRUST_PROXY: 'loopback' }));
 
   const headerOver = async (protocol: string, path: string) =>
     (await send(kit.gateway.url + path, { headers: { 'x-forwarded-proto': protocol } })).header(

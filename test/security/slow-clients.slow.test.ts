@@ -155,16 +155,14 @@ describe('slow request bodies', () => {
 });
 
 describe('with a timeout of 350 ms', () => {
-  let gateway: Service;
-  beforeAll(async () => {
-    gateway = await startGateway({
+  const gateway = shared(() =>
+    startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
       // So responses have 700 ms.
       REQUEST_TIMEOUT_MS: '350',
-    });
-  });
-  afterAll(() => gateway[Symbol.asyncDispose]());
+    }),
+  );
 
   test('a large body may take many times as long, while it moves, and one that stops is 408', async () => {
     const part = ' '.repeat(100_000);
