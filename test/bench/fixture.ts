@@ -6,11 +6,10 @@ import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { loadScript } from '../../gateway/platform/redis/load-script.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { adoptKeyPrefix, connectRedis } from '../support/kits/keys.ts';
+import { adoptKeyPrefix, connectRedis, sessionOf } from '../support/kits/keys.ts';
 import type { BenchEnvironment } from './contenders.ts';
 import { upstream } from './contenders/nginx.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
@@ -49,7 +48,7 @@ export async function setUpBench(): Promise<Fixture> {
 
   const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
   await adoptKeyPrefix(redis);
-  const session = { redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now };
+  const session = sessionOf(redis, 'bench');
   await seed(redis);
   const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<IssuedApiKey[]> => {
     const keys: IssuedApiKey[] = [];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { addBan, countBans, liftBan } from '../../gateway/control/bans/bans.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import { sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 
 interface Page {
@@ -18,11 +18,7 @@ describe('the API of bans', () => {
 
   const get = async (path: string) => (await ada.send('GET', path)).body as Page;
 
-  function session() {
-    const { redis } = started.kit;
-    const audit = createAuditLog({ redis, who: 'tests' });
-    return { redis, audit, now: Date.now };
-  }
+  const session = () => sessionOf(started.kit.redis);
 
   /** All pages, one after another. */
   async function all(path: string): Promise<Page['items']> {

@@ -7,13 +7,12 @@ import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import type { furtherKeyInput, keyChangeInput, newKeyInput } from '../../gateway/control/keys/key-input.ts';
 import type { KeyView } from '../../gateway/control/keys/key-view.ts';
 import { forAll, type WindowName } from '../../gateway/limits/windows.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectDescribed } from '../support/checks/operators-contract.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import type { IssuedKey } from '../support/kits/keys.ts';
+import { sessionOf, type IssuedKey } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 
 interface ApiBody {
@@ -30,9 +29,7 @@ describe('the API of keys', () => {
   const viewer = shared(() => signIn('viewer'));
 
   async function signIn(role: ConsoleRole): Promise<ConsoleApi> {
-    const { redis } = kit;
-    const session = { redis, audit: createAuditLog({ redis, who }), now: Date.now };
-    const { code } = await makeConsoleCode(session, { name: who, role });
+    const { code } = await makeConsoleCode(sessionOf(kit.redis, who), { name: who, role });
     return signInWith(kit.gateway.adminUrl, code);
   }
 

@@ -1,21 +1,17 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { barriers } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
+import { sessionOf } from '../support/kits/keys.ts';
 import { runOps } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('signing in to the console', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
 
-  const sessions = () => {
-    const { redis } = kit.kit;
-    const audit = createAuditLog({ redis, who: 'tests' });
-    return createConsoleSessions({ redis, audit, now: () => Date.now() });
-  };
+  const sessions = () => createConsoleSessions(sessionOf(kit.kit.redis));
   const dialogOf = (page: Page) => page.getByRole('dialog', { name: /session has ended/ });
   const fieldOf = (page: Page) => page.getByRole('textbox', { name: 'Link or code' });
   const link = async () => `${kit.origin}/console#code=${await kit.makeCode()}`;

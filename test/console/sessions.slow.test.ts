@@ -2,19 +2,16 @@ import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
+import { sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () => {
   const started = shared(startConsole);
 
-  const sessions = () => {
-    const { redis } = started.kit;
-    return createConsoleSessions({ redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now });
-  };
+  const sessions = () => createConsoleSessions(sessionOf(started.kit.redis));
   beforeEach(() => sessions().endAll());
 
   const rowOf = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });

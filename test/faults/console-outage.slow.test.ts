@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { sessionOf } from '../support/kits/keys.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -16,11 +16,7 @@ describe('while Redis is down', { tags: ['redis-server'] }, () => {
     origin = kit.gateway.adminUrl;
   });
 
-  const session = () => ({
-    redis: kit.redis,
-    audit: createAuditLog({ redis: kit.redis, who: 'tests' }),
-    now: () => Date.now(),
-  });
+  const session = () => sessionOf(kit.redis);
 
   async function signIn(): Promise<ConsoleApi> {
     const { code } = await makeConsoleCode(session(), { name: 'Ada', role: 'operator' });

@@ -6,12 +6,10 @@ import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
 import { removePlan, setPlan } from '../../gateway/control/plans/plans.ts';
 import { diffSettings, readStored, removalOf, writeSettings } from '../../gateway/control/plans/settings.ts';
 import type { Session } from '../../gateway/control/session.ts';
-import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { planSetting } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { connectRedis, keyIssuer, sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
@@ -24,12 +22,6 @@ describe('a change and its entry in the audit log are one step', () => {
   );
   beforeAll(async () => {
     await redis.hset(redisKeys.plan('free'), { minute: 60, day: 1000 });
-  });
-
-  const sessionOf = (client: RedisClient): Session => ({
-    redis: client,
-    audit: createAuditLog({ redis: client, who: 'tests' }),
-    now: Date.now,
   });
 
   /** The embedded Redis asks for a password. */

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addBan, findBan } from '../../gateway/control/bans/bans.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import type { IssuedKey } from '../support/kits/keys.ts';
+import { sessionOf, type IssuedKey } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 
 let redis: RedisClient;
@@ -70,14 +69,13 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   }) => {
     const [issued, other] = await Promise.all([exhaustedKey(), exhaustedKey()]);
     await provokeBan(issued);
-    const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
-    await addBan(session, other.id, 120_000, 'flood');
+    await addBan(sessionOf(redis), other.id, 120_000, 'flood');
     for (const [{ key, customerId, keyHash }, seconds] of [
       [issued, 60],
       [other, 120],
     ] as const) {
       await createSimulatedTime(redis, { customerId, keyHash }).moveTimes(-3_600_000);
-      const found = await findBan(session, { customerId, keyHash });
+      const found = await findBan(sessionOf(redis), { customerId, keyHash });
       expect(Date.parse(found?.endsAt ?? '')).toBeLessThanOrEqual(Date.now() + seconds * 1000);
       const usage = await send(`${kit.gateway.url}/v1/usage`, { key });
       const { bannedUntil } = usage.json as { bannedUntil: string };

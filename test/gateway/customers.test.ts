@@ -12,12 +12,11 @@ import { listKeys } from '../../gateway/control/keys/find-keys.ts';
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { readKeyUse } from '../../gateway/quota/key-use.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { keyIssuer } from '../support/kits/keys.ts';
+import { keyIssuer, sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
@@ -27,11 +26,7 @@ const gateways = 2;
 const server = shared(startAnyRedis);
 const fleet = shared(() => startGatewayFleet(server.url, gateways));
 
-const session = () => ({
-  redis: fleet.redis,
-  audit: createAuditLog({ redis: fleet.redis, who: 'tests' }),
-  now: Date.now,
-});
+const session = () => sessionOf(fleet.redis);
 const store = () => keyIssuer(fleet.redis).store;
 const statusOf = async (key: string, turn = 0) => (await fleet.pets(key, turn)).status;
 

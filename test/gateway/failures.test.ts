@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createFailureReports, readFailures } from '../../gateway/quota/failures.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const failed = (requestId: string, code: string | null = 'not_found', status = 404) => ({
   requestId,
@@ -14,15 +14,11 @@ const failed = (requestId: string, code: string | null = 'not_found', status = 4
 });
 
 describe('the last failed requests of a customer', () => {
-  let redis: RedisClient;
   let nowMs = Date.now();
   const now = () => nowMs;
 
-  beforeAll(async () => {
-    const kit = await startRedisKit();
-    ({ redis } = kit);
-    return () => kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startRedisKit);
+  const redis = shared(async () => kit.redis);
 
   const create = () => createFailureReports({ redis, now });
   const read = (id: `cus_${string}`) => readFailures({ redis, now }, id);

@@ -1,18 +1,13 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** What a failure of the gateway gives back, at times that the test sets. */
 describe('a request that is given back', () => {
-  let redis: RedisClient;
-
-  beforeAll(async () => {
-    const kit = await startRedisKit();
-    ({ redis } = kit);
-    return () => kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startRedisKit);
+  const redis = shared(async () => kit.redis);
 
   const noon = Date.parse('2026-11-24T12:00:00Z');
   const limits = { minute: 10, hour: 20, day: 30, month: 40 };

@@ -1,12 +1,12 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { scriptOutcome } from '../../gateway/platform/redis/define-scripts.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/platform/redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch } from '../../gateway/quota/redis-quota.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const placeOf = (index: number): KeyPlace => ({
   customerId: `cus_${index}`,
@@ -21,14 +21,10 @@ const { limited, allowed, stale } = scriptOutcome;
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the script has to work on both. */
 describe('a batch of requests', () => {
-  let redis: RedisClient;
   let gate: { open: boolean; send: RedisGate['send'] };
 
-  beforeAll(async () => {
-    const kit = await startRedisKit();
-    ({ redis } = kit);
-    return () => kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startRedisKit);
+  const redis = shared(async () => kit.redis);
 
   function startScript() {
     gate = { open: true, send: (command) => command() };

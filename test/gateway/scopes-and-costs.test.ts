@@ -5,12 +5,11 @@ import { showCustomer } from '../../gateway/control/customers/stored-customers.t
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { connectRedis, keyIssuer, sessionOf } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
@@ -61,7 +60,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
 
   /** Without that of the archive, which small limits could not pay. */
   const scopes = ['boxes:read', 'boxes:write'];
-  const session = () => ({ redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now });
+  const session = () => sessionOf(redis);
   const get = (path: string, key: string) => send(`${gateway.url}/v1${path}`, { key });
   const add = (key: string) => postJson(`${gateway.url}/v1/boxes`, key, {});
   const lastDay = async (id: CustomerId) => (await readLastDays(session(), id, 1)).at(-1);

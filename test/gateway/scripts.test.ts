@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** What a script does with each argument, beyond what its callers need today. */
 describe('the script', () => {
-  let redis: RedisClient;
   const key = () => `test:${randomUUID()}`;
 
-  beforeAll(async () => {
-    const kit = await startRedisKit();
-    ({ redis } = kit);
-    return () => kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startRedisKit);
+  const redis = shared(async () => kit.redis);
 
   test('announce tells a process that was not in the set, and removes those of long ago and of a clock set back', async () => {
     const instances = key();

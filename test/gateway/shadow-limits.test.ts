@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { setPlan } from '../../gateway/control/plans/plans.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
@@ -11,11 +11,7 @@ describe('shadow limits of a plan', { tags: ['redis-server'] }, () => {
   const server = shared(startRedisServer);
   const fleet = shared(() => startGatewayFleet(server.url, 1));
 
-  const session = () => ({
-    redis: fleet.redis,
-    audit: createAuditLog({ redis: fleet.redis, who: 'tests' }),
-    now: Date.now,
-  });
+  const session = () => sessionOf(fleet.redis);
   const metrics = async () => (await send(`${fleet.gateways[0]?.adminUrl}/metrics`)).text;
   const refusals = async (plan: string) =>
     Array.from(

@@ -1,21 +1,16 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dayMs, utcDate } from '../../gateway/limits/utc-day.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('the record of the use of a key', () => {
-  let redis: RedisClient;
-
-  beforeAll(async () => {
-    const kit = await startRedisKit();
-    ({ redis } = kit);
-    return () => kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startRedisKit);
+  const redis = shared(async () => kit.redis);
 
   const counters = (customerId: CustomerId) => redis.keys(`${redisKeys.dayPrefix(customerId)}:*`);
 

@@ -1,22 +1,16 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('windows', () => {
-  let url: string;
-  let redis: RedisClient;
-
-  beforeAll(async () => {
-    const kit = await startRedisKit();
-    ({ redis, url } = kit);
-    return () => kit[Symbol.asyncDispose]();
-  });
+  const kit = shared(startRedisKit);
+  const redis = shared(async () => kit.redis);
 
   const refusal = (decision: QuotaDecision) =>
     decision.outcome === 'limited'
@@ -85,7 +79,7 @@ describe('windows', () => {
   });
 
   test('that a plan is given by hand are enforced within a second, named in headers, and removed again', async () => {
-    await using fleet = await startGatewayFleet(url, 1);
+    await using fleet = await startGatewayFleet(kit.url, 1);
     const { key } = await fleet.issue({ plan: 'pro' });
     const first = await fleet.pets(key);
     expect(first.headers['ratelimit-policy']).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');

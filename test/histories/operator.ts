@@ -5,10 +5,9 @@ import { setPlan } from '../../gateway/control/plans/plans.ts';
 import { changePolicy } from '../../gateway/control/plans/policy-operations.ts';
 import type { Session } from '../../gateway/control/session.ts';
 import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { send } from '../support/http/http.ts';
-import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { keyIssuer, sessionOf, type IssuedKey } from '../support/kits/keys.ts';
 import type { Change, ChangeMade, History, OwnerLimits, Use } from './history.ts';
 import { createPortalCustomers } from './portal-customer.ts';
 import type { PlannedChange, PlannedKey, Schedule } from './schedule.ts';
@@ -44,7 +43,7 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
   const portal = createPortalCustomers(urls, connect);
   async function open() {
     const redis = await connect();
-    const session: Session = { redis, audit: createAuditLog({ redis, who: 'histories' }), now: Date.now };
+    const session: Session = sessionOf(redis, 'histories');
     return { session, ...keyIssuer(redis) };
   }
   const issued: IssuedKey[] = [];

@@ -3,12 +3,11 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { portalOperations } from '../../gateway/control/access/portal-operations.ts';
 import { UnknownId } from '../../gateway/control/invalid-operation.ts';
 import { portalRoutes } from '../../gateway/faces/portal/portal-routes.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
-import { placeOfKey } from '../support/kits/keys.ts';
+import { placeOfKey, sessionOf } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { enterPortal, portalCode, sendToPortal, type PortalCustomer } from '../support/kits/portal-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
@@ -442,13 +441,9 @@ describe('the portal', () => {
 
   test('makes fifty keys that work, and no more', async () => {
     const { customerId } = await started.kit.issue({ name: 'Collector' });
-    const session = () => ({
-      redis: started.kit.redis,
-      audit: createAuditLog({ redis: started.kit.redis, who: 'tests' }),
-      now: Date.now,
-    });
+    const session = sessionOf(started.kit.redis);
     const make = async (name: string) =>
-      recordSecrets((await portalOperations.createKey.run(customerId, session(), { name })).key);
+      recordSecrets((await portalOperations.createKey.run(customerId, session, { name })).key);
     for (let index = 1; index < 49; index += 1) await make(`${index}`);
     const made = await Promise.allSettled(['a', 'b', 'c', 'd'].map(make));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -528,8 +523,6 @@ describe('the portal', () => {
       '%s, called with any input, is about the own customer',
       async (_name, operation) => {
         const before = await ofOther();
-        const { redis } = started.kit;
-        const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
         // Whatever an input may call a key or a customer.
         const input = {
           id: other.id,
@@ -546,8 +539,8 @@ describe('the portal', () => {
           session: object,
           input: object,
         ) => Promise<object>;
-        const result = await run(own.customerId, session, input).catch((error: unknown) =>
-          error instanceof UnknownId ? 'unknown' : Promise.reject(error),
+        const result = await run(own.customerId, sessionOf(started.kit.redis), input).catch(
+          (error: unknown) => (error instanceof UnknownId ? 'unknown' : Promise.reject(error)),
         );
         recordSecrets(JSON.stringify(result));
         for (const secret of [...secrets(), other.id]) expect(JSON.stringify(result)).not.toContain(secret);

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { type ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { sessionOf } from '../support/kits/keys.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -18,11 +18,7 @@ beforeAll(() => {
   origin = kit.gateway.adminUrl;
 });
 
-const redisSession = () => ({
-  redis: kit.redis,
-  audit: createAuditLog({ redis: kit.redis, who: 'Grace' }),
-  now: () => Date.now(),
-});
+const redisSession = () => sessionOf(kit.redis, 'Grace');
 
 async function makeCode(role: ConsoleRole = 'operator', name = 'Ada'): Promise<string> {
   const { code } = await makeConsoleCode(redisSession(), { name, role });

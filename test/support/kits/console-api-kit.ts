@@ -2,10 +2,10 @@ import type { ApiScope } from '../../../gateway/control/access/api-scopes.ts';
 import { issueApiToken } from '../../../gateway/control/access/api-tokens.ts';
 import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
 import type { ConsoleRole } from '../../../gateway/control/access/console-sessions.ts';
-import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
 import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { expectDescribed } from '../checks/operators-api.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
+import { sessionOf } from './keys.ts';
 
 export interface SignIn {
   name?: string;
@@ -51,14 +51,8 @@ export async function startConsoleApi(env: Record<string, string> = {}): Promise
   const kit = await startGatewayKit(env);
   const origin = kit.gateway.adminUrl;
 
-  const sessionOf = (who: string) => ({
-    redis: kit.redis,
-    audit: createAuditLog({ redis: kit.redis, who }),
-    now: () => Date.now(),
-  });
-
   async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
-    const { code } = await makeConsoleCode(sessionOf(name), { name, role });
+    const { code } = await makeConsoleCode(sessionOf(kit.redis, name), { name, role });
     recordSecrets(`#code=${code}`);
     return code;
   }
@@ -72,7 +66,7 @@ export async function startConsoleApi(env: Record<string, string> = {}): Promise
     },
     async issueToken(scopes, { name, expiresAt = new Date(Date.now() + 3_600_000) } = {}) {
       const wanted = { name: name ?? null, scopes, expiresAt };
-      const { id, token } = await issueApiToken(sessionOf('Ada'), wanted);
+      const { id, token } = await issueApiToken(sessionOf(kit.redis, 'Ada'), wanted);
       recordSecrets(token);
       return { id, token, send: sendWithToken(origin, token) };
     },

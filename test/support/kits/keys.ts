@@ -60,11 +60,18 @@ export async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
   setKeyPrefix((await readKeyPrefix(redis)) ?? petsKeyPrefix);
 }
 
+/** How the operations of operators are called. */
+export const sessionOf = (redis: RedisClient, who = 'tests') => ({
+  redis,
+  audit: createAuditLog({ redis, who }),
+  now: Date.now,
+});
+
 let lastIssuedMs = 0;
 
 /** Issues keys as the ops command does, each in a millisecond of its own, so that lists have them in this order. */
 export function keyIssuer(redis: RedisClient) {
-  const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
+  const session = sessionOf(redis);
   return {
     store: {
       issue: (wanted: NewApiKey, key?: string) => issueKey(session, wanted, key),

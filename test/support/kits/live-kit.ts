@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
 import type { LiveState } from '../../../gateway/faces/api/live-state.ts';
-import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { signInWith, type ConsoleApi } from './console-kit.ts';
+import { sessionOf } from './keys.ts';
 import type { Service } from './service.ts';
 
 /** Signs in to the console of a gateway, without a browser. */
@@ -11,8 +11,7 @@ export async function signIn(
   redis: RedisClient,
   { adminUrl }: Pick<Service, 'adminUrl'>,
 ): Promise<ConsoleApi> {
-  const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: () => Date.now() };
-  const { code } = await makeConsoleCode(session, { name: 'Ada', role: 'operator' });
+  const { code } = await makeConsoleCode(sessionOf(redis), { name: 'Ada', role: 'operator' });
   return signInWith(adminUrl, code);
 }
 

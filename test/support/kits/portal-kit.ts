@@ -1,8 +1,8 @@
 import { makePortalCode } from '../../../gateway/control/access/portal-sessions.ts';
-import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { send, type ClientResponse } from '../http/http.ts';
+import { sessionOf } from './keys.ts';
 
 /** A session of a customer in the portal, without a browser. */
 export interface PortalCustomer {
@@ -18,8 +18,7 @@ export interface PortalCustomer {
 
 /** Makes a code for the portal, as an operator does. */
 export async function portalCode(redis: RedisClient, customerId: string): Promise<string> {
-  const session = { redis, audit: createAuditLog({ redis, who: 'Ada' }), now: () => Date.now() };
-  const { code } = await makePortalCode(session, customerId);
+  const { code } = await makePortalCode(sessionOf(redis, 'Ada'), customerId);
   recordSecrets(`#code=${code}`);
   return code;
 }

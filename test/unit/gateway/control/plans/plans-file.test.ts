@@ -60,110 +60,46 @@ test('a file may have some of the sections, and JSON is YAML', () => {
 });
 
 describe('an invalid file is refused with line, column and field', () => {
+  const limit = 'is not a whole number from 1 to 1000000000';
+
   test.each([
+    ['plans:\n  pro:\n    minute: sixty\n    day: 1\n', `plans.yaml:3:5: plans.pro.minute ${limit}: "sixty"`],
+    ['anonymous:\n  minute: 0\n', `plans.yaml:2:3: anonymous.minute ${limit}: 0`],
+    ['anonymous: {minute: 1.5}', `:1:13: anonymous.minute ${limit}: 1.5`],
+    ['anonymous: {minute: .nan}', `anonymous.minute ${limit}: NaN`],
+    ['anonymous: [1]', ':1:1: anonymous is not a mapping of the field minute'],
+    ['plans:\n', ':1:1: plans is not a mapping of plan names to limits: null'],
+    ['plans:\n  pro:\n    minute: 1\n', ':2:3: plans.pro.day is missing'],
+    ['plans:\n  gold: {}\n', ':2:3: plans.gold has no limit'],
+    ['plans:\n  pro:\n    minute: 1\n    dya: 1\n', ':4:5: plans.pro.dya is not known; did you mean day?'],
+    ['ban_policy: {}', ':1:1: ban_policy is not known; did you mean banPolicy?'],
+    ['banPolicy:\n  strike: 1\n', ':2:3: banPolicy.strike is not known; did you mean strikes?'],
+    ['colour: red', ':1:1: colour is not known'],
+    ['plans:\n  Gold!: {minute: 1, day: 1}', ':2:3: plans.Gold! is not a valid plan name: use up to 32'],
+    ['plans:\n  404: {minute: 1, day: 1}', ':2:3: plans.404 is not a valid plan name'],
+    ['plans:\n  enterprise: {minute: 1, day: 1}', ':2:3: plans.enterprise has no limits of its own'],
     [
-      'a text',
-      'plans:\n  pro:\n    minute: sixty\n    day: 1\n',
-      'plans.yaml:3:5: plans.pro.minute is not a whole number from 1 to 1000000000: "sixty"',
-    ],
-    [
-      'zero',
-      'anonymous:\n  minute: 0\n',
-      'plans.yaml:2:3: anonymous.minute is not a whole number from 1 to 1000000000: 0',
-    ],
-    [
-      'a fraction',
-      'anonymous: {minute: 1.5}',
-      ':1:13: anonymous.minute is not a whole number from 1 to 1000000000: 1.5',
-    ],
-    [
-      'no number',
-      'anonymous: {minute: .nan}',
-      'anonymous.minute is not a whole number from 1 to 1000000000: NaN',
-    ],
-    ['a list', 'anonymous: [1]', ':1:1: anonymous is not a mapping of the field minute'],
-    ['an empty section', 'plans:\n', ':1:1: plans is not a mapping of plan names to limits: null'],
-    [
-      'a missing limit of a built-in plan',
-      'plans:\n  pro:\n    minute: 1\n',
-      ':2:3: plans.pro.day is missing',
-    ],
-    ['a plan without a limit', 'plans:\n  gold: {}\n', ':2:3: plans.gold has no limit'],
-    [
-      'an unknown field of a plan',
-      'plans:\n  pro:\n    minute: 1\n    dya: 1\n',
-      ':4:5: plans.pro.dya is not known; did you mean day?',
-    ],
-    ['an unknown section', 'ban_policy: {}', ':1:1: ban_policy is not known; did you mean banPolicy?'],
-    [
-      'an unknown field of the policy',
-      'banPolicy:\n  strike: 1\n',
-      ':2:3: banPolicy.strike is not known; did you mean strikes?',
-    ],
-    ['a field that resembles nothing', 'colour: red', ':1:1: colour is not known'],
-    [
-      'an invalid plan name',
-      'plans:\n  Gold!: {minute: 1, day: 1}',
-      ':2:3: plans.Gold! is not a valid plan name: use up to 32',
-    ],
-    [
-      'a number as plan name',
-      'plans:\n  404: {minute: 1, day: 1}',
-      ':2:3: plans.404 is not a valid plan name',
-    ],
-    [
-      'enterprise',
-      'plans:\n  enterprise: {minute: 1, day: 1}',
-      ':2:3: plans.enterprise has no limits of its own',
-    ],
-    [
-      'anonymous as a plan',
       'plans:\n  anonymous: {minute: 1, day: 1}',
       ':2:3: plans.anonymous is not a plan: its limit is anonymous.minute',
     ],
+    ['plans:\n  __proto__: {minute: 1, day: 1}', ':2:3: __proto__ is not a valid name'],
+    ['plans:\n  a: {minute: 1, day: 1}\n  a: {minute: 2, day: 2}', ':3:3: a is in line 2, too'],
+    ['anonymous: {minute: 1}\nanonymous: {minute: 1}', ':2:1: anonymous is in line 1, too'],
+    ['plans:\n  a: &a {minute: 1, day: 1}\n  b: *a', ':3:6: aliases such as *a are not supported'],
+    ['plans: !!js/function x', ':1:8: Unresolved tag'],
+    ['plans:\n\tpro: 1', ':2:1: Tabs are not allowed as indentation'],
+    ['plans: {', 'plans.yaml:1:9: '],
     [
-      'a name that objects lose',
-      'plans:\n  __proto__: {minute: 1, day: 1}',
-      ':2:3: __proto__ is not a valid name',
-    ],
-    [
-      'a plan given twice',
-      'plans:\n  a: {minute: 1, day: 1}\n  a: {minute: 2, day: 2}',
-      ':3:3: a is in line 2, too',
-    ],
-    [
-      'a section given twice',
-      'anonymous: {minute: 1}\nanonymous: {minute: 1}',
-      ':2:1: anonymous is in line 1, too',
-    ],
-    [
-      'an alias',
-      'plans:\n  a: &a {minute: 1, day: 1}\n  b: *a',
-      ':3:6: aliases such as *a are not supported',
-    ],
-    ['a tag', 'plans: !!js/function x', ':1:8: Unresolved tag'],
-    ['a tab', 'plans:\n\tpro: 1', ':2:1: Tabs are not allowed as indentation'],
-    ['no YAML', 'plans: {', 'plans.yaml:1:9: '],
-    [
-      'two documents',
       'usage: {retentionDays: 1}\n---\nusage: {retentionDays: 2}',
       ':2:1: the file has more than one document',
     ],
-    ['an empty file', '', 'plans.yaml is empty: ops plans export writes such a file'],
-    ['only comments', '# plans\n', 'plans.yaml is empty'],
-    [
-      'no settings',
-      '{}',
-      ':1:1: the file has no settings: give at least one of plans, anonymous, banPolicy and usage',
-    ],
-    ['a list at the top', '- plans', ':1:1: the file is not a mapping of the sections'],
-    [
-      'a retention that is too long',
-      'usage: {retentionDays: 4001}',
-      'usage.retentionDays is not a whole number from 1 to 4000: 4001',
-    ],
-    ['control characters', '\0', 'plans.yaml:1:1: '],
-  ])('%s', (_name, text, message) => {
+    ['', 'plans.yaml is empty: ops plans export writes such a file'],
+    ['# plans\n', 'plans.yaml is empty'],
+    ['{}', ':1:1: the file has no settings: give at least one of plans, anonymous, banPolicy and usage'],
+    ['- plans', ':1:1: the file is not a mapping of the sections'],
+    ['usage: {retentionDays: 4001}', 'usage.retentionDays is not a whole number from 1 to 4000: 4001'],
+    ['\0', 'plans.yaml:1:1: '],
+  ])('%j', (text, message) => {
     expect(() => parse(text)).toThrow(message);
   });
 
