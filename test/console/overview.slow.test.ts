@@ -93,8 +93,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     await kit.kit.redis.hset(redisKeys.traffic(minute), { '2xx:business': 300, 'ms:5': 300 });
     // A gateway whose console nobody has opened yet.
     await using other = await startGateway({
-      REDIS_URL: kit.kit.server.url,
-      PETS_SERVICE_URL: kit.kit.upstream.url,
+      ...kit.kit.env,
     });
     const { page } = await kit.open('/console', { role: 'viewer', adminUrl: other.adminUrl });
     const chart = page.getByRole('figure');

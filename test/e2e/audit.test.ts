@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../support/http/listening.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -19,9 +20,7 @@ async function audit({ status, body }: Reply): Promise<{ code: unknown; stdout: 
     response.writeHead(found ? status : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ? body : {}));
   });
-  await new Promise<void>((resolve) => {
-    registry.listen(0, '127.0.0.1', resolve);
-  });
+  await listen(registry);
   onTestFinished(() => {
     registry.close();
   });

@@ -66,7 +66,7 @@ describe('ops console', () => {
   });
 
   test('names the other consoles if several gateways run, and the link works at each of them', async () => {
-    await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    await using other = await startGateway({ ...kit.env });
     await consolesToBe(2);
     const { stderr } = await kit.run('console');
     expect(stderr).toMatch(

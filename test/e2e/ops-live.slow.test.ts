@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { KeyDetail } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { listen } from '../support/http/listening.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
@@ -92,8 +93,7 @@ describe('operating a running gateway', () => {
 
   test("top counts by Redis' clock, whatever that of a gateway says", { tags: ['faketime'] }, async () => {
     await using ahead = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       ...clockAhead(200),
     });
     const { customerId: id, key } = await kit.issue({ plan: 'pro' });
@@ -389,9 +389,7 @@ async function startWaitAofProxy(port: number, replyTo: (command: string) => str
     upstream.pipe(client);
     client.on('close', () => upstream.destroy());
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  await listen(server);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy does not listen on a port');
   function close() {

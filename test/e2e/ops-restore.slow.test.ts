@@ -81,8 +81,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
     await using other = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
     });
     const keys = await tune(kit);
     for (const gateway of [kit.gateway, other])

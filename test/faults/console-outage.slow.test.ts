@@ -57,7 +57,7 @@ describe('while Redis is down', { tags: ['redis-server'] }, () => {
 
   test('a gateway that starts then announces its console when Redis is back', async () => {
     await kit.server.kill();
-    await using late = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    await using late = await startGateway({ ...kit.env });
     await kit.server.restart();
     const { port } = new URL(late.adminUrl);
     await expect

@@ -12,8 +12,7 @@ test(
     await using kit = await startGatewayKit();
     const { key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 });
     const env = {
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       SHUTDOWN_DELAY_MS: '1000',
       GATEWAY_WORKERS: '2',
     };

@@ -110,8 +110,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
 
   test('what a gateway has served in the outage and not added when it ends is in its log', async () => {
     await using gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       GATEWAY_WORKERS: '2',
     });
     const { key, customerId } = await kit.issue();
@@ -134,8 +133,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
 
   test('each process admits the limit by itself during an outage', async () => {
     await using second = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
     });
     const { key } = await kit.issue({ minute: 10 });
     const both = [kit.gateway.url, second.url];
@@ -203,8 +201,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       'no',
     );
     await using gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
     });
     await expect.poll(gateway.output).toMatch(/"level":40.*maxmemory-policy is allkeys-lru/);
     await expect.poll(gateway.output).toMatch(/"level":40.*appendonly is off/);
@@ -275,8 +272,7 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     const { key } = await kit.issue();
     await kit.server.redis.replicaof('127.0.0.1', await freePort());
     const gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
     });
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     await expect.poll(gateway.output).toMatch(/READONLY|replica/);
@@ -294,8 +290,7 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     const { key } = await kit.issue();
     await kit.server.kill();
     const gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
     });
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(503);

@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
+import { listen } from '../support/http/listening.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -161,9 +162,7 @@ describe('the availability of upstreams', () => {
     const [ready, draining] = [await startUpstream(), await startUpstream()];
     draining.readiness = (res) => res.writeHead(503).end();
     const silent = createServer(() => {});
-    await new Promise<void>((resolve) => {
-      silent.listen(0, '127.0.0.1', resolve);
-    });
+    await listen(silent);
     const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const urls = [ready.url, draining.url, silentUrl].join(',');
     await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls });

@@ -73,7 +73,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   });
 
   test('treats Ctrl-C, which signals all its processes, as one signal; a second Ctrl-C aborts requests', async () => {
-    const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url };
+    const env = { ...kit.env };
     for (const secondSignal of [false, true]) {
       await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
       const { responses, finish } = await startPendingRequests(kit, 6, gateway.url);

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
@@ -15,9 +15,6 @@ import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   const kit = fresh(() => startGatewayKit(threeWorkers));
-  afterEach(() => {
-    kit.reportOutage();
-  });
 
   const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
 

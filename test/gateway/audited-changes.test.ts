@@ -6,6 +6,7 @@ import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
 import { removePlan, setPlan } from '../../gateway/control/plans/plans.ts';
 import { diffSettings, readStored, removalOf, writeSettings } from '../../gateway/control/plans/settings.ts';
 import type { Session } from '../../gateway/control/session.ts';
+import type { AuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { planSetting } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';

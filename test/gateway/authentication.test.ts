@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/keys/api-key-cache.ts';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { createMetrics } from '../../gateway/platform/observability/metrics.ts';
@@ -15,10 +15,6 @@ import { shared } from '../support/kits/shared.ts';
 
 describe('authentication', () => {
   const kit = shared(() => startGatewayKit({ TRUST_PROXY: 'loopback' }));
-
-  afterAll(() => {
-    kit.reportOutage();
-  });
 
   let nextAddress = 1;
   /** Each request has its own client address, so that the limit per address does not apply. */
@@ -169,8 +165,7 @@ describe('authentication', () => {
     async () => {
       const hours = 3 * 3600;
       await using gateway = await startGateway({
-        REDIS_URL: kit.server.url,
-        PETS_SERVICE_URL: kit.upstream.url,
+        ...kit.env,
         ...clockAhead(hours),
       });
       const { headers } = await send(`${gateway.url}/v1/pets`);

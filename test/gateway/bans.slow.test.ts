@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { addBan, findBan } from '../../gateway/control/bans/bans.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
@@ -14,10 +14,6 @@ let redis: RedisClient;
 const kit = shared(startGatewayKit);
 beforeAll(() => {
   redis = kit.redis;
-});
-
-afterAll(() => {
-  kit.reportOutage();
 });
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });

@@ -19,8 +19,7 @@ describe('pages of other sites', () => {
   const kit = shared(() => startGatewayKit({ CORS_ORIGINS: `${shop}, http://localhost:5173` }));
   const open = shared(() =>
     startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       CORS_ORIGINS: '*',
     }),
   );

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ResponseHeaders } from '../../gateway/platform/http/response-headers.ts';
 import { sendJson } from '../../gateway/platform/http/send-response.ts';
 import { send } from '../support/http/http.ts';
+import { listen } from '../support/http/listening.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
@@ -82,10 +83,7 @@ test('an error response does not keep the reason phrase of one that failed', asy
     expect(() => res.writeHead(200, ['X-Name', '日'])).toThrow('Invalid character');
     sendJson(res, 502, new ResponseHeaders(), '{}');
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const received = await exchange(port, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   server.close();
   expect(received).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -16,10 +16,6 @@ describe('HTTP protocol errors and edge cases', () => {
   );
   beforeAll(async () => {
     ({ key } = await kit.issue({ plan: 'business' }));
-  });
-
-  afterAll(() => {
-    kit.reportOutage();
   });
 
   const raw = async (bytes: string | Buffer) => parseRaw(await sendRaw(kit.gateway.port, bytes));
@@ -172,10 +168,6 @@ describe('paths and methods', () => {
   const kit = shared(startGatewayKit);
   beforeAll(async () => {
     ({ key } = await kit.issue({ plan: 'business' }));
-  });
-
-  afterAll(() => {
-    kit.reportOutage();
   });
 
   test.each([

@@ -10,6 +10,7 @@ import type { TransportOptions } from '../../gateway/upstream/transport.ts';
 import { createReadinessProbe, createUpstreams } from '../../gateway/upstream/upstreams.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
+import { listen } from '../support/http/listening.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -121,9 +122,7 @@ describe('what throws while a response is passed on fails its request alone', ()
         else sendJson(res, 502, new ResponseHeaders(), '{}');
       });
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
+    await listen(server);
     return {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       async [Symbol.asyncDispose]() {

@@ -219,8 +219,7 @@ describe('proxying', () => {
       'clients that disconnect during the quota decision on their %s leak nothing',
       async (method) => {
         const gateway = await startGateway({
-          REDIS_URL: kit.server.url,
-          PETS_SERVICE_URL: kit.upstream.url,
+          ...kit.env,
           UPSTREAM_CONNECTIONS: '4',
           UPSTREAM_TIMEOUT_MS: '2000',
         });
@@ -271,8 +270,7 @@ describe('proxying', () => {
 
   test('requests over the limit of upstream connections wait for one until a timeout', async () => {
     const gateway = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       UPSTREAM_CONNECTIONS: '2',
       UPSTREAM_TIMEOUT_MS: '1000',
     });

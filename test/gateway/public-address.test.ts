@@ -86,8 +86,7 @@ describe('without PUBLIC_URL', () => {
 describe('behind a trusted proxy', () => {
   const gateway = shared(() =>
     startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       TRUST_PROXY: 'loopback',
     }),
   );
@@ -100,8 +99,7 @@ describe('behind a trusted proxy', () => {
 describe('with PUBLIC_URL', () => {
   const gateway = shared(() =>
     startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       TRUST_PROXY: 'loopback',
       PUBLIC_URL: 'https://api.example.com/animals/',
     }),

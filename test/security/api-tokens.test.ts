@@ -4,11 +4,7 @@ import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { apiRoutes } from '../../gateway/faces/api/api.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
-import {
-  sendWithToken,
-  startConsoleApi,
-  type ApiResponse,
-  } from '../support/kits/console-api-kit.ts';
+import { sendWithToken, startConsoleApi, type ApiResponse } from '../support/kits/console-api-kit.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -148,8 +144,7 @@ describe('a token', () => {
 
 test('wrong tokens are limited by address, and leave a trace; a right one works at any time', async () => {
   await using other = await startGateway({
-    REDIS_URL: api.kit.server.url,
-    PETS_SERVICE_URL: api.kit.upstream.url,
+    ...api.kit.env,
   });
   const { token } = await api.issueToken(['plans:read']);
   const wrong = sendWithToken(other.adminUrl, `ops_${'x'.repeat(43)}`);

@@ -165,7 +165,7 @@ describe('signing in', () => {
   });
 
   test('wrong codes are limited; a right one after some typos works', async () => {
-    await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    await using other = await startGateway({ ...kit.env });
     const at = other.adminUrl;
     const attempt = (code: string) => call('POST', '/api/session', { body: { code }, at });
     for (let typo = 0; typo < 9; typo += 1) expect((await attempt('x'.repeat(22))).status).toBe(401);
@@ -363,8 +363,7 @@ test('health and metrics need no session', async () => {
 describe('with ADMIN_URL', () => {
   test('the console is used behind a proxy that ends TLS, with a cookie that only https carries', async () => {
     await using behind = await startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       ADMIN_URL: 'https://console.example.com/',
     });
     const port = Number(new URL(behind.adminUrl).port);
@@ -402,7 +401,7 @@ describe('with ADMIN_URL', () => {
 
 test('refused requests leave a metric, and once a minute for each address a line in the log without the path', async () => {
   const { key } = await kit.issue();
-  await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+  await using other = await startGateway({ ...kit.env });
   const at = other.adminUrl;
   // The page asks so who is signed in.
   expect((await call('GET', '/api/session', { at })).status).toBe(401);

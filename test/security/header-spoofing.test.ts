@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -11,10 +11,6 @@ const kit = shared(() => startGatewayKit({ KEEP_ALIVE_TIMEOUT_MS: '100' }));
 beforeAll(async () => {
   ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
   pets = `${kit.gateway.url}/v1/pets`;
-});
-
-afterAll(() => {
-  kit.reportOutage();
 });
 
 const raw = (lines: string[], method = 'GET', body = '') =>

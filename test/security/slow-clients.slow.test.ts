@@ -30,10 +30,7 @@ afterEach(() => {
   kit.upstream.response = respondWithPets;
 });
 
-afterAll(() => {
-  closeAll();
-  kit.reportOutage();
-});
+afterAll(closeAll);
 
 interface Connection {
   socket: Socket;
@@ -157,8 +154,7 @@ describe('slow request bodies', () => {
 describe('with a timeout of 350 ms', () => {
   const gateway = shared(() =>
     startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
+      ...kit.env,
       // So responses have 700 ms.
       REQUEST_TIMEOUT_MS: '350',
     }),
@@ -248,8 +244,7 @@ describe('a connection', () => {
 });
 
 describe.concurrent('connections', () => {
-  const start = (env: Record<string, string>) =>
-    startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, ...env });
+  const start = (env: Record<string, string>) => startGateway({ ...kit.env, ...env });
   const get = () => `GET /v1/pets HTTP/1.1\r\nConnection: close\r\n${head}\r\n`;
 
   test('over the limit get 503 until another one closes', async ({ expect }) => {
@@ -329,7 +324,7 @@ describe.concurrent('connections', () => {
     'are limited by the open files that the system allows, with a warning at startup',
     { tags: ['linux'] },
     async ({ expect }) => {
-      const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, MAX_CONNECTIONS: '2000' };
+      const env = { ...kit.env, MAX_CONNECTIONS: '2000' };
       await using gateway = await startGateway({ ...env, UPSTREAM_CONNECTIONS: '10' }, { openFiles: 280 });
       const warnings = gateway
         .output()
@@ -351,8 +346,7 @@ describe.concurrent('connections', () => {
     { tags: ['linux'] },
     async ({ expect }) => {
       const env = {
-        REDIS_URL: kit.server.url,
-        PETS_SERVICE_URL: kit.upstream.url,
+        ...kit.env,
         UPSTREAM_CONNECTIONS: '10',
       };
       await using gateway = await startGateway(env, { openFiles: 280 });

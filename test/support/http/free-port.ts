@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { close } from './listening.ts';
 
 /**
  * Finds an unused port of the loopback interface. It is outside of net.ipv4.ip_local_port_range, so that no outgoing
@@ -16,9 +17,7 @@ export async function freePort(): Promise<number> {
       if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
       throw error;
     }
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
+    await close(server);
     return port;
   }
 }

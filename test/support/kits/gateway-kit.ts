@@ -13,8 +13,8 @@ export interface GatewayKit extends AsyncDisposable {
   upstream: Upstream;
   gateway: Service;
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
-  /** Prints that Redis was unavailable, as on a busy machine, because that explains failed tests. */
-  reportOutage(): void;
+  /** The addresses that another gateway beside it needs. */
+  env: { REDIS_URL: string; PETS_SERVICE_URL: string };
 }
 
 export async function startGatewayKit(env: Record<string, string> = {}): Promise<GatewayKit> {
@@ -23,9 +23,13 @@ export async function startGatewayKit(env: Record<string, string> = {}): Promise
   const upstream = stack.use(await startUpstream());
   const redis = await connectRedis(server.url);
   stack.defer(() => redis.disconnect());
-  const gateway = stack.use(
-    await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }),
-  );
+  const addresses = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
+  const gateway = stack.use(await startGateway({ ...addresses, ...env }));
+  // A busy machine may have made Redis unavailable, which explains failed tests.
+  stack.defer(() => {
+    const outages = gateway.output().split('Redis is unavailable; known keys').length - 1;
+    if (outages > 0) console.warn(`outages of Redis: ${outages}, which may explain failed tests`);
+  });
   // On a busy machine, the gateway may have given up its first attempt to write the defaults.
   const hasDefaults = async () => (await redis.exists(redisKeys.plan('free'))) === 1;
   await vi.waitUntil(hasDefaults, { timeout: 20_000 });
@@ -35,11 +39,8 @@ export async function startGatewayKit(env: Record<string, string> = {}): Promise
     redis,
     upstream,
     gateway,
+    env: addresses,
     issue: (wanted) => keyIssuer(redis).issue(wanted),
-    reportOutage() {
-      const outages = gateway.output().split('Redis is unavailable; known keys').length - 1;
-      if (outages > 0) console.warn(`outages of Redis: ${outages}, which may explain failed tests`);
-    },
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { recordOutput } from '../checks/evidence.ts';
+import { close, listen } from '../http/listening.ts';
 
 const anyValue = z.object({
   stringValue: z.string().optional(),
@@ -83,10 +83,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
       res.writeHead(collector.status, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
 
   function treeOf(traceId: string): string[] {
     const among = spans.filter((span) => span.traceId === traceId);
@@ -112,9 +109,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     status: 200,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      await close(server);
     },
   };
   return collector;

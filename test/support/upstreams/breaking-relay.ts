@@ -1,4 +1,5 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { close, listen } from '../http/listening.ts';
 
 /** Point of a request at which a connection is broken. */
 export type Break = 'before request' | 'in request' | 'after request' | 'before response' | 'in response';
@@ -89,20 +90,15 @@ export async function startBreakingRelay({
     client.on('end', () => target.end());
     target.on('end', () => client.end());
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     broken,
     behave() {
       currentOdds = 0;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      await close(server);
     },
   };
 }

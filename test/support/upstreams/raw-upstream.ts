@@ -1,5 +1,6 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { recordSecrets } from '../checks/evidence.ts';
+import { close, listen } from '../http/listening.ts';
 import { parseMessages } from '../http/strict-http.ts';
 
 export interface RawUpstream extends AsyncDisposable {
@@ -34,18 +35,13 @@ export async function startRawUpstream(): Promise<RawUpstream> {
       if (broken !== undefined) socket.destroy();
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}`,
     received,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      await close(server);
     },
   };
 }

@@ -1,5 +1,6 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { close, listen } from '../http/listening.ts';
 
 export interface SlowRelay extends AsyncDisposable {
   port: number;
@@ -31,17 +32,13 @@ export async function startSlowRelay(targetPort: number): Promise<SlowRelay> {
       written = written.then(() => due).then(() => client.write(chunk));
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  const port = await listen(server);
   const relay: SlowRelay = {
-    port: (server.address() as AddressInfo).port,
+    port,
     delayMs: 0,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      await close(server);
     },
   };
   return relay;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { recordSecrets, recordUpstreamRequests } from '../checks/evidence.ts';
+import { close, listen } from '../http/listening.ts';
 
 export interface ReceivedRequest {
   method: string;
@@ -50,10 +50,7 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
     });
   };
   const server = createServer(listener);
-  await new Promise<void>((resolve) => {
-    server.listen(wantedPort, host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, wantedPort, host);
   const upstream: Upstream = {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     seen,
@@ -68,9 +65,7 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
         seen.map((req) => [req.method, req.url, ...req.rawHeaders, req.body.slice(0, 4096)].join('\n')),
       );
       server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      await close(server);
     },
   };
   return upstream;

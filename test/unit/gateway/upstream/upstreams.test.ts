@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createReadinessProbe, createUpstreams } from '../../../../gateway/upstream/upstreams.ts';
 import { freePort } from '../../../support/http/free-port.ts';
+import { listen } from '../../../support/http/listening.ts';
 
 /** Upstreams with one target on a closed port, which five requests have found. */
 async function startWithoutUpstream(startTimeoutMs: number) {
@@ -35,9 +36,7 @@ test('an upstream that has never been up is logged as starting, and as down afte
   expect(lines).toEqual([waiting]);
   const server = createServer((_req, res) => res.end());
   onTestFinished(() => void server.close());
-  await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve);
-  });
+  await listen(server, port);
   const ready = expect.stringMatching(/^\{"level":30,.*"msg":"upstream is ready"/);
   await expect.poll(() => lines, { timeout: 5000 }).toEqual([waiting, ready]);
   fail();
