@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
-import { send } from '../support/http/http.ts';
+import { postJson, send } from '../support/http/http.ts';
 import { barriers, expectClean, shownToCopy } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
@@ -23,6 +24,15 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
   const open = ({ customerId }: Pick<IssuedKey, 'customerId'>) =>
     kit.open(`/console/customers/${customerId}`, { name: 'Anna' });
+  const openKey = ({ id }: Pick<IssuedKey, 'id'>) => kit.open(`/console/keys/${id}`, { name: 'Anna' });
+  const useUp = async ({ key }: IssuedKey, requests: number) => {
+    for (let sent = 0; sent < requests; sent += 1) await pets(key);
+  };
+  /** What the records of a customer and of its key have. */
+  const record = async (key: IssuedKey) => ({
+    ...(await kit.kit.redis.hgetall(redisKeys.customer(key.customerId))),
+    ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
+  });
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
 
   test('list customers with their keys, and find one by its reference', async () => {
@@ -192,6 +202,117 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expect([await pets(issued.key), await pets(key)]).toEqual([401, 200]);
     expect(await dayUsage(redis, issued.customerId)).toBe(8);
     expect(page.url()).not.toContain(issued.key);
+    expectClean(observed, kit.origin);
+  });
+
+  test('a key over the limit of a day leads to its customer, whose day is set back', async () => {
+    const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
+    await useUp(key, 2);
+    const { page } = await openKey(key);
+    await page.getByText(/The next request is refused until .+: 1 of 1 used today/).waitFor();
+    await page.getByRole('link', { name: 'its customer' }).click();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('button', { name: "Reset today's usage" }).click();
+    await page.getByText("Today's usage of Wasted Day counts from 0 again").waitFor();
+    await page.getByText('The next request is served').waitFor();
+    expect(await readAudit(kit.kit.redis, 1)).toMatchObject([
+      { who: 'Anna', action: 'usage.reset-day', target: key.customerId },
+    ]);
+    expect(await pets(key.key)).toBe(200);
+  });
+
+  test('name, expiry and scopes are changed', async () => {
+    const key = await kit.kit.issue({ name: 'Old Name' });
+    const { page } = await openKey(key);
+    const change = page.getByRole('button', { name: 'Change name, expiry and scopes…' });
+    await change.click();
+    await page.getByLabel('Name', { exact: true }).fill('New Name');
+    await page.getByLabel('Expires').fill('2099-05-06T07:08:09');
+    await page.getByLabel('Scopes').fill('pets-service:read');
+    await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
+    await page.getByRole('heading', { name: 'New Name' }).waitFor();
+    const local = await page.evaluate('new Date("2099-05-06T07:08:09").toISOString()');
+    expect(await record(key)).toMatchObject({
+      name: 'New Name',
+      expiresAt: local,
+      scopes: 'pets-service:read',
+    });
+    const refused = await postJson(`${kit.kit.gateway.url}/v1/pets`, key.key, { name: 'Rex', categoryId: 1 });
+    expect(refused.json).toMatchObject({ code: 'insufficient_scope' });
+    await change.click();
+    await page.getByLabel('Scopes').fill('pets-service:raed');
+    await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
+    await page.getByText('no operation needs the scope pets-service:raed').waitFor();
+    expect(await record(key)).toMatchObject({ scopes: 'pets-service:read' });
+  });
+
+  test('while a form is edited the windows go on, and a change by somebody else is not overwritten', async () => {
+    const key = await kit.kit.issue({ name: 'Edited Twice' });
+    const { page } = await open(key);
+    const openForm = () => page.getByRole('button', { name: 'Change limits…' }).click();
+    await openForm();
+    const minute = page.getByLabel('Own limit a minute');
+    await minute.fill('70');
+    await useUp(key, 3);
+    await page.getByText('3 of 60 used', { exact: true }).waitFor();
+    expect(await minute.inputValue()).toBe('70');
+    const other = await kit.signIn({ name: 'Ben' });
+    const path = `/api/customers/${key.customerId}`;
+    const { rev } = (await other.send('GET', path)).body as { rev: number };
+    await other.send('PATCH', path, { rev, minute: 90 });
+    await page.getByText('3 of 90 used', { exact: true }).waitFor();
+    expect(await minute.inputValue()).toBe('70');
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await page.getByText('own limit of 90 a minute').waitFor();
+    expect((await record(key))['minute']).toBe('90');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await openForm();
+    expect(await minute.inputValue()).toBe('90');
+  });
+
+  test('the last failed requests of a customer and the changes of a key are shown', async () => {
+    const key = await kit.kit.issue({ name: 'With History', minute: 1 });
+    await useUp(key, 3);
+    const stored = redisKeys.failures(key.customerId);
+    await expect.poll(() => kit.kit.redis.hkeys(stored)).toEqual(['rate_limit_exceeded']);
+    const { page } = await openKey(key);
+    await page.getByRole('region', { name: 'Changes' }).getByText('issued the key').waitFor();
+    await page.goto(`${kit.origin}/console/customers/${key.customerId}`);
+    const failed = page.getByRole('region', { name: 'Last failed requests' });
+    await failed.getByText('429 rate_limit_exceeded').first().waitFor();
+    expect(await failed.getByRole('link', { name: key.id }).count()).toBe(2);
+  });
+
+  test('an operator on call finds the customer of a pasted key, sees why it is refused, and raises its limit, in at most five clicks', async () => {
+    const { key } = await kit.kit.issue({ name: 'Acme', plan: 'free' });
+    const get = () => send(`${kit.kit.gateway.url}/v1/pets`, { key });
+    const statuses: number[] = [];
+    for (let request = 0; request <= 60; request += 1) statuses.push((await get()).status);
+    expect(statuses.slice(0, 60).every((status) => status === 200)).toBe(true);
+    expect(statuses.at(-1)).toBe(429);
+
+    const observed = await kit.open('/console');
+    const { page } = observed;
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    await page.evaluate(countPresses);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
+    await page.getByRole('heading', { name: 'Acme' }).waitFor();
+    await page.getByText(/The next request is refused until .+: 60 of 60 used this minute/).waitFor();
+    await page.getByRole('link', { name: 'its customer' }).click();
+    await page.getByRole('button', { name: 'Change limits…' }).click();
+    await page.getByLabel('Own limit a minute').click();
+    await page.keyboard.insertText('600');
+    await page.getByText(/from the next request on/i).waitFor();
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await expect.poll(async () => (await get()).status).toBe(200);
+    expect(await page.evaluate('window.pressed')).toBeLessThanOrEqual(5);
+    await page.getByText('The next request is served').waitFor();
+
+    expect((await get()).headers['x-ratelimit-limit']).toBe('600');
+    const [last] = await kit.kit.redis.xrevrange('gw:audit', '+', '-', 'COUNT', 1);
+    expect(last?.[1]).toEqual(expect.arrayContaining(['Ada', 'customers.set']));
+    expect(page.url()).not.toContain(key);
     expectClean(observed, kit.origin);
   });
 });

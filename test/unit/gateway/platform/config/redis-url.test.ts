@@ -2,36 +2,23 @@ import { describe, expect, test } from 'vitest';
 import { describeRedis, parseRedisUrl } from '../../../../../gateway/platform/config/redis-url.ts';
 
 const withoutLogin = { username: undefined, password: undefined, tls: false };
+const single = (host: string, port = 6379, database = 0) => ({
+  kind: 'single',
+  hosts: [{ host, port }],
+  database,
+  ...withoutLogin,
+});
 
 describe('REDIS_URL', () => {
   test.each([
-    [
-      'redis://127.0.0.1',
-      { kind: 'single', hosts: [{ host: '127.0.0.1', port: 6379 }], database: 0, ...withoutLogin },
-    ],
-    [
-      'redis://cache:7000/',
-      { kind: 'single', hosts: [{ host: 'cache', port: 7000 }], database: 0, ...withoutLogin },
-    ],
-    [
-      'redis://[::1]:7000/3',
-      { kind: 'single', hosts: [{ host: '::1', port: 7000 }], database: 3, ...withoutLogin },
-    ],
+    ['redis://127.0.0.1', single('127.0.0.1')],
+    ['redis://cache:7000/', single('cache', 7000)],
+    ['redis://[::1]:7000/3', single('::1', 7000, 3)],
     [
       'rediss://user:p%40ss%3A@redis.internal:6380/1',
-      {
-        kind: 'single',
-        hosts: [{ host: 'redis.internal', port: 6380 }],
-        database: 1,
-        username: 'user',
-        password: 'p@ss:',
-        tls: true,
-      },
+      { ...single('redis.internal', 6380, 1), username: 'user', password: 'p@ss:', tls: true },
     ],
-    [
-      'redis://:only@h',
-      { kind: 'single', hosts: [{ host: 'h', port: 6379 }], database: 0, ...withoutLogin, password: 'only' },
-    ],
+    ['redis://:only@h', { ...single('h'), password: 'only' }],
     [
       'redis+sentinel://a,b:26380,[fd00::1]/mymaster',
       {
