@@ -15,32 +15,12 @@ function errorBody(parse: () => unknown): unknown {
 const invalid = (message: string) => ({ code: 'invalid_request', message, status: 400 });
 
 describe('a new pet', () => {
-  test('without a status is available', () => {
-    expect(parseNewPet({ name: 'Rex', categoryId: 1n })).toEqual({
-      name: 'Rex',
-      categoryId: 1n,
-      status: 'available',
-    });
-  });
-
-  test.each(['available', 'pending', 'sold'])('may be %s', (status) => {
-    expect(parseNewPet({ name: 'Rex', categoryId: 1n, status })).toEqual({
-      name: 'Rex',
-      categoryId: 1n,
-      status,
-    });
-  });
-
   test("drops unknown fields and a client's id", () => {
     expect(parseNewPet({ id: 7n, name: 'Rex', categoryId: 1n, age: 3n })).toEqual({
       name: 'Rex',
       categoryId: 1n,
       status: 'available',
     });
-  });
-
-  test.each([2n ** 63n - 1n, -(2n ** 63n), 0n])('may have the category %s', (categoryId) => {
-    expect(parseNewPet({ name: 'Rex', categoryId }).categoryId).toBe(categoryId);
   });
 
   test.each([
@@ -201,10 +181,6 @@ describe('a query', () => {
 });
 
 describe('a cursor', () => {
-  test.each([1n, 255n, 9_007_199_254_740_993n, 2n ** 63n - 1n])('leads to the pets after %s', (lastId) => {
-    expect(parsePetsQuery({ cursor: formatCursor(lastId) }).afterId).toBe(lastId);
-  });
-
   test('is a fixed text for an id, and needs no escaping in a URL', () => {
     expect(formatCursor(2n ** 63n - 1n)).toBe('f_________8');
   });
@@ -226,14 +202,6 @@ describe('a cursor', () => {
 });
 
 describe('the id in a path', () => {
-  test.each([
-    ['1', 1n],
-    ['9007199254740993', 9_007_199_254_740_993n],
-    ['9223372036854775807', 2n ** 63n - 1n],
-  ])('is a canonical decimal: %s', (text, id) => {
-    expect(parsePetId(text)).toBe(id);
-  });
-
   test.each([
     'abc',
     '01',
