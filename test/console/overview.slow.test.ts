@@ -92,9 +92,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     const minute = Math.floor(Date.now() / 60_000) - 50;
     await kit.kit.redis.hset(redisKeys.traffic(minute), { '2xx:business': 300, 'ms:5': 300 });
     // A gateway whose console nobody has opened yet.
-    await using other = await startGateway({
-      ...kit.kit.env,
-    });
+    await using other = await startGateway(kit.kit.env);
     const { page } = await kit.open('/console', { role: 'viewer', adminUrl: other.adminUrl });
     const chart = page.getByRole('figure');
     await chart.getByRole('button', { name: 'Show as table' }).click();

@@ -92,10 +92,7 @@ describe('operating a running gateway', () => {
   });
 
   test("top counts by Redis' clock, whatever that of a gateway says", { tags: ['faketime'] }, async () => {
-    await using ahead = await startGateway({
-      ...kit.env,
-      ...clockAhead(200),
-    });
+    await using ahead = await startGateway({ ...kit.env, ...clockAhead(200) });
     const { customerId: id, key } = await kit.issue({ plan: 'pro' });
     await fetch(`${ahead.url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
     await expect

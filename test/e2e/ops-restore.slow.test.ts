@@ -80,9 +80,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
     const { backup, restore } = backupCommands();
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
-    await using other = await startGateway({
-      ...kit.env,
-    });
+    await using other = await startGateway(kit.env);
     const keys = await tune(kit);
     for (const gateway of [kit.gateway, other])
       await expect.poll(() => expectServed(gateway, keys)).toBeUndefined();

@@ -109,10 +109,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   });
 
   test('what a gateway has served in the outage and not added when it ends is in its log', async () => {
-    await using gateway = await startGateway({
-      ...kit.env,
-      GATEWAY_WORKERS: '2',
-    });
+    await using gateway = await startGateway({ ...kit.env, GATEWAY_WORKERS: '2' });
     const { key, customerId } = await kit.issue();
     for (let index = 0; index < 20; index += 1) await send(`${gateway.url}/v1/pets`, { key });
     await kit.server.kill();
@@ -132,9 +129,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   });
 
   test('each process admits the limit by itself during an outage', async () => {
-    await using second = await startGateway({
-      ...kit.env,
-    });
+    await using second = await startGateway(kit.env);
     const { key } = await kit.issue({ minute: 10 });
     const both = [kit.gateway.url, second.url];
     for (const url of both) expect((await send(`${url}/v1/pets`, { key })).status).toBe(200);
@@ -200,9 +195,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       'appendonly',
       'no',
     );
-    await using gateway = await startGateway({
-      ...kit.env,
-    });
+    await using gateway = await startGateway(kit.env);
     await expect.poll(gateway.output).toMatch(/"level":40.*maxmemory-policy is allkeys-lru/);
     await expect.poll(gateway.output).toMatch(/"level":40.*appendonly is off/);
   });
@@ -271,9 +264,7 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();
     await kit.server.redis.replicaof('127.0.0.1', await freePort());
-    const gateway = await startGateway({
-      ...kit.env,
-    });
+    const gateway = await startGateway(kit.env);
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     await expect.poll(gateway.output).toMatch(/READONLY|replica/);
     expect(gateway.output()).not.toContain('MaxListeners');
@@ -289,9 +280,7 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();
     await kit.server.kill();
-    const gateway = await startGateway({
-      ...kit.env,
-    });
+    const gateway = await startGateway(kit.env);
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(503);
     expect(response.json).toMatchObject({ code: 'service_unavailable' });

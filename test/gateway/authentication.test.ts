@@ -164,10 +164,7 @@ describe('authentication', () => {
     { tags: ['faketime'] },
     async () => {
       const hours = 3 * 3600;
-      await using gateway = await startGateway({
-        ...kit.env,
-        ...clockAhead(hours),
-      });
+      await using gateway = await startGateway({ ...kit.env, ...clockAhead(hours) });
       const { headers } = await send(`${gateway.url}/v1/pets`);
       expect(Date.parse(String(headers['date'])) / 1000).toBeGreaterThan(Date.now() / 1000 + hours / 2);
       expect(Number(headers['x-ratelimit-reset'])).toBeLessThan(Date.now() / 1000 + hours / 2);

@@ -17,12 +17,7 @@ const corsOf = (headers: Record<string, string | string[] | undefined>) =>
 
 describe('pages of other sites', () => {
   const kit = shared(() => startGatewayKit({ CORS_ORIGINS: `${shop}, http://localhost:5173` }));
-  const open = shared(() =>
-    startGateway({
-      ...kit.env,
-      CORS_ORIGINS: '*',
-    }),
-  );
+  const open = shared(() => startGateway({ ...kit.env, CORS_ORIGINS: '*' }));
 
   const restricted = () => kit.issue({ scopes: ['pets-service:read'] });
   const from = (origin: string, headers: Record<string, string> = {}) => ({

@@ -84,12 +84,7 @@ describe('without PUBLIC_URL', () => {
 });
 
 describe('behind a trusted proxy', () => {
-  const gateway = shared(() =>
-    startGateway({
-      ...kit.env,
-      TRUST_PROXY: 'loopback',
-    }),
-  );
+  const gateway = shared(() => startGateway({ ...kit.env, TRUST_PROXY: 'loopback' }));
 
   test('addresses have the scheme and host that it reports', async () => {
     await expectAddresses(gateway.url, 'https://shop.example', forwarded);
@@ -98,11 +93,7 @@ describe('behind a trusted proxy', () => {
 
 describe('with PUBLIC_URL', () => {
   const gateway = shared(() =>
-    startGateway({
-      ...kit.env,
-      TRUST_PROXY: 'loopback',
-      PUBLIC_URL: 'https://api.example.com/animals/',
-    }),
+    startGateway({ ...kit.env, TRUST_PROXY: 'loopback', PUBLIC_URL: 'https://api.example.com/animals/' }),
   );
 
   test('addresses have it, whatever the request or a proxy says', async () => {

@@ -143,9 +143,7 @@ describe('a token', () => {
 });
 
 test('wrong tokens are limited by address, and leave a trace; a right one works at any time', async () => {
-  await using other = await startGateway({
-    ...api.kit.env,
-  });
+  await using other = await startGateway(api.kit.env);
   const { token } = await api.issueToken(['plans:read']);
   const wrong = sendWithToken(other.adminUrl, `ops_${'x'.repeat(43)}`);
   const statuses = [];

@@ -362,10 +362,7 @@ test('health and metrics need no session', async () => {
 
 describe('with ADMIN_URL', () => {
   test('the console is used behind a proxy that ends TLS, with a cookie that only https carries', async () => {
-    await using behind = await startGateway({
-      ...kit.env,
-      ADMIN_URL: 'https://console.example.com/',
-    });
+    await using behind = await startGateway({ ...kit.env, ADMIN_URL: 'https://console.example.com/' });
     const port = Number(new URL(behind.adminUrl).port);
     const exchange = async (head: string, body = '') =>
       sendRaw(

@@ -16,6 +16,7 @@ import { readUsage } from '../../../gateway/quota/usage.ts';
 import { createOpenBatch } from '../kits/quota-batch.ts';
 import { QuotaModel, type Expected, type ModelLimits } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
+import { stepOf } from './steps.ts';
 
 /** A step of a scenario for a customer with two API keys. */
 type Step =
@@ -74,101 +75,47 @@ const counterText = fc.oneof(
 const cost = fc.constantFrom(1, 1, 1, 1, 2, 3, 9);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      does: fc.constant('request' as const),
-      rev: fc.constantFrom('current' as const, 'current', 'current', 'any', 'stale'),
-      cost,
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      does: fc.constant('burst' as const),
-      requests: fc.integer({ min: 2, max: 12 }),
-      cost,
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      does: fc.constant('send repeatedly' as const),
-      times: fc.integer({ min: 1, max: 6 }),
-      everyMs: fc.constantFrom(600, 1100, 1700),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('heed Retry-After' as const) }) },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('switch key' as const) }) },
-  { weight: 5, arbitrary: fc.record({ does: fc.constant('wait for end of ban' as const) }) },
-  { weight: 8, arbitrary: fc.record({ does: fc.constant('advance' as const), ms }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('set limits' as const), limits }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('raise rev' as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('change record' as const),
-      base: fc.constantFrom('current' as const, 'stale' as const),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('ban manually' as const),
-      ms: fc.option(fc.integer({ min: 1000, max: 100_000 }), { nil: undefined }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('ban with a reason' as const),
-      ms: fc.integer({ min: 1000, max: 100_000 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('set clock back' as const),
-      ms: fc.integer({ min: 1000, max: 7_200_000 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ does: fc.constant('lift ban' as const), clearViolations: fc.boolean() }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('report day usage' as const),
-      requests: fc.integer({ min: 1, max: 20 }),
-      daysAgo: fc.constantFrom(0 as const, 1 as const),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      does: fc.constant('edit counter' as const),
-      window: fc.constantFrom('minute' as const, 'day' as const),
-      text: counterText,
-      keepExpiry: fc.boolean(),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('edit violations' as const),
-      field: fc.constantFrom<ViolationsField[]>(
-        'refusedSince',
-        'lastAllowed',
-        'strikes',
-        'strikesSince',
-        'bans',
-        'bannedUntil',
-        'wentOn',
-      ),
-      text: invalidNumber,
-    }),
-  },
+  stepOf(8, 'request', {
+    rev: fc.constantFrom('current' as const, 'current', 'current', 'any', 'stale'),
+    cost,
+  }),
+  stepOf(6, 'burst', { requests: fc.integer({ min: 2, max: 12 }), cost }),
+  stepOf(5, 'send repeatedly', {
+    times: fc.integer({ min: 1, max: 6 }),
+    everyMs: fc.constantFrom(600, 1100, 1700),
+  }),
+  stepOf(3, 'heed Retry-After'),
+  stepOf(3, 'switch key'),
+  stepOf(5, 'wait for end of ban'),
+  stepOf(8, 'advance', { ms }),
+  stepOf(2, 'set limits', { limits }),
+  stepOf(1, 'raise rev'),
+  stepOf(1, 'change record', { base: fc.constantFrom('current' as const, 'stale' as const) }),
+  stepOf(1, 'ban manually', { ms: fc.option(fc.integer({ min: 1000, max: 100_000 }), { nil: undefined }) }),
+  stepOf(1, 'ban with a reason', { ms: fc.integer({ min: 1000, max: 100_000 }) }),
+  stepOf(1, 'set clock back', { ms: fc.integer({ min: 1000, max: 7_200_000 }) }),
+  stepOf(1, 'lift ban', { clearViolations: fc.boolean() }),
+  stepOf(1, 'report day usage', {
+    requests: fc.integer({ min: 1, max: 20 }),
+    daysAgo: fc.constantFrom(0 as const, 1 as const),
+  }),
+  stepOf(2, 'edit counter', {
+    window: fc.constantFrom('minute' as const, 'day' as const),
+    text: counterText,
+    keepExpiry: fc.boolean(),
+  }),
+  stepOf(1, 'edit violations', {
+    field: fc.constantFrom<ViolationsField[]>(
+      'refusedSince',
+      'lastAllowed',
+      'strikes',
+      'strikesSince',
+      'bans',
+      'bannedUntil',
+      'wentOn',
+    ),
+    text: invalidNumber,
+  }),
 );
 
 const policy: fc.Arbitrary<BanPolicy> = fc

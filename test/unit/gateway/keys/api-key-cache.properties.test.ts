@@ -4,23 +4,18 @@ import { createApiKeyCache, type ApiKeyLookup } from '../../../../gateway/keys/a
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { UnexpectedValue } from '../../../../gateway/platform/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../../../../gateway/platform/redis/redis-gate.ts';
+import { stepOf } from '../../../support/checks/steps.ts';
 
 const step = fc.oneof(
-  { weight: 5, arbitrary: fc.constant({ does: 'find' as const }) },
-  { weight: 2, arbitrary: fc.constant({ does: 'read again' as const }) },
-  { weight: 5, arbitrary: fc.constant({ does: 'receive a reply' as const }) },
-  { weight: 2, arbitrary: fc.constant({ does: 'change' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'revoke' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'make invalid' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'lose the last change' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'shut or open the gate' as const }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      does: fc.constant('wait' as const),
-      ms: fc.constantFrom(9000, 11_000, 20 * 60_000),
-    }),
-  },
+  stepOf(5, 'find'),
+  stepOf(2, 'read again'),
+  stepOf(5, 'receive a reply'),
+  stepOf(2, 'change'),
+  stepOf(1, 'revoke'),
+  stepOf(1, 'make invalid'),
+  stepOf(1, 'lose the last change'),
+  stepOf(1, 'shut or open the gate'),
+  stepOf(2, 'wait', { ms: fc.constantFrom(9000, 11_000, 20 * 60_000) }),
 );
 
 /** One key in a Redis whose replies arrive when the scheduler lets them. */

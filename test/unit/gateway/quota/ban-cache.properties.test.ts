@@ -2,19 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createBanCache } from '../../../../gateway/quota/ban-cache.ts';
 import type { QuotaDecision } from '../../../../gateway/quota/quota-decision.ts';
+import { stepOf } from '../../../support/checks/steps.ts';
 
 const step = fc.oneof(
-  { weight: 5, arbitrary: fc.constant({ does: 'request' as const }) },
-  { weight: 4, arbitrary: fc.constant({ does: 'receive a reply' as const }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(300, 1000, 4000) }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ does: fc.constant('ban' as const), ms: fc.integer({ min: 3000, max: 30_000 }) }),
-  },
-  { weight: 1, arbitrary: fc.constant({ does: 'lift the ban' as const }) },
+  stepOf(5, 'request'),
+  stepOf(4, 'receive a reply'),
+  stepOf(2, 'wait', { ms: fc.constantFrom(300, 1000, 4000) }),
+  stepOf(2, 'ban', { ms: fc.integer({ min: 3000, max: 30_000 }) }),
+  stepOf(1, 'lift the ban'),
 );
 
 const used = { limit: 1, remaining: 0, resetMs: 1 };

@@ -6,19 +6,14 @@ import type { RedisClient } from '../../../../gateway/platform/redis/redis-clien
 import { RedisUnavailable } from '../../../../gateway/platform/redis/redis-gate.ts';
 import { quotaKeys } from '../../../../gateway/platform/redis/redis-keys.ts';
 import { createQuotaBatch } from '../../../../gateway/quota/redis-quota.ts';
+import { stepOf } from '../../../support/checks/steps.ts';
 
 const step = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      does: fc.constant('requests' as const),
-      number: fc.constantFrom(1, 2, 3, 99, 100, 101, 250),
-    }),
-  },
-  { weight: 4, arbitrary: fc.constant({ does: 'turn of the event loop' as const }) },
-  { weight: 4, arbitrary: fc.constant({ does: 'reply' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'outage' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'invalid record' as const }) },
+  stepOf(6, 'requests', { number: fc.constantFrom(1, 2, 3, 99, 100, 101, 250) }),
+  stepOf(4, 'turn of the event loop'),
+  stepOf(4, 'reply'),
+  stepOf(1, 'outage'),
+  stepOf(1, 'invalid record'),
 );
 
 /** Lets replies arrive until all requests have a result. */

@@ -4,17 +4,18 @@ import { expect, test } from 'vitest';
 import { dayMs } from '../../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { createUsageReports } from '../../../../gateway/quota/usage-reports.ts';
+import { stepOf } from '../../../support/checks/steps.ts';
 
 const customer = fc.constantFrom('cus_a' as const, 'cus_b' as const);
 const daysAgo = fc.constantFrom(0, 0, 1);
 
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ does: fc.constant('serve' as const), customer }) },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('refuse' as const), customer, daysAgo }) },
-  { weight: 4, arbitrary: fc.constant({ does: 'report' as const }) },
-  { weight: 5, arbitrary: fc.constant({ does: 'receive a reply' as const }) },
-  { weight: 2, arbitrary: fc.constant({ does: 'lose the connection' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'midnight' as const }) },
+  stepOf(6, 'serve', { customer }),
+  stepOf(3, 'refuse', { customer, daysAgo }),
+  stepOf(4, 'report'),
+  stepOf(5, 'receive a reply'),
+  stepOf(2, 'lose the connection'),
+  stepOf(1, 'midnight'),
 );
 
 /** Adds reports once each, as add-usage-2.lua does. A connection may be lost before or after that. */

@@ -2,19 +2,17 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createRedisGate, RedisUnavailable } from '../../../../../gateway/platform/redis/redis-gate.ts';
+import { stepOf } from '../../../../support/checks/steps.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.constant({ does: 'send' as const }) },
-  { weight: 6, arbitrary: fc.constant({ does: 'receive a reply' as const }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(10, 40, 100, 300) }),
-  },
-  { weight: 1, arbitrary: fc.constant({ does: 'check' as const }) },
-  { weight: 1, arbitrary: fc.constant({ does: 'lose or find the connection' as const }) },
+  stepOf(6, 'send'),
+  stepOf(6, 'receive a reply'),
+  stepOf(3, 'wait', { ms: fc.constantFrom(10, 40, 100, 300) }),
+  stepOf(1, 'check'),
+  stepOf(1, 'lose or find the connection'),
 );
 
 test('whatever the order of commands, replies and losses, each command has one end, and no late reply is lost', async () => {
