@@ -39,7 +39,7 @@ export const owaspApi2023: Standard = {
       'API2, end',
       'keys expire and are revoked at once, and a leaked one is found',
       [
-        'gateway/quota: a revoked key gets 401 on the next request on all gateways',
+        'faults/redis-cluster.long: limits, revocations and bans apply on all gateways, and /v1/usage shows the usage of a key',
         'gateway/customers: say when they were used last, what of it was today, and which were not used',
       ],
     ],
@@ -89,7 +89,7 @@ export const owaspApi2023: Standard = {
         'gateway/http-edge.slow: a Content-Length over the limit gets 413 before the body is sent',
         'gateway/http-edge.slow: an oversized header gets 431',
         'security/hostile-json.slow: is said to be nested too deeply: %s',
-        'pets-service/pets-api: %s is refused with the name of the parameter',
+        'pets-service/pets-api: an invalid parameter is refused by its name',
       ],
     ],
     [
@@ -135,7 +135,7 @@ export const owaspApi2023: Standard = {
       'sensitive business flows: costs and bans make automation expensive',
       [
         'gateway/scopes-and-costs: a request takes what it costs from each window; with less left it is refused and takes nothing',
-        'gateway/bans.slow: a client that goes on at 50 requests a second is banned within 15 seconds of its first 429',
+        'gateway/ban-policy: a client on %s that goes on at 50 requests a second, within %d s of its first 429',
       ],
     ],
     [

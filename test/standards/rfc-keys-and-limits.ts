@@ -59,7 +59,7 @@ export const rfc6750: Standard = {
       'a token for one service is of no use at another',
       [
         'security/internal-tokens: a token with %s is refused',
-        'gateway/proxy.slow: names the caller in a short-lived ES256 token, and never contains the API key',
+        'unit/pets-service/internal-token: is signed with ES256, valid only for the pets service, and expires after five minutes',
       ],
     ],
     [
@@ -67,7 +67,7 @@ export const rfc6750: Standard = {
       'tokens end, and can be revoked at once',
       [
         'gateway/authentication: a key works until it expires, and then gets expired_api_key',
-        'gateway/quota: a revoked key gets 401 on the next request on all gateways',
+        'faults/redis-cluster.long: limits, revocations and bans apply on all gateways, and /v1/usage shows the usage of a key',
       ],
     ],
     [

@@ -77,7 +77,11 @@ export const rfc9110: Standard = {
     [
       '8.6',
       '204 and 304 have no content, 304 and HEAD the length of GET or none',
-      [`${proxy}: has no content for HEAD, 204 and 304`],
+      [
+        `${edge}: HEAD gets the response to GET without its body, also for errors`,
+        'gateway/conditional: a 304 to a GET with %j passes',
+        'faults/client-functions.slow: takes a response that has no body, as a 304 has none',
+      ],
     ],
     [
       '8.8.3.3',
@@ -281,7 +285,7 @@ export const rfc9111: Standard = {
     [
       '5.2.2.6',
       'no-transform: an intermediary leaves the content alone',
-      [`${proxy}: has the status, headers and body of an upstream error`],
+      [`${proxy}: passes whatever its status and its content are`],
     ],
     [
       '5.2.2.7',
