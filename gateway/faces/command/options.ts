@@ -30,15 +30,6 @@ export function acceptOutputJson(command: Command): void {
   command.addOption(option.implies({ json: true }).hideHelp());
 }
 
-/**
- * Id of a key, or anything else that a key could be pasted in place of.
- * @throws InvalidOperation for a key itself, which commander would repeat in its message
- */
-export function idArgument(text: string): string {
-  assertNotApiKey(text);
-  return text;
-}
-
 /** What a key can be found by: an id, a hint, which may be copied with its ellipsis, or a SHA-256. @throws InvalidOperation for a key itself */
 export function keyTextArgument(text: string): string {
   if (containsApiKey(text)) assertNotApiKey(text);

@@ -3,8 +3,6 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Shutdown } from './lifecycle.ts';
 
-export type Drain = ReturnType<typeof createDrain>;
-
 /** Time for the first request of a connection that was just accepted to arrive. */
 const arrivalMs = 1000;
 

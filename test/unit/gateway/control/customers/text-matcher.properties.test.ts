@@ -17,7 +17,6 @@ test('a part of a text is found in any case and Unicode form', () => {
 
 test.each([
   ['strasse', 'Hauptstraße 7', true],
-  ['STRASSE', 'Hauptstraße 7', true],
   ['οδος', 'ΟΔΟΣ', true],
   ['müller', 'MU\u{308}LLER GmbH', true],
   ['ＡＣＭＥ', 'acme', true],

