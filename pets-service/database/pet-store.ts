@@ -39,6 +39,7 @@ export function createPetStore(
   const reads = connect('reads', pools.reads);
   const writes = pools.writes === pools.reads ? reads : connect('writes', pools.writes);
   const connections = [...new Set([reads, writes])];
+  const inFlight = new Set<bigint>();
 
   /**
    * Runs a query of a request. An unavailable database becomes service_unavailable.
@@ -73,7 +74,7 @@ export function createPetStore(
     },
     create: (data: NewPet): Promise<Pet> => serve(writes, ({ pet }) => pet.create({ data }), outcomeUnknown),
     createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
-      serve(writes, (prisma) => createOnce(prisma, pet, key), repeatable),
+      serve(writes, (prisma) => createOnce(prisma, pet, key, inFlight), repeatable),
     deleteExpiredKeys: (limit: number) => deleteExpiredKeys(writes.prisma, limit),
     // Not findUnique, which joins calls of the same moment, so that one unreadable pet fails them all.
     find: (id: bigint): Promise<Pet | null> => serve(reads, ({ pet }) => pet.findFirst({ where: { id } })),

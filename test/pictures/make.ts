@@ -13,15 +13,15 @@ import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 /*
  * npm run pictures: makes the pictures of the README from a system as `npm start` starts it, under traffic of four
- * customers, in a light and a dark scheme.
+ * customers and with a month of use, in a light and a dark scheme.
  *
- * npm run pictures -- DIRECTORY: makes pictures of every page instead, with a month of use, on a desk and on a phone.
+ * npm run pictures -- DIRECTORY: makes pictures of every page instead, on a desk and on a phone.
  */
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const pictures = join(root, '.github/pictures');
-const size = { width: 1100, height: 580 };
+const size = { width: 1100, height: 660 };
 const [pagesDirectory] = process.argv.slice(2);
 /** The console's first chart shows minutes. */
 const trafficMs = pagesDirectory === undefined ? 120_000 : 15_000;
@@ -175,8 +175,8 @@ try {
     sendRequests(shelter, 25),
   ]);
   await sleep(trafficMs);
+  await fillPages(customers);
   if (pagesDirectory !== undefined) {
-    await fillPages(customers);
     const [{ customerId, id }] = customers;
     const portalLink = await ops<{ link: string }>('customers', 'link', customerId);
     const portal = await context.newPage();
