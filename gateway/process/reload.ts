@@ -2,7 +2,7 @@ import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import type { Logger } from 'pino';
 import { divideConnections } from '../platform/config/connection-budget.ts';
-import { loadPrivateKey } from '../upstream/internal-token.ts';
+import { findPrivateKey } from '../upstream/internal-token.ts';
 import { loadSettings, type GatewayConfig } from './load-settings.ts';
 import type { Primary, WorkerFiles } from './primary.ts';
 
@@ -49,6 +49,6 @@ function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv, log: Logger): 
   ];
   if (fixed.length > 0)
     throw new ConfigError(fixed.map((name) => `${name} has changed: restart the gateway`));
-  const privateKey = loadPrivateKey(settings.privateKeyFile, settings.dataDirectory);
+  const privateKey = findPrivateKey(settings.privateKeyFile, settings.dataDirectory);
   return { ...divideConnections(settings, log), api: settings.api, privateKey };
 }

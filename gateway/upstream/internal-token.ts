@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { publicKeyId, readPrivateKey } from '#runtime/key-file.ts';
-import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
+import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { petsServiceName } from './pets-service.ts';
@@ -97,6 +97,12 @@ export const keyId = (privateKey: KeyObject) => publicKeyId(createPublicKey(priv
  * @throws Error that names the setting and the file if it can't be read or holds no EC P-256 private key
  */
 export function loadPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
+  if (file === undefined) ensureTokenKeyPair(dataDirectory);
+  return findPrivateKey(file, dataDirectory);
+}
+
+/** As loadPrivateKey, where no pair must be made that no service knows: in a command, and in a process that has one. */
+export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
   if (file !== undefined) return readPrivateKey('INTERNAL_TOKEN_PRIVATE_KEY_FILE', file);
-  return readPrivateKey('DATA_DIR', join(ensureTokenKeyPair(dataDirectory), 'private.pem'));
+  return readPrivateKey('DATA_DIR', join(tokenKeyDirectory(dataDirectory), 'private.pem'));
 }

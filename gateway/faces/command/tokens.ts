@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { loadConfig } from '../../platform/config/config.ts';
-import { issueServiceToken, keyId, loadPrivateKey } from '../../upstream/internal-token.ts';
+import { findPrivateKey, issueServiceToken, keyId } from '../../upstream/internal-token.ts';
 import { petsServiceName } from '../../upstream/pets-service.ts';
 import { asOption, durationArgument, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printResult } from './output.ts';
@@ -32,7 +32,7 @@ export function tokensCommand(): Command {
     .addOption(jsonOption())
     .action(async (service: string, { ttl, audience, as, json }: IssueOptions) => {
       const { privateKeyFile, dataDirectory } = loadConfig(process.env);
-      const privateKey = loadPrivateKey(privateKeyFile, dataDirectory);
+      const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
       const expiresAt = new Date(Date.now() + ttl).toISOString();
       const ttlSeconds = ttl / 1000;
       // Tokens are not stored and can't be revoked, so the audit log has to name who issued which.
