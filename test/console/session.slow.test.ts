@@ -152,7 +152,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
 
   test('a dialog in which the session ends stays open with what was typed, also after Escape', async () => {
     const { page } = await kit.open('/console/keys');
-    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByRole('button', { name: 'New customer with a key' }).click();
     const name = page.locator('ask-dialog input[name="name"]');
     await name.fill('ACME GmbH');
     await sessions().endAll();
