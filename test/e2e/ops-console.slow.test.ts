@@ -125,7 +125,7 @@ describe('ops sessions', () => {
     const { stdout: csv } = await kit.run('sessions', 'list', '--output', 'csv');
     expect(csv).toMatch(/^id,name,role,createdAt,expiresAt,grantedBy\n/);
     const { stdout: table } = await kit.run('sessions', 'list');
-    expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES +GRANTED BY\n/);
+    expect(table).toMatch(/^ID +NAME +ROLE +CREATED +EXPIRES +GRANTED BY\n/);
 
     expect((await kit.run('sessions', 'end', one.session)).code).toBe(2);
     const ended = await kit.json<{ ended: { id: string }[] }>('sessions', 'end', one.session, '--yes');
