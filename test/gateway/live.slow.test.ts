@@ -38,7 +38,7 @@ describe('what happens now, over the API', () => {
       expect(recent).toMatchObject({
         requests: 8,
         byStatus: { '2xx': 7, '4xx': 1 },
-        refused: 2,
+        refused: 0,
         withoutKey: 1,
         errors: { missing_api_key: 1 },
       });
