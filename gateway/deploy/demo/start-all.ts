@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
 import { text } from '#runtime/environment.ts';
@@ -111,6 +112,19 @@ function launchExample(directory: string): Promise<Ready> {
   });
 }
 
+const healthSchema = z.object({ services: z.record(z.string(), z.record(z.string(), z.string())) });
+
+/** The gateway looks for services that it did not find at its start twice a second. The first request must find them. */
+async function untilReached(admin: string, names: readonly string[]): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const response = await fetch(`${admin}/readyz`).catch(() => undefined);
+    const { data } = healthSchema.safeParse(await response?.json().catch(() => undefined));
+    const isReady = (name: string) => Object.values(data?.services[name] ?? {}).includes('ready');
+    if (data === undefined || names.every(isReady)) return;
+    await sleep(50);
+  }
+}
+
 const isSet = (name: string) => Boolean(process.env[name] || process.env[`${name}_FILE`]);
 // The services report an invalid one.
 const dataDirectory = text.safeParse(process.env['DATA_DIR'] || '.data');
@@ -150,6 +164,7 @@ const orders = isExample && dataDirectory.success ? await launchExample(dataDire
 const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
 const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
 const petsService = `http://${browserHost(process.env['PETS_SERVICE_HOST'])}:${pets?.port}`;
+await untilReached(admin, [...(pets ? [petsServiceName] : []), ...(orders ? ['orders'] : [])]);
 const tryIt =
   gateway.demoKey === undefined
     ? [
