@@ -55,12 +55,9 @@ describe.each(Object.entries(groups))('HTTP/1.1, %s', (_group, cases) => {
   });
 
   describe('beside nginx', { tags: ['nginx'] }, () => {
-    const service = shared(startPlainServer);
+    // Not waited for: connections may be open.
+    const service = shared(startPlainServer, (server) => void server.close());
     const proxy = shared(() => startReverseProxy('nginx', portOf(service)));
-    beforeAll(() => {
-      stack.defer(() => void service.close());
-      stack.use(proxy);
-    });
     test.each(cases)('$id: nginx', async (each) => {
       expect(await statusesOf(proxy.port, each, key)).toBe(each.nginx);
     });
