@@ -5,7 +5,7 @@ import { runService, type Start } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
 import { logOwnStore } from '#runtime/own-store.ts';
-import { startTracing } from '#runtime/tracing.ts';
+import { startTracing } from '#runtime/start-tracing.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
 import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
 import { provideDemoKey } from './deploy/demo/demo-key.ts';

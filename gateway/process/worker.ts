@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { logConsoleLines } from '#runtime/console-lines.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { createLog, type Log } from '#runtime/log.ts';
-import { startTracing } from '#runtime/tracing.ts';
+import { startTracing } from '#runtime/start-tracing.ts';
 import type { EndCause, Service } from '../control/status/service.ts';
 import { setKeyPrefix } from '../platform/config/key-prefix.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';

@@ -2,15 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { isSchemaError } from './database-error.ts';
-import type { PetStore } from './pet-store.ts';
 
 /** unusable: the database responds, but lacks something, for example because its migrations are not applied. */
 type DatabaseState = 'ok' | 'unavailable' | 'unusable';
 
+/** What the health is found by. */
+interface Probes {
+  ping(): PromiseLike<unknown>;
+  /** @returns what the database lacks for this service */
+  findLacking(): Promise<string>;
+}
+
 export type DatabaseHealth = ReturnType<typeof createDatabaseHealth>;
 
 /** Checks whether the database responds, and at first whether it has the schema. Logs each change. */
-export function createDatabaseHealth({ store, log }: { store: PetStore; log: Logger }) {
+export function createDatabaseHealth({ store, log }: { store: Probes; log: Logger }) {
   let everHealthy = false;
   /** What was logged; empty while the database is ok. */
   let problem = '';

@@ -29,7 +29,7 @@ const flushTimeoutMs = 1000;
 
 const ignore = () => {};
 
-/** Only startTracing imports this file, on demand: it loads the packages of OpenTelemetry. */
+/** Only start-tracing.ts imports this file, on demand: it loads the packages of OpenTelemetry. */
 export async function createOtelTracing(settings: TracingSettings, log: Logger): Promise<Tracing> {
   const isDue = createLogThrottle();
   const report = (reason: string) => {

@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
-import type { Logger } from 'pino';
-import type { TracingSettings } from './tracing-settings.ts';
 
 /** Spans of this process. They are exported in the background, and no request waits for that. */
 export interface Tracing {
@@ -26,16 +24,6 @@ export interface Tracing {
   headersOf(span: Span): string[];
   /** Exports what is left, for at most a second. Never rejects. */
   close(): Promise<void>;
-}
-
-/** Loads OpenTelemetry only if traces are exported. @returns undefined if they are not */
-export async function startTracing(
-  settings: TracingSettings | undefined,
-  log: Logger,
-): Promise<Tracing | undefined> {
-  if (settings === undefined) return undefined;
-  const { createOtelTracing } = await import('./otel-tracing.ts');
-  return createOtelTracing(settings, log);
 }
 
 const spansUnderWay = new AsyncLocalStorage<Span>();
