@@ -1,4 +1,5 @@
 import { html } from 'lit';
+import { dayNumberOf } from '../../limits/utc-day.ts';
 
 const numbers = new Intl.NumberFormat();
 const fewDigits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
@@ -69,8 +70,7 @@ export function formatRelative(iso: string, nowMs: number = Date.now()) {
 
 /** @param date UTC day such as 2026-11-29, as "today" or "3 days ago" */
 export function formatDay(date: string, nowMs: number = Date.now()) {
-  const dayMs = 86_400_000;
-  return relative.format(Date.parse(date) / dayMs - Math.floor(nowMs / dayMs), 'day');
+  return relative.format(dayNumberOf(Date.parse(date)) - dayNumberOf(nowMs), 'day');
 }
 
 /** The same of a time that there may not be. @param none for no time */

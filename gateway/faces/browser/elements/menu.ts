@@ -16,20 +16,22 @@ export interface Action {
  */
 export const menu = (id: string, label: unknown, actions: readonly (Action | false)[], name?: string) =>
   html`<button type="button" popovertarget=${id} aria-label=${name ?? nothing}>${label}</button>
-    <div class="menu-body menu" id=${id} popover>
-      ${actions.map(
-        (action) =>
-          action &&
-          html`<button
-            type="button"
-            class=${action.isDanger ? 'danger' : nothing}
-            ?disabled=${action.isDisabled}
-            @click=${choose(action)}
-          >
-            ${action.text}
-          </button>`,
-      )}
-    </div>`;
+    <div class="menu-body menu" id=${id} popover>${actionButtons(actions)}</div>`;
+
+/** A button for each action, in a menu or in a row. */
+export const actionButtons = (actions: readonly (Action | false)[]) =>
+  actions.map(
+    (action) =>
+      action &&
+      html`<button
+        type="button"
+        class=${action.isDanger ? 'danger' : nothing}
+        ?disabled=${action.isDisabled}
+        @click=${choose(action)}
+      >
+        ${action.text}
+      </button>`,
+  );
 
 /** A last column with a menu for each item; nothing without an action. */
 export const menuColumn = <Item extends { id: string }>(
@@ -46,7 +48,7 @@ export const menuColumn = <Item extends { id: string }>(
   'more',
 ];
 
-/** Closes the menu first: a dialog that the action opens gives the focus back to where it is then. */
+/** Closes the menu, if it is in one, first: a dialog that the action opens gives the focus back to where it is then. */
 const choose =
   ({ act }: Action) =>
   ({ currentTarget }: Event) => {

@@ -6,9 +6,9 @@ import type { WindowView } from '../responses.ts';
 /** Share of a limit from which on it is nearly used up. */
 const nearShare = 0.8;
 
-/** @param window such as "59 of 60 used" */
-export const usedOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
-  limit === null ? `${formatNumber(used)} used` : `${formatNumber(used)} of ${formatNumber(limit)} used`;
+/** What is used, such as "59 of 60". */
+export const amountOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
+  limit === null ? formatNumber(used) : `${formatNumber(used)} of ${formatNumber(limit)}`;
 
 interface Metered {
   windows: ByWindow<WindowView>;
@@ -33,7 +33,7 @@ function windowMeter(name: WindowName, window: WindowView, now: string, source: 
   const max = limit ?? Math.max(used, 1);
   return html`<section class="panel limit-meter">
     <h3>${currentTitle(name)}</h3>
-    <p class="figure">${usedOf(window)}</p>
+    <p class="figure">${amountOf(window)} used</p>
     <meter
       min="0"
       max=${max}
@@ -41,7 +41,7 @@ function windowMeter(name: WindowName, window: WindowView, now: string, source: 
       high=${max - 0.5}
       optimum="0"
       .value=${Math.min(used, max)}
-      aria-label=${`${currentTitle(name)}: ${usedOf(window)}`}
+      aria-label=${`${currentTitle(name)}: ${amountOf(window)} used`}
     ></meter>
     <p class="quiet">
       ${remaining === null ? 'The limit is not known.' : `${formatNumber(remaining)} left.`} Resets in

@@ -6,6 +6,7 @@ import {
   type BanPolicyField,
   type NumberField,
 } from '../../../limits/setting-fields.ts';
+import { dayMs } from '../../../limits/utc-day.ts';
 import { formatDuration, formatNumber, plural } from '../../browser/format.ts';
 import type { BanPolicy, Policy } from './responses.ts';
 
@@ -43,7 +44,6 @@ export const addressGroup: PolicyGroup = {
   ],
 };
 
-const dayMs = 86_400_000;
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
 export const retentionGroup: PolicyGroup = {

@@ -112,8 +112,10 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
       read += part.read ?? 0;
       const isComplete = part.next === null || items.length >= pageSize;
       const found = { ...part, items: [...items], read, isComplete };
-      if (isComplete) this.#shown = query;
-      if (isComplete) return found;
+      if (isComplete) {
+        this.#shown = query;
+        return found;
+      }
       if (query !== this.#shown) this.content = found;
       wanted.set('after', part.next ?? '');
     }

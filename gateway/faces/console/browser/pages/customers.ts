@@ -1,7 +1,7 @@
 import { html } from 'lit';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
-import { usedOf } from '../../../browser/elements/window-meter.ts';
+import { amountOf } from '../../../browser/elements/window-meter.ts';
 import { formatDay, relativeOr } from '../../../browser/format.ts';
 import { customerActions } from '../elements/customer-actions.ts';
 import { ListPage } from '../elements/list-page.ts';
@@ -70,7 +70,7 @@ class PageCustomers extends ListPage<CustomerRow> {
 /** Units of the day, of its limit. */
 function todayCell({ use }: CustomerRow) {
   const day = use?.windows.day;
-  return day === undefined ? '–' : usedOf(day).replace(/ used$/, '');
+  return day === undefined ? '–' : amountOf(day);
 }
 
 customElements.define('page-customers', PageCustomers);

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
 import { keyWords } from '../../../browser/elements/key-fields.ts';
+import { actionButtons } from '../../../browser/elements/menu.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { askForKeyFacts } from '../elements/edit-dialogs.ts';
@@ -17,14 +18,7 @@ class PageKey extends DetailPage<KeyDetail> {
 
   head(key: KeyDetail) {
     return session.isOperator
-      ? html`<div class="actions">
-          ${keyActions(this, key).map(
-            ({ text, act, isDanger }) =>
-              html`<button type="button" class=${isDanger ? 'danger' : nothing} @click=${act}>
-                ${text}
-              </button>`,
-          )}
-        </div>`
+      ? html`<div class="actions">${actionButtons(keyActions(this, key))}</div>`
       : nothing;
   }
 

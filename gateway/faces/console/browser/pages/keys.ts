@@ -1,3 +1,4 @@
+import { dayMs } from '../../../../limits/utc-day.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { count, type Column } from '../../../browser/elements/table.ts';
 import { keyActions } from '../elements/key-actions.ts';
@@ -5,8 +6,6 @@ import { ListPage, type Filter } from '../elements/list-page.ts';
 import { keyColumns, keyLink, keyTitle, planLink } from '../key.ts';
 import type { KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
-
-const dayMs = 86_400_000;
 
 /** All API keys, and a search that takes anything. */
 class PageKeys extends ListPage<KeyRow> {
