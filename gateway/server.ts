@@ -145,6 +145,6 @@ await runService<GatewayConfig>({
   name: 'gateway',
   settings,
   loadConfig: loadSettings,
-  createLog: ({ logLevel }) => createLog('gateway', logLevel),
+  createLog: ({ logLevel }) => createLog(logLevel),
   start,
 });

@@ -42,7 +42,7 @@ function send(message: FromWorker): Promise<void> {
 async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<Service> {
   setKeyPrefix(config.api.keyPrefix);
   ({ shutdownTimeoutMs } = config);
-  logging = createLog('gateway', config.logLevel);
+  logging = createLog(config.logLevel);
   const log = logging.log.child({ worker: worker?.id });
   logConsoleLines(log);
   const service = createInstance({

@@ -20,8 +20,8 @@ const prettyOptions = {
 };
 
 /** Writes one JSON line for each event to standard output, or readable lines if that is a terminal. */
-export function createLog(service: string, level: string): Log {
-  const options = { level, base: { service }, serializers: { err: serializeError } };
+export function createLog(level: string): Log {
+  const options = { level, base: { service: 'gateway' }, serializers: { err: serializeError } };
   if (pretty !== undefined) {
     const stream = pretty.PinoPretty(prettyOptions);
     return { log: pino(options, stream), writer: undefined, flush: async () => {} };

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 /**
  * Logs which store of its own a process has. In production it is a warning: with a forgotten address of the shared store, all
- * keys or pets would seem to be lost.
+ * keys would seem to be lost.
  * @param setting that names the shared store
  */
 export function logOwnStore(

@@ -1,7 +1,7 @@
 import { boolean, logLevel, milliseconds, text } from './environment.ts';
 import { tracingVariables } from './tracing-settings.ts';
 
-/** Settings that both services have, for the schema of each. */
+/** Settings that the pets service has as well, by the same names. */
 export const serviceSettings = {
   DATA_DIR: text
     .default('.data')
