@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
@@ -179,6 +180,8 @@ describe('the ops command without REDIS_URL', () => {
     await using directory = await temporaryDirectory();
     await using server = await startAnyRedis();
     const env = { DATA_DIR: directory.path };
+    // As a gateway does at its start.
+    loadPrivateKey(undefined, directory.path);
     await using service = await startPetsService({ ...env });
     const issue = [
       'gateway/faces/command/main.ts',

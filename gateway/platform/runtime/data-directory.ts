@@ -13,7 +13,7 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // The other service may have made it at the same moment.
+    // Another process may have made it at the same moment.
     if (!isDirectory(path)) throw error;
   }
 }

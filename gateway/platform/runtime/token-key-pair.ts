@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { dataDirectoryError, makeDirectory } from './data-directory.ts';
 
 /**
- * Makes the key pair of the internal tokens, private.pem and public.pem, unless the data directory has one. Either
- * service may come first: the pair is written into a directory of its own and appears by a rename, which fails if the
- * other service was faster, and then its pair is used.
+ * Makes the key pair of the internal tokens, private.pem and public.pem, unless the data directory has one. Of gateways that
+ * start together, one is first: the pair is written into a directory of its own and appears by a rename, which fails if
+ * another one was faster, and then its pair is used.
  * @returns the directory of the pair
  * @throws Error that names DATA_DIR if the directory can't be written, or its two keys don't belong together
  */

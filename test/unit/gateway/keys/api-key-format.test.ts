@@ -6,7 +6,7 @@ const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';
 const keyHash = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';
 const keyWithSmallChecksum = 'pets_zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz27sler';
 
-test('generated keys have the documented form, are well-formed and never repeat', () => {
+test('generated keys are well-formed and never repeat', () => {
   const keys = Array.from({ length: 1000 }, generateApiKey);
   const isRight = (key: string) => /^pets_[0-9A-Za-z]{38}$/.test(key) && isWellFormedApiKey(key);
   expect(keys.filter((generated) => !isRight(generated))).toEqual([]);
