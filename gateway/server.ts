@@ -11,7 +11,6 @@ import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
 import { provideDemoKey } from './deploy/demo/demo-key.ts';
 import { createAdminApp } from './faces/api/admin-app.ts';
 import { createAdminServer } from './faces/api/admin-server.ts';
-import { accessErrorCodes } from './faces/api/api-error.ts';
 import { createConsole } from './faces/console/console.ts';
 import { settings } from './platform/config/config.ts';
 import { divideConnections } from './platform/config/connection-budget.ts';
@@ -59,7 +58,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     redisUrl,
     redisIsPrivate: config.redisUrl === undefined,
   };
-  const metrics = createMetrics({ droppedLogLines: () => writer?.droppedLines ?? 0 });
+  const metrics = createMetrics();
   const gateway = createGatewayIdentity(config.workers);
   const shared = { config: instanceConfig, privateKey, gateway, log, metrics };
   const primary = config.workers === 1 ? undefined : createPrimary(shared);
@@ -77,14 +76,12 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
 
   const { health, metrics: renderMetrics } = service;
   const listening = { port: config.port };
-  for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
   const adminConsole = createConsole({
     ...instanceConfig,
     api: { ...config.api, sampleUrl: () => sampleUrl(config, listening.port) },
     publicOrigin: () => publicOrigin({ ...config, ...listening }),
     service,
     log,
-    countRefusal: (code) => metrics.consoleRefusals.inc({ code }),
     now: () => Date.now(),
   });
   cleanup.defer(() => adminConsole.close());

@@ -26,7 +26,7 @@ const { worker } = cluster;
 if (worker === undefined) throw new Error('workers are started by gateway/server.ts, see GATEWAY_WORKERS');
 
 let logging: Log | undefined;
-const metrics = createMetrics({ droppedLogLines: () => logging?.writer?.droppedLines ?? 0 });
+const metrics = createMetrics();
 const started = Promise.withResolvers<Service>();
 const forced = new AbortController();
 let shutdownTimeoutMs = 0;

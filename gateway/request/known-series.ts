@@ -48,6 +48,5 @@ function showKnownPlan(metrics: Metrics, plan: string, limits?: PlanLimits): voi
     }
     if (limits?.[shadowField(window)] !== undefined) metrics.shadowRefusals.inc({ plan, window }, 0);
   }
-  for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions])
-    counter.inc({ plan }, 0);
+  for (const counter of [metrics.bans, metrics.bannedRequests]) counter.inc({ plan }, 0);
 }

@@ -45,14 +45,12 @@ function createDecisionMetrics(metrics: Metrics): DecisionListener {
   return function countDecision({ plan }: Caller, decision: CurrentDecision): void {
     switch (decision.outcome) {
       case 'allowed':
-        if (decision.isLocal) metrics.localDecisions.inc({ plan });
         for (const { name: window } of windows) {
           const state = decision.windows[window];
           if (state !== undefined && isNearLimit(state)) metrics.nearLimit.inc({ plan, window });
         }
         return;
       case 'limited':
-        if (decision.isLocal) metrics.localDecisions.inc({ plan });
         metrics.quotaRefusals.inc({ plan, window: decision.violated });
         return;
       case 'banned':

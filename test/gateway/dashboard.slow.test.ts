@@ -116,7 +116,7 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
         zero(`gateway_quota_refusals_total{plan="${plan}",window="${window}"}`);
         zero(`gateway_near_limit_total{plan="${plan}",window="${window}"}`);
       }
-      for (const name of ['bans', 'banned_requests', 'local_decisions']) {
+      for (const name of ['bans', 'banned_requests']) {
         zero(`gateway_${name}_total{plan="${plan}"}`);
       }
     }

@@ -25,7 +25,7 @@ describe('reports of traffic', () => {
   function startProcess(now = () => Date.now(), isOpen = () => true) {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
-    const metrics = createMetrics({ droppedLogLines: () => 0 });
+    const metrics = createMetrics();
     return { metrics, lines, reporter: createTrafficReporter({ redis, isOpen, now, metrics, log }) };
   }
 

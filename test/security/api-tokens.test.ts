@@ -151,8 +151,6 @@ test('wrong tokens are limited by address, and leave a trace; a right one works 
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
   expect(Number((await wrong('GET', '/api/plans')).headers.get('Retry-After'))).toBeGreaterThan(0);
   expect((await sendWithToken(other.adminUrl, token)('GET', '/api/key-plans')).status).toBe(200);
-  const { text } = await send(`${other.adminUrl}/metrics`);
-  expect(text).toContain('gateway_console_refusals_total{code="invalid_token"} 10');
   expect(other.output()).toContain('"code":"invalid_token"');
 });
 

@@ -396,7 +396,7 @@ describe('with ADMIN_URL', () => {
   });
 });
 
-test('refused requests leave a metric, and once a minute for each address a line in the log without the path', async () => {
+test('refused requests leave, once a minute for each address, a line in the log without the path', async () => {
   const { key } = await kit.issue();
   await using other = await startGateway({ ...kit.env });
   const at = other.adminUrl;
@@ -423,10 +423,6 @@ test('refused requests leave a metric, and once a minute for each address a line
     })),
   );
   expect(other.output()).not.toContain(key);
-  const { text } = await send(`${at}/metrics`);
-  expect(text).toContain('gateway_console_refusals_total{code="invalid_code"} 3');
-  expect(text).toContain('gateway_console_refusals_total{code="no_session"} 4');
-  expect(text).toContain('gateway_console_refusals_total{code="operator_required"} 1');
 });
 
 test('no code, cookie or token gets into logs, metrics or the audit log', async () => {

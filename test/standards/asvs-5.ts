@@ -423,7 +423,7 @@ export const asvs5: Standard = {
       '16.3.2',
       'refusals are logged',
       [
-        `${access}: refused requests leave a metric, and once a minute for each address a line in the log without the path`,
+        `${access}: refused requests leave, once a minute for each address, a line in the log without the path`,
       ],
     ],
     [

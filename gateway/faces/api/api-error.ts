@@ -47,10 +47,6 @@ export function isAboutAccess(status: number): boolean {
   return accessStatuses.has(status);
 }
 
-export const accessErrorCodes: readonly string[] = Object.entries(catalogue).flatMap(([code, [status]]) =>
-  isAboutAccess(status) ? [code] : [],
-);
-
 interface ApiErrorOptions {
   /** Replaces the catalogue's message. */
   message?: string;

@@ -2,10 +2,6 @@ import { Counter, Gauge, Histogram, Registry, type Aggregator } from '@prometheu
 import { collectProcessMetrics } from '#runtime/process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 
-interface MetricSources {
-  droppedLogLines: () => number;
-}
-
 /** Upper bounds of the buckets that durations of requests are counted in, in seconds. A further one has no bound. */
 export const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -18,7 +14,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
  * gateway shows their sum, or what `aggregator` says. Labels are bounded: patterns of routes and never paths, plans and never
  * keys. Operators make few plans.
  */
-export function createMetrics(sources: MetricSources) {
+export function createMetrics() {
   const registry = new Registry();
   collectProcessMetrics(registry);
   for (const metric of registry.getMetricsAsArray()) {
@@ -54,15 +50,6 @@ export function createMetrics(sources: MetricSources) {
     return new Histogram({ name: `gateway_${name}_duration_seconds`, help, labelNames, buckets, registers });
   }
 
-  const droppedLogLines = new Counter({
-    name: 'gateway_log_lines_dropped_total',
-    help: 'Log lines dropped because too many were waiting for their reader or for space on the disk',
-    registers,
-    collect() {
-      droppedLogLines.reset();
-      droppedLogLines.inc(sources.droppedLogLines());
-    },
-  });
   return {
     registry,
     requests: createRequestMetrics(
@@ -130,7 +117,6 @@ export function createMetrics(sources: MetricSources) {
       [],
       'max',
     ),
-    localDecisions: counter('local_decisions', 'Requests decided without Redis', ['plan']),
     redisMemoryUsed: gauge(
       'redis_memory_used_bytes',
       'Memory in use of the fullest Redis server that accepts writes; 0 while unknown',
@@ -144,11 +130,6 @@ export function createMetrics(sources: MetricSources) {
       'Invalid fields in a Redis value that operators set; the last valid value stays in force',
       'max',
       ['key'],
-    ),
-    consoleRefusals: counter(
-      'console_refusals',
-      'Failed sign-ins to the console, and requests that its access control refused, by error code',
-      ['code'],
     ),
     redisEmptied: gauge(
       'redis_emptied',

@@ -130,7 +130,7 @@ export function describeReference(): string {
     [
       '## Metrics',
       'On `/metrics` of a gateway, for all of its workers. `process_*` and `nodejs_*` describe the processes.',
-      metrics(createMetrics({ droppedLogLines: () => 0 }).registry, 'gateway_'),
+      metrics(createMetrics().registry, 'gateway_'),
       'On `/metrics` of the pets service:',
       metrics(createPetsMetrics(() => []).registry, 'pets_'),
     ],

@@ -38,8 +38,6 @@ export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'>
   /** The setting TRUST_PROXY. */
   trustProxy: readonly string[];
   log: Logger;
-  /** Counts a refusal in the metrics, by the code of its error. */
-  countRefusal: (code: string) => void;
   /** Unix milliseconds. */
   now: () => number;
 }
@@ -51,7 +49,7 @@ export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'>
 const maxWrongSecrets = 10;
 
 export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
-  const { read, adminUrl, trustProxy, log, countRefusal: count, now } = dependencies;
+  const { read, adminUrl, trustProxy, log, now } = dependencies;
   const cookie = createSessionCookie(adminUrl);
   const verifier = createSessionVerifier({ read, now });
   const isProxy = createIsProxy(trustProxy);
@@ -69,7 +67,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     refuseSecret,
     findSessions,
     forget: verifier.forget,
-    traceRefusal: createRefusalTrace({ cookie, clientAddress, log, count }),
+    traceRefusal: createRefusalTrace({ cookie, clientAddress, log }),
     open: fromPage,
     guard: (routes) =>
       // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.

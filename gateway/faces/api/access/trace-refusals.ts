@@ -9,21 +9,18 @@ interface RefusalTraceDependencies {
   cookie: SessionCookie;
   clientAddress: (req: Request) => string;
   log: Logger;
-  /** Counts a refusal in the metrics. */
-  count: (code: string) => void;
 }
 
 const [maxAddresses, everyMs] = [1000, 60_000];
 
 /**
- * Creates the trace of failed sign-ins and of requests that a person must not make: a metric, and once a minute for each
- * address and code a line in the log. Neither has the path, which may hold an API key.
+ * Creates the trace of failed sign-ins and of requests that a person must not make: once a minute for each address and
+ * code a line in the log, without the path, which may hold an API key.
  */
-export function createRefusalTrace({ cookie, clientAddress, log, count }: RefusalTraceDependencies) {
+export function createRefusalTrace({ cookie, clientAddress, log }: RefusalTraceDependencies) {
   const logged = new LRUCache<string, true>({ max: maxAddresses, ttl: everyMs });
   return function traceRefusal(req: Request, { code, status }: ApiError): void {
     if (!isAboutAccess(status)) return;
-    count(code);
     // The page asks so whether somebody is signed in.
     if (req.path === '/session' && isReading(req) && cookie.read(req).length === 0) return;
     const address = clientAddress(req);

@@ -14,7 +14,7 @@ const nothing = {
 };
 
 test('counts, p99 and errors are those of the last minute, and a p99 of few is none', async () => {
-  const metrics = createMetrics({ droppedLogLines: () => 0 });
+  const metrics = createMetrics();
   let nowMs = 0;
   const upstreamSeconds = metrics.upstreamSeconds.labels({ service: 'pets' });
   metrics.upstreamSeconds.zero({ service: 'idle' });

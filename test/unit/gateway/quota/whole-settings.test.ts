@@ -25,7 +25,7 @@ const policyFields = policyInput instanceof z.ZodObject ? Object.keys(policyInpu
 const live = createLiveSettings({
   redis: {} as RedisClient,
   log: pino({ enabled: false }),
-  metrics: createMetrics({ droppedLogLines: () => 0 }),
+  metrics: createMetrics(),
   now: Date.now,
 });
 

@@ -4,7 +4,7 @@ import { bucketCounts } from '../../../../../gateway/platform/observability/requ
 import { renderMetrics, type MetricsSnapshot } from '../../../../../gateway/process/merge-metrics.ts';
 
 test('expected requests are shown at 0 before the first one, also when workers are merged', async () => {
-  const { requests, registry } = createMetrics({ droppedLogLines: () => 0 });
+  const { requests, registry } = createMetrics();
   const shown = async () => (await registry.metrics()).split('\n');
   const labels = 'route="/v1/pets",method="GET",status="5xx"';
   requests.expect({ operations: [{ route: '/v1/pets', method: 'GET' }], plan: 'none' });
@@ -23,7 +23,7 @@ test('expected requests are shown at 0 before the first one, also when workers a
 });
 
 test('buckets are counted alone, those of each set of labels', async () => {
-  const { upstreamSeconds } = createMetrics({ droppedLogLines: () => 0 });
+  const { upstreamSeconds } = createMetrics();
   for (const seconds of [0.002, 0.002, 0.02, 60]) upstreamSeconds.observe({ service: 'pets' }, seconds);
   upstreamSeconds.observe({ service: 'orders' }, 0.002);
   const counted = (await bucketCounts(upstreamSeconds)).filter(({ count }) => count > 0);
