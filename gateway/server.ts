@@ -101,7 +101,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     adminServer.closeAllConnections();
   });
   const origin = consoleOrigin(config, adminPort);
-  adminConsole.announce(origin);
+  gateway.consoleOrigin = origin;
   const port = await service.listen();
   listening.port = port;
   const events = startEvents({

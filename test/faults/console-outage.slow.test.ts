@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
+import { findConsoleOrigins, makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { sessionOf } from '../support/kits/keys.ts';
@@ -61,10 +60,8 @@ describe('while Redis is down', { tags: ['redis-server'] }, () => {
     await kit.server.restart();
     const { port } = new URL(late.adminUrl);
     await expect
-      .poll(async () =>
-        (await kit.redis.zrange(redisKeys.consoleAddresses, '0', '-1').catch(() => [])).join(),
-      )
-      .toContain(`"http://localhost:${port}"`);
+      .poll(() => findConsoleOrigins({ redis: kit.redis, now: Date.now }, '').catch(() => []))
+      .toContain(`http://localhost:${port}`);
   });
 
   test('a session that an operator ends is over for every process, whatever it remembers', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { announceConsole, findConsoleOrigins } from '../../gateway/control/access/console-addresses.ts';
 import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { hashSecret } from '../../gateway/control/access/console-secret.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
@@ -117,10 +116,8 @@ describe('sessions of the console', () => {
   test('every key of the console expires', async () => {
     await begin();
     await makeCode();
-    await announceConsole(session(), { origin: 'http://localhost:1', machine: 'one' });
     const keys = (await redis.keys('gw:console:*')).toSorted();
     expect(keys).toEqual([
-      redisKeys.consoleAddresses,
       ...keys.filter((key) => key.startsWith(redisKeys.consoleCode(''))),
       redisKeys.consoleSessions,
     ]);
@@ -138,23 +135,5 @@ describe('sessions of the console', () => {
     }
     await begin();
     expect(await redis.hexists(redisKeys.consoleSessions, field)).toBe(0);
-  });
-
-  test('running consoles are found, those of the same machine first, each address once', async () => {
-    await redis.del(redisKeys.consoleAddresses);
-    await announceConsole(session(-60_000), { origin: 'http://localhost:1', machine: 'gone' });
-    await announceConsole(session(), { origin: 'http://localhost:9090', machine: 'one' });
-    await announceConsole(session(), { origin: 'http://localhost:9090', machine: 'two' });
-    await announceConsole(session(), { origin: 'http://localhost:9091', machine: 'three' });
-    await redis.zadd(
-      redisKeys.consoleAddresses,
-      Date.now(),
-      'edited',
-      Date.now(),
-      '{"origin":"javascript:x"}',
-    );
-    const found = (machine: string) => findConsoleOrigins(session(), machine);
-    expect(await found('one')).toEqual(['http://localhost:9090', 'http://localhost:9091']);
-    expect(await found('three')).toEqual(['http://localhost:9091', 'http://localhost:9090']);
   });
 });

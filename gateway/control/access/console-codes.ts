@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import { createAuditLog } from '../../platform/redis/record-change.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
@@ -38,6 +39,20 @@ const codeRecord = z.object({
   grantedBy: z.string(),
   expiresAtMs: z.number(),
 });
+
+/** A gateway says twice a second where its console is. One that was killed is no longer listed after this time. */
+const addressKeptMs = 30_000;
+
+/**
+ * Origins of the running consoles, each once. Any of them serves the whole fleet.
+ * @param machine its gateways come first: a console on loopback can be opened there only
+ */
+export async function findConsoleOrigins({ redis, now }: ReadingSession, machine: string): Promise<string[]> {
+  const statuses = await readProcessStatuses(redis);
+  const gateways = statuses.flatMap(({ at, gateway }) => (at >= now() - addressKeptMs ? gateway : []));
+  const own = gateways.filter(({ host }) => host === machine);
+  return [...new Set([...own, ...gateways].flatMap(({ consoleOrigin = [] }) => consoleOrigin))];
+}
 
 /** Makes a code that begins one session for a person, within five minutes. */
 export async function makeConsoleCode(

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { findConsoleOrigins } from '../../control/access/console-addresses.ts';
-import { makeConsoleCode } from '../../control/access/console-codes.ts';
+import { findConsoleOrigins, makeConsoleCode } from '../../control/access/console-codes.ts';
 import type { ConsoleRole } from '../../control/access/console-sessions.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { consoleLink, consoleOrigin } from '../../platform/config/console-url.ts';

@@ -1,5 +1,4 @@
 import { Router } from 'express';
-import { keepConsoleAnnounced, type Announcement } from '../api/access/announce-console.ts';
 import { callerOf } from '../api/access/caller.ts';
 import { createConsoleAccess, type ConsoleAccessDependencies } from '../api/access/console-access.ts';
 import { apiDocs } from '../api/api-docs.ts';
@@ -25,9 +24,7 @@ export interface Console {
   pages: Router;
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
-  /** Lets `ops console` find it. @param origin address of the console for a browser */
-  announce(origin: string): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
@@ -35,7 +32,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const redis = createConsoleRedis({ ...dependencies, url, isPrivate });
   const { read } = redis;
   const access = createConsoleAccess({ ...dependencies, read });
-  let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
   return {
     api: Router().use(
@@ -51,11 +47,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     ),
     pages: consolePages(pageSettings),
     logUnexpected,
-    announce(origin) {
-      announcement = keepConsoleAnnounced({ read }, origin);
-    },
-    async close() {
-      await announcement?.close();
+    close() {
       access.close();
       redis.close();
     },

@@ -12,6 +12,8 @@ const gatewayIdentity = z.object({
   host: z.string(),
   /** Host and port of the admin port; undefined until it listens. */
   adminAddress: z.string().optional(),
+  /** Where a browser on the machine of the gateway opens its console, or ADMIN_URL. */
+  consoleOrigin: z.url({ protocol: /^https?$/ }).optional(),
   startedAt: isoTime,
   /** Processes that are to serve requests. */
   workers: z.int().positive(),

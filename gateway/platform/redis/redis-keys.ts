@@ -113,13 +113,10 @@ export const redisKeys = {
   keyPrefix: 'gw:key-prefix',
   /** String: when this Redis was set up. Without it, Redis came back empty (set-up-marker.ts). */
   setUp: 'gw:set-up',
-  /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
-  seeding: 'gw:seeding',
   /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
   consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
   /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
   consoleSessions: 'gw:console:sessions',
-  /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */
   /** Hash: SHA-256 of each token of the operators' API to its record (api-tokens.ts). Not gw:a…: that is the audit log's. */
   apiTokens: 'gw:bearer-tokens',
   /** Hash with expiry: SHA-256 of each of these tokens to the Unix milliseconds at which it was last used. */
@@ -132,8 +129,6 @@ export const redisKeys = {
   portalSession: (tokenHash: string) => `gw:portal:session:${tokenHash}`,
   /** String with expiry: Unix milliseconds at which all links and sessions of a customer in the portal were ended. */
   portalEnded: (customerId: CustomerId) => `gw:portal:ended:${customerId}`,
-  /** Sorted set with expiry: addresses of the running consoles by the time they were last announced. */
-  consoleAddresses: 'gw:console:addresses',
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;

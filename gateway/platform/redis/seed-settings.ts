@@ -14,39 +14,29 @@ interface SeedSettingsOptions {
   heartbeatMs: number;
 }
 
-/** Maximum time that the writer of the defaults may take, beyond its wait for a heartbeat. */
-const seedingMs = 2000;
-const pollMs = 50;
-
 /**
  * Writes defaults of settings that were never set and that no running gateway enforces: running gateways still enforce a lost
- * value, and must not get another one. Of several callers at once, one writes and the others wait for it.
- * @returns whether this caller wrote them
+ * value, and must not get another one.
+ * @returns whether there were any
  */
 export async function seedSettings(options: SeedSettingsOptions): Promise<boolean> {
   const { redis, settings, who, heartbeatMs } = options;
   const audit = createAuditLog({ redis, who });
-  for (;;) {
-    if ((await findMissing(redis, settings)).length === 0) return false;
-    const taken = await redis.set(redisKeys.seeding, who, 'PX', heartbeatMs + seedingMs, 'NX');
-    if (taken === 'OK') break;
-    await sleep(pollMs);
+  if ((await findMissing(redis, settings)).length === 0) return false;
+  await sleep(heartbeatMs);
+  const missing = await findMissing(redis, settings);
+  for (const { key, defaults, seedAction, target } of missing) {
+    const fields = textFields(defaults);
+    // Only if the hash is still empty: another gateway or an operator may have set it in between.
+    await audit.make([{ action: seedAction, target, before: null, after: fields }], {
+      script: 'setFieldsAudited',
+      keys: [key],
+      args: [0, ...Object.entries(fields).flat()],
+    });
+    // Last, so that an interrupted start is made up for by the next one.
+    await redis.sadd(redisKeys.settings, key);
   }
-  try {
-    await sleep(heartbeatMs);
-    const missing = await findMissing(redis, settings);
-    for (const { key, defaults, seedAction, target } of missing) {
-      const fields = textFields(defaults);
-      await audit({ action: seedAction, target, before: null, after: fields });
-      // Only if the hash is still empty: an operator may have set it in between.
-      await redis.setFields(key, 0, ...Object.entries(fields).flat());
-      // Last, so that an interrupted start is made up for by the next one.
-      await redis.sadd(redisKeys.settings, key);
-    }
-    return missing.length > 0;
-  } finally {
-    await redis.del(redisKeys.seeding).catch(() => 0);
-  }
+  return missing.length > 0;
 }
 
 /** Settings whose defaults have to be written. */

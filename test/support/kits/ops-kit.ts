@@ -31,7 +31,7 @@ export async function startOpsKit(env: Record<string, string> = {}): Promise<Ops
 
 /** Redis keys that timers write or that expire within a minute or two. */
 const volatileKeys =
-  /^gw:(instances$|status$|settings$|console:addresses$|key-use:|failures:|usage:|instance:|\{busy\}|\{events\}|\{traffic\}|anonymous:|minute:|strikes:)/;
+  /^gw:(instances$|status$|settings$|key-use:|failures:|usage:|instance:|\{busy\}|\{events\}|\{traffic\}|anonymous:|minute:|strikes:)/;
 
 /** All content of Redis except the volatile keys. */
 export async function snapshot(redis: RedisClient): Promise<[key: string, content: unknown][]> {
