@@ -210,7 +210,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await useUp(key, 2);
     const { page } = await openKey(key);
     await page.getByText(/The next request is refused until .+: 1 of 1 used today/).waitFor();
-    await page.getByRole('link', { name: 'its customer' }).click();
+    await page.locator('.facts').getByRole('link', { name: 'Wasted Day' }).click();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('button', { name: "Reset today's usage" }).click();
     await page.getByText("Today's usage of Wasted Day counts from 0 again").waitFor();
@@ -299,7 +299,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
     await page.getByRole('heading', { name: 'Acme' }).waitFor();
     await page.getByText(/The next request is refused until .+: 60 of 60 used this minute/).waitFor();
-    await page.getByRole('link', { name: 'its customer' }).click();
+    await page.locator('.facts').getByRole('link', { name: 'Acme' }).click();
     await page.getByRole('button', { name: 'Change limits…' }).click();
     await page.getByLabel('Own limit a minute').click();
     await page.keyboard.insertText('600');

@@ -35,9 +35,9 @@ describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () =>
     await expectAccessible(page, 'webhooks');
     expect(await page.content()).not.toContain(secret);
     await choose('Switch off');
-    await page.getByRole('cell', { name: 'off' }).waitFor();
+    await page.getByRole('cell', { name: 'Off', exact: true }).waitFor();
     await choose('Switch on');
-    await page.getByRole('cell', { name: 'on', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'On', exact: true }).waitFor();
     await choose('Remove…');
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('There are no webhooks').waitFor();

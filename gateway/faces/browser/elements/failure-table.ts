@@ -1,6 +1,6 @@
 import { html } from 'lit';
 import { formatTime } from '../format.ts';
-import { listTable, type Column } from './table.ts';
+import { listTable } from './table.ts';
 
 interface Failure {
   at: string;
@@ -12,25 +12,23 @@ interface Failure {
   requestId: string;
 }
 
-/** Failed requests, newest first. @param keyOf names the key of one */
+/** Failed requests, newest first. @param keyOf names the key of one. @param about what links a code to what it means */
 export const failureTable = (
-  label: string,
   failures: readonly Failure[],
   keyOf: (failure: Failure) => unknown,
-  ...further: Column<Failure>[]
+  about: (code: string) => unknown = (code) => code,
 ) =>
   failures.length === 0
     ? html`<p class="quiet">None in the last seven days.</p>`
     : listTable(
-        label,
+        'Last failed requests',
         failures,
         [
           ['Time', ({ at }) => formatTime(at)],
           ['Request', ({ method, route }) => `${method} ${route === 'unmatched' ? '(unknown path)' : route}`],
-          ['Error', ({ status, code }) => `${status} ${code ?? ''}`],
+          ['Error', ({ status, code }) => html`${status} ${code === null ? '' : about(code)}`],
           ['Key', keyOf],
-          ['Request id', ({ requestId }) => html`<code>${requestId}</code>`],
-          ...further,
+          ['Request id', ({ requestId }) => html`<code>${requestId}</code>`, 'minor'],
         ],
         { headed: false },
       );

@@ -1,24 +1,8 @@
 import { html, nothing } from 'lit';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
-import type { Column } from '../../browser/elements/table.ts';
-import { formatTime, relativeOr, withTimes } from '../../browser/format.ts';
+import { formatTime, withTimes } from '../../browser/format.ts';
 import { url } from '../../browser/url.ts';
-import type { KeyRow, NextRequest } from './responses.ts';
-
-const states: Record<string, [label: string, tone: string]> = {
-  valid: ['Active', ''],
-  active: ['Active', ''],
-  suspended: ['Suspended', 'bad'],
-  limited: ['Over its limit', 'caution'],
-  banned: ['Banned', 'bad'],
-  expired: ['Expired', 'caution'],
-  revoked: ['Revoked', 'bad'],
-};
-
-export function stateTag(state: string) {
-  const [label, tone] = states[state] ?? [state, ''];
-  return html`<span class="tag ${tone}">${label}</span>`;
-}
+import type { NextRequest } from './responses.ts';
 
 interface Named {
   id: string;
@@ -47,28 +31,6 @@ export const ownLimitsNote = (own: ByWindow<number | null>) =>
   windowNames.some((name) => (own[name] ?? null) !== null)
     ? html`<span class="quiet">own limits</span>`
     : nothing;
-
-/** What names a key that is not shown. */
-export const hintOf = ({ id, hint }: { id: string; hint: string }) =>
-  html`<code>${hint === '' ? id : hint}</code>`;
-
-export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
-
-export const stateColumn = <Row extends { state: string }>(): Column<Row> => [
-  'State',
-  ({ state }) => stateTag(state),
-  '',
-  ({ state }) => state,
-];
-
-/** Columns of a list of keys, after the name. */
-export const keyColumns: readonly Column<KeyRow>[] = [
-  stateColumn(),
-  ['Key', hintOf],
-  ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'minor', ({ lastUsedAt }) => lastUsedAt],
-  ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
-  ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'minor', ({ expiresAt }) => expiresAt],
-];
 
 /** What a request gets, with times in the viewer's zone. */
 export function describeNext(next: NextRequest) {

@@ -1,6 +1,6 @@
+import { keyPrefix } from '../../browser/page-facts.ts';
 import { api } from './api.ts';
 import { apiPath, keyPath } from './key.ts';
-import { keyPrefix } from './product.ts';
 import type { KeyDetail } from './responses.ts';
 
 /**

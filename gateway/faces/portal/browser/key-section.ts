@@ -2,30 +2,21 @@ import { html, nothing } from 'lit';
 import { ApiFailure } from '../../browser/api-failure.ts';
 import { ask } from '../../browser/elements/ask-dialog.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
+import { hasEnded, keyColumns, scopesOf } from '../../browser/elements/key-columns.ts';
 import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts';
 import { LightElement } from '../../browser/elements/light-element.ts';
 import { menuColumn } from '../../browser/elements/menu.ts';
 import { notify } from '../../browser/elements/notice.ts';
-import { count, listTable, type Column } from '../../browser/elements/table.ts';
-import { formatTime, relativeOr } from '../../browser/format.ts';
+import { count, listTable } from '../../browser/elements/table.ts';
 import { url } from '../../browser/url.ts';
 import { api, session } from './api.ts';
 import type { Key, NewKey, WantedKey } from './responses.ts';
-
-const states: Record<Key['state'], [label: string, tone: string]> = {
-  valid: ['Active', ''],
-  suspended: ['Suspended', 'bad'],
-  banned: ['Banned', 'bad'],
-  expired: ['Expired', 'caution'],
-  revoked: ['Revoked', 'bad'],
-};
 
 /** API keys, and what can be done with them. */
 class KeySection extends LightElement {
   keys: Key[] = [];
   /** Whether anything can be changed. */
   isActive = true;
-  showsEnded = false;
 
   changed() {
     this.dispatchEvent(new CustomEvent('changed'));
@@ -51,12 +42,11 @@ class KeySection extends LightElement {
       asksReason: false,
       message: createFields,
       run: async (form) => {
-        const isAll = form('all') !== '';
-        const scopes = isAll ? null : knownScopes().filter((scope) => form(fieldOf(scope)) !== '');
+        const scopes = knownScopes().filter((scope) => form(fieldOf(scope)) !== '');
         const wanted: Required<WantedKey> = {
           name: form('name'),
           expiresAt: form('expiresAt') || null,
-          scopes,
+          scopes: scopes.length === 0 ? null : scopes,
         };
         return this.secretOf(await api.post<NewKey>('/keys', wanted));
       },
@@ -111,63 +101,38 @@ class KeySection extends LightElement {
   }
 
   override render() {
-    const ended = this.keys.filter(hasEnded);
-    const shown = this.showsEnded ? this.keys : this.keys.filter((key) => !hasEnded(key));
     return html`<h2>API keys</h2>
-      ${shown.length === 0 ? html`<p class="quiet">There is none that works.</p>` : this.renderTable(shown)}
-      <div class="actions">
-        ${
-          this.isActive
-            ? html`<button type="button" class="primary" @click=${this.askToCreate}>Create a key…</button>`
-            : nothing
-        }
-        ${
-          ended.length === 0
-            ? nothing
-            : html`<button
-                type="button"
-                aria-pressed=${this.showsEnded ? 'true' : 'false'}
-                @click=${() => (this.showsEnded = !this.showsEnded)}
-              >
-                Show ended keys (${ended.length})
-              </button>`
-        }
-      </div>`;
+      ${
+        this.keys.length === 0
+          ? html`<p class="quiet">There are none.</p>`
+          : listTable('API keys', this.keys, [
+              ['Name', ({ id, name }) => name || id],
+              ...keyColumns,
+              ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
+              count('Served today', ({ servedToday }) => servedToday),
+              count('Refused today', ({ refusedToday }) => refusedToday),
+              menuColumn(
+                ({ name, hint }) => `${name} ${hint}`,
+                (key) => this.actions(key),
+              ),
+            ])
+      }
+      ${
+        this.isActive
+          ? html`<div class="actions">
+              <button type="button" class="primary" @click=${this.askToCreate}>Create a key…</button>
+            </div>`
+          : nothing
+      }`;
   }
 
-  renderTable(keys: Key[]) {
-    const columns = {
-      name: ['Name', ({ id, name }) => name || id],
-      hint: ['Key', ({ id, hint }) => html`<code>${hint || id}</code>`],
-      state: ['State', stateCell],
-      lastUsedAt: ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'labelled'],
-      servedToday: count('Served today', ({ servedToday }) => servedToday),
-      refusedToday: count('Refused today', ({ refusedToday }) => refusedToday),
-      scopes: ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all', 'labelled'],
-      expiresAt: ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'labelled'],
-      actions: menuColumn(
-        ({ name, hint }) => `${name} ${hint}`,
-        (key) =>
-          this.isActive && !hasEnded(key)
-            ? [
-                key.replacedBy === null && { text: 'Rotate…', act: () => this.askToRotate(key) },
-                { text: 'Revoke…', isDanger: true, act: () => this.askToRevoke(key) },
-              ]
-            : [],
-      ),
-    } satisfies Record<keyof WantedKey, Column<Key>> & Record<string, Column<Key>>;
-    return listTable('API keys', keys, Object.values(columns));
+  actions(key: Key) {
+    if (!this.isActive || hasEnded(key)) return [];
+    return [
+      key.replacedBy === null && { text: 'Rotate…', act: () => this.askToRotate(key) },
+      { text: 'Revoke…', isDanger: true, act: () => this.askToRevoke(key) },
+    ];
   }
-}
-
-const hasEnded = ({ state }: Key) => state === 'revoked' || state === 'expired';
-
-function stateCell(key: Key) {
-  const { state, bannedUntil, replacedBy } = key;
-  const [label, tone] = states[state];
-  return html`<span class="tag ${tone}">${label}</span>
-    ${replacedBy === null || hasEnded(key) ? nothing : 'replaced'}
-    ${state === 'banned' && bannedUntil !== null ? html`until ${formatTime(bannedUntil)}` : nothing}`;
 }
 
 const knownScopes = () => session.current?.scopes ?? [];
@@ -179,25 +144,12 @@ function createFields() {
   return html`${field('Name', 'name', { required: true, autofocus: true })} ${expiryDateField()}
   ${
     scopes.length === 0
-      ? html`<input type="hidden" name="all" value="on" />`
-      : html`<fieldset @change=${keepApart}>
-          <legend>What it may do</legend>
-          ${checkbox('Everything', 'all', { checked: true })}
-          <p class="quiet">Or only:</p>
+      ? nothing
+      : html`<fieldset>
+          <legend>What it may do; none chosen is everything</legend>
           ${scopes.map((scope) => checkbox(scope, fieldOf(scope)))}
         </fieldset>`
   }`;
-}
-
-/** Everything ends the choice of scopes, and a scope ends everything: a key must not do more than was chosen last. */
-function keepApart({ target, currentTarget }: Event) {
-  if (!(target instanceof HTMLInputElement) || !(currentTarget instanceof HTMLFieldSetElement)) return;
-  const boxes = Array.from(currentTarget.querySelectorAll('input'));
-  if (target.checked) {
-    for (const box of boxes) if ((box.name === 'all') !== (target.name === 'all')) box.checked = false;
-  }
-  const isNone = boxes.every(({ checked }) => !checked);
-  boxes[0]?.setCustomValidity(isNone ? 'Choose what the key may do.' : '');
 }
 
 customElements.define('key-section', KeySection);

@@ -1,14 +1,14 @@
 import './key-section.ts';
 import { html, nothing } from 'lit';
 import { ApiFailure } from '../../browser/api-failure.ts';
+import { failureTable } from '../../browser/elements/failure-table.ts';
 import { notify } from '../../browser/elements/notice.ts';
 import { PolledElement } from '../../browser/elements/polled-element.ts';
 import { usageDays } from '../../browser/elements/usage-days.ts';
+import { windowMeters } from '../../browser/elements/window-meter.ts';
 import { takeLinkCode } from '../../browser/link-code.ts';
+import { productName, supportUrl } from '../../browser/page-facts.ts';
 import { api, session } from './api.ts';
-import { failureList } from './failure-list.ts';
-import { supportUrl, title } from './page-settings.ts';
-import { planSection } from './plan-section.ts';
 import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
 
 type Content = Awaited<ReturnType<typeof readContent>>;
@@ -83,7 +83,7 @@ class PortalApp extends PolledElement<Content> {
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header class="page-header">
-        <p class="name">${title}</p>
+        <p class="name">${productName}</p>
         ${
           session.over === '' && content
             ? html`<nav aria-label="Portal">
@@ -105,7 +105,7 @@ class PortalApp extends PolledElement<Content> {
   }
 
   renderOutside() {
-    return html`<h1>${title}</h1>
+    return html`<h1>${productName}</h1>
       <p role="alert">${session.over}</p>
       ${supportUrl === '' ? nothing : html`<p><a href=${supportUrl}>Support</a></p>`}`;
   }
@@ -122,9 +122,20 @@ class PortalApp extends PolledElement<Content> {
               ${supportUrl === '' ? nothing : html`<a href=${supportUrl}>Support</a>`}
             </p>`
       }
-      ${planSection(customer)}
+      <p>
+        Plan: <strong>${customer.plan}</strong>
+        ${supportUrl === '' ? nothing : html`· <a href=${supportUrl}>Ask for more</a>`}
+      </p>
+      <h2>Use now</h2>
+      ${windowMeters(customer)}
       <key-section id="keys" .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
-      ${usageDays(usage.days)} ${failureList(failures, keys)}`;
+      ${usageDays(usage.days)}
+      <h2>Last failed requests</h2>
+      ${failureTable(
+        failures,
+        ({ keyId }) => keys.find(({ id }) => id === keyId)?.name ?? keyId,
+        (code) => html`<a href=${`/docs#${code}`}>${code}</a>`,
+      )}`;
   }
 }
 

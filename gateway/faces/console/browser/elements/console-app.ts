@@ -6,7 +6,7 @@ import { LightElement } from '../../../browser/elements/light-element.ts';
 import { notify } from '../../../browser/elements/notice.ts';
 import { failureText, loadFailure, loading } from '../../../browser/elements/page-state.ts';
 import { hasLinkCode, takeLinkCode } from '../../../browser/link-code.ts';
-import { productName } from '../product.ts';
+import { productName } from '../../../browser/page-facts.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 

@@ -2,7 +2,7 @@ import '../../../browser/elements/copy-field.ts';
 import { html } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { plural } from '../../../browser/format.ts';
-import { sampleUrl } from '../product.ts';
+import { sampleUrl } from '../../../browser/page-facts.ts';
 import { session } from '../session.ts';
 import { askToIssue } from './new-key-dialogs.ts';
 

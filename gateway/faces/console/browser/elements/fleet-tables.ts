@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { stateTag, stateText } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import {
   formatDuration,
@@ -15,24 +16,6 @@ import { factList } from './fact-list.ts';
 
 /** So many are on one screen with the chart. */
 const shownCustomers = 7;
-
-const states: Record<string, [tone: string, text: string]> = {
-  ok: ['good', 'ok'],
-  starting: ['caution', 'starting'],
-  draining: ['caution', 'draining'],
-  incomplete: ['caution', 'workers missing'],
-  not_seen: ['bad', 'not seen'],
-  ready: ['good', 'ready'],
-  unknown: ['', 'unknown yet'],
-  not_ready: ['caution', 'not ready'],
-  down: ['bad', 'down'],
-  suspended: ['bad', 'suspended'],
-};
-
-function stateTag(state: string) {
-  const [tone, text] = states[state] ?? ['', state];
-  return html`<span class="tag ${tone}">${text}</span>`;
-}
 
 /** A row for each process: a gateway of one process, or a worker of one. */
 export function gatewayTable({ gateways, at }: LiveState) {
@@ -56,12 +39,12 @@ export function gatewayTable({ gateways, at }: LiveState) {
         html`${stateTag(state)}
         ${isSeen ? nothing : html`<span class="quiet">for ${formatDuration((nowMs - Date.parse(seenAt)) / 1000)}</span>`}`,
     ],
-    ['Version', ({ version }) => version],
-    ['Started', ({ startedAt }) => formatRelative(startedAt, nowMs)],
+    ['Version', ({ version }) => version, 'minor'],
+    ['Started', ({ startedAt }) => formatRelative(startedAt, nowMs), 'minor'],
     count('Connections', ({ isSeen, connections }) => (isSeen ? connections : null)),
     count('Busy', ({ isSeen, busy }) => (isSeen ? formatShare(busy) : null)),
     count('Memory', ({ isSeen, rssBytes }) => (isSeen ? formatMegabytes(rssBytes) : null)),
-    ['Without Redis', ({ localMode }) => localModeText(localMode)],
+    ['Without Redis', ({ localMode }) => localModeText(localMode), 'labelled'],
   ]);
 }
 
@@ -84,7 +67,7 @@ export const upstreamTable = ({ upstreams }: LiveState) =>
         'As gateway processes see it',
         ({ seenAs }) =>
           Object.entries(seenAs)
-            .map(([seen, count]) => `${count} ${states[seen]?.[1] ?? seen}`)
+            .map(([seen, count]) => `${count} ${stateText(seen)}`)
             .join(', '),
       ],
     ],
@@ -120,7 +103,7 @@ export const milliseconds = (ms: number | null) => (ms === null ? '–' : `${for
 
 export function redisFacts({ redis }: LiveState) {
   if (!redis.available) {
-    return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
+    return html`<p>${stateTag('unavailable')} since ${formatTime(redis.since)}</p>`;
   }
   return redis.servers.map((server) =>
     factList([

@@ -40,7 +40,7 @@ class KeyHistory extends PolledElement<History> {
         failures === undefined
           ? nothing
           : html`<h2>Last failed requests</h2>
-              ${failureTable('Last failed requests', failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}`
+              ${failureTable(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}`
       }
       <h2>Changes</h2>
       ${

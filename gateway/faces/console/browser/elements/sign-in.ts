@@ -5,7 +5,7 @@ import { LightElement } from '../../../browser/elements/light-element.ts';
 import { notify } from '../../../browser/elements/notice.ts';
 import { failureText } from '../../../browser/elements/page-state.ts';
 import { codeIn } from '../../../browser/link-code.ts';
-import { productName } from '../product.ts';
+import { productName } from '../../../browser/page-facts.ts';
 import { session } from '../session.ts';
 
 const notACode = new ApiFailure({

@@ -1,6 +1,8 @@
 import { html, nothing } from 'lit';
 import type { WindowName } from '../../../../limits/windows.ts';
+import { keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
 import { menu, menuColumn } from '../../../browser/elements/menu.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { windowMeters } from '../../../browser/elements/window-meter.ts';
 import { formatNumber, formatTime } from '../../../browser/format.ts';
@@ -11,7 +13,7 @@ import { factList } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { askToAddKey } from '../elements/new-key-dialogs.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { describeNext, keyColumns, keyLink, keyTitle, planLink, scopesOf, stateTag } from '../key.ts';
+import { describeNext, keyLink, keyTitle, planLink } from '../key.ts';
 import type { CustomerDetail, KeyRow, LimitInForce } from '../responses.ts';
 import { session } from '../session.ts';
 

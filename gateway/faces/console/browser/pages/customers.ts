@@ -1,12 +1,13 @@
 import { html } from 'lit';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { amountOf } from '../../../browser/elements/window-meter.ts';
 import { formatDay, relativeOr } from '../../../browser/format.ts';
 import { customerActions } from '../elements/customer-actions.ts';
 import { ListPage } from '../elements/list-page.ts';
 import { askToAddKey } from '../elements/new-key-dialogs.ts';
-import { keyLink, keyTitle, ownLimitsNote, planLink, stateColumn } from '../key.ts';
+import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
 import type { CustomerRow } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -35,7 +36,7 @@ class PageCustomers extends ListPage<CustomerRow> {
   columns() {
     return [
       ['Name', keyLink, '', keyTitle],
-      stateColumn(),
+      ['State', ({ state }) => stateTag(state), '', ({ state }) => state],
       [
         'Plan',
         (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`,

@@ -1,20 +1,32 @@
 import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
+import { hintOf, scopesOf } from '../../../browser/elements/key-columns.ts';
 import { keyWords } from '../../../browser/elements/key-fields.ts';
 import { actionButtons } from '../../../browser/elements/menu.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
+import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { askForKeyFacts } from '../elements/edit-dialogs.ts';
 import { factList, type Fact } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
-import { describeNext, keyLink, keyPath, scopesOf, stateTag } from '../key.ts';
-import type { KeyDetail } from '../responses.ts';
+import { apiPath, describeNext, keyLink } from '../key.ts';
+import type { CustomerDetail, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageKey extends DetailPage<KeyDetail> {
   override readonly noun = 'Key';
+
+  /** Its customer, for its name. Read once. */
+  customer: { id: string; name: string } | undefined;
+
+  override async read() {
+    const key = await super.read();
+    this.customer ??= await api.get<CustomerDetail>(apiPath(key.customerId));
+    return key;
+  }
 
   head(key: KeyDetail) {
     return session.isOperator
@@ -39,42 +51,27 @@ class PageKey extends DetailPage<KeyDetail> {
   }
 
   view(key: KeyDetail) {
-    return html`${viewerNote()} ${this.status(key)} ${renderFacts(key)}
-      <p class="quiet">
-        Plan, limits and what is used of them are those of
-        <a href=${keyPath(key.customerId)}>its customer</a>.
-      </p>
+    return html`${viewerNote()} ${this.status(key)}
+      ${renderFacts(key, this.customer ?? other(key.customerId))}
       ${
         session.isOperator && key.state !== 'revoked'
           ? html`<div class="actions">
               <button type="button" @click=${() => askForKeyFacts(this, key)}>Change ${keyWords}…</button>
             </div>`
           : nothing
-      }
-      <key-history item=${key.id}></key-history>`;
+      } <key-history item=${key.id}></key-history>`;
   }
 }
 
 /** @param id of another record, whose name is not known */
-const other = (id: string) => keyLink({ id, name: '' });
+const other = (id: string) => ({ id, name: '' });
 
-function renderFacts(key: KeyDetail) {
-  const {
-    id,
-    customerId,
-    hint,
-    createdAt,
-    expiresAt,
-    replaces,
-    replacedBy,
-    strikes,
-    strikesToBan,
-    lastUsedAt,
-  } = key;
+function renderFacts(key: KeyDetail, customer: { id: string; name: string }) {
+  const { id, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
   const facts = {
     id: ['Id', html`<code>${id}</code>`],
-    customerId: ['Customer', other(customerId)],
-    hint: ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
+    customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
+    hint: ['Key', hintOf(key)],
     createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
     expiresAt: [
       'Expires',
@@ -92,8 +89,8 @@ function renderFacts(key: KeyDetail) {
       'Strikes',
       `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
     ],
-    replaces: replaces !== null && ['Replaces', other(replaces)],
-    replacedBy: replacedBy !== null && ['Replaced by', other(replacedBy)],
+    replaces: replaces !== null && ['Replaces', keyLink(other(replaces))],
+    replacedBy: replacedBy !== null && ['Replaced by', keyLink(other(replacedBy))],
   } satisfies Record<Exclude<keyof OwnFields, 'name' | 'plan' | 'revokedAt' | 'batch'>, Fact> &
     Record<string, Fact>;
   return factList(Object.values(facts));

@@ -1,9 +1,10 @@
 import { dayMs } from '../../../../limits/utc-day.ts';
+import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { count, type Column } from '../../../browser/elements/table.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { ListPage, type Filter } from '../elements/list-page.ts';
-import { keyColumns, keyLink, keyTitle, planLink } from '../key.ts';
+import { keyLink, keyTitle, planLink } from '../key.ts';
 import type { KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 

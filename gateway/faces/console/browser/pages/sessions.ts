@@ -45,9 +45,9 @@ class PageSessions extends PolledElement<ListedSession[]> {
     return html`${listTable('Sessions', sessions, [
       ['Person', ({ name, own }) => html`${name} ${own ? quiet('this session') : nothing}`],
       ['Role', ({ role }) => role],
-      ['Since', ({ createdAt }) => formatRelative(createdAt)],
-      ['Granted by', ({ grantedBy }) => grantedBy],
-      ['Expires', ({ expiresAt }) => formatRelative(expiresAt)],
+      ['Since', ({ createdAt }) => formatRelative(createdAt), 'minor'],
+      ['Granted by', ({ grantedBy }) => grantedBy, 'minor'],
+      ['Expires', ({ expiresAt }) => formatRelative(expiresAt), 'labelled'],
       ['Action', (listed) => this.action(listed), 'action'],
     ])}
     ${

@@ -47,12 +47,14 @@ class PageTokens extends PolledElement<ApiToken[]> {
       [
         'Last used',
         ({ lastUsedAt }) => relativeOr(lastUsedAt, html`<span class="quiet">not used yet</span>`),
+        'labelled',
       ],
-      ['Issued', ({ createdAt }) => formatRelative(createdAt)],
-      ['By', ({ createdBy }) => createdBy],
+      ['Issued', ({ createdAt }) => formatRelative(createdAt), 'minor'],
+      ['By', ({ createdBy }) => createdBy, 'minor'],
       [
         'Expires',
         ({ state, expiresAt }) => html`${state === 'expired' ? 'expired ' : ''}${formatRelative(expiresAt)}`,
+        'labelled',
       ],
       session.isOperator &&
         button(

@@ -3,6 +3,7 @@ import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import { formatRelative } from '../../../browser/format.ts';
 import type { Changed, Page } from '../../../browser/responses.ts';
@@ -75,9 +76,9 @@ class PageWebhooks extends PolledElement<Webhooks> {
                 html`${address}
                 ${description === null ? nothing : html`<span class="quiet">${description}</span>`}`,
             ],
-            ['State', stateText],
-            ['Customer', ({ customerId }) => customerCell(customerId, 'all')],
-            ['Types', ({ types }) => types?.join(', ') ?? 'all'],
+            ['State', stateCell],
+            ['Customer', ({ customerId }) => customerCell(customerId, 'all'), 'labelled'],
+            ['Types', ({ types }) => types?.join(', ') ?? 'all', 'labelled'],
             menuColumn<WebhookRow>(
               ({ url: address }) => address,
               (webhook) => this.actions(webhook),
@@ -120,14 +121,9 @@ class PageWebhooks extends PolledElement<Webhooks> {
   }
 }
 
-function stateText({ state, failingSince, disabledBecause }: WebhookRow) {
-  const isBad = state === 'failing' || state === 'disabled';
-  return html`<span class=${isBad ? 'failure-text' : ''}
-    >${state}${failingSince === null ? nothing : html` since ${formatRelative(failingSince)}`}${
-      disabledBecause === null ? '' : `: ${disabledBecause}`
-    }</span
-  >`;
-}
+const stateCell = ({ state, failingSince, disabledBecause }: WebhookRow) =>
+  html`${stateTag(state)} ${failingSince === null ? nothing : html`since ${formatRelative(failingSince)}`}
+  ${disabledBecause}`;
 
 const customerCell = (id: string | null, none: string) => (id === null ? none : keyLink({ id, name: '' }));
 
@@ -153,7 +149,7 @@ const deliveryTable = (deliveries: readonly Delivery[], address: string) =>
                   >`,
               ],
               count('ms', ({ ms }) => ms),
-              ['Event', ({ eventId }) => html`<code>${eventId}</code>`],
+              ['Event', ({ eventId }) => html`<code>${eventId}</code>`, 'minor'],
             ],
             { headed: false },
           )

@@ -1,0 +1,38 @@
+import { html, nothing } from 'lit';
+import { formatTime, relativeOr } from '../format.ts';
+import { stateTag } from './state-tag.ts';
+import type { Column } from './table.ts';
+
+interface ListedKey {
+  id: string;
+  hint: string;
+  state: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string | null;
+  replacedBy: string | null;
+  bannedUntil: string | null;
+}
+
+/** What names a key that is not shown. */
+export const hintOf = ({ id, hint }: Pick<ListedKey, 'id' | 'hint'>) => html`<code>${hint || id}</code>`;
+
+export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
+
+/** Whether a key will never work again. */
+export const hasEnded = ({ state }: { state: string }) => state === 'revoked' || state === 'expired';
+
+/** Columns of a list of keys, after the name. */
+export const keyColumns: readonly Column<ListedKey>[] = [
+  ['State', stateCell, '', ({ state }) => state],
+  ['Key', hintOf],
+  ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'minor', ({ lastUsedAt }) => lastUsedAt],
+  ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
+  ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'minor', ({ expiresAt }) => expiresAt],
+];
+
+function stateCell(key: ListedKey) {
+  const { state, bannedUntil, replacedBy } = key;
+  return html`${stateTag(state)} ${replacedBy === null || hasEnded(key) ? nothing : 'replaced'}
+  ${state === 'banned' && bannedUntil !== null ? html`until ${formatTime(bannedUntil)}` : nothing}`;
+}

@@ -1,0 +1,14 @@
+/** What the page itself says, so that it is known before any request. Empty if it does not. */
+const fact = (name: string) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
+
+/** Name of what the page is for, such as in titles. */
+export const productName = fact('application-name');
+
+/** Prefix of API keys. */
+export const keyPrefix = fact('key-prefix');
+
+/** Address of a request that any key may make, for samples. */
+export const sampleUrl = fact('sample-url');
+
+/** Where customers find help. */
+export const supportUrl = fact('support-url');
