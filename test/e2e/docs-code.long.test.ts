@@ -57,7 +57,7 @@ describe('code that the documentation shows', { tags: ['chromium'] }, () => {
   describe('in the reference', () => {
     const each = ['200', '201', '200', '200'];
     const samples = async (language: string) =>
-      (await open('/docs/reference')).locator(`[data-panel="${language}"] code`).allTextContents();
+      (await open('/docs/reference')).locator(`[data-language="${language}"] code`).allTextContents();
 
     test('runs in curl', { tags: ['curl'] }, async () => {
       const outputs = await Promise.all((await samples('curl')).map(runShell));

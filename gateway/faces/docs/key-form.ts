@@ -12,9 +12,9 @@ export interface KeySettings {
  * an address; the browser module keeps it in the tab's session storage.
  */
 export function keyForm(submitLabel: string, keyPrefix: string): Html {
-  return html`<form class="key" data-key-form="${keyPrefix}" hidden>
+  return html`<form class="panel key" data-key-form="${keyPrefix}" hidden>
       <label for="api-key">API key</label>
-      <div class="row">
+      <div class="copy-field">
         <input
           id="api-key"
           type="password"
@@ -27,13 +27,13 @@ export function keyForm(submitLabel: string, keyPrefix: string): Html {
         <button type="submit" class="primary">${submitLabel}</button>
         <button type="button" data-forget-key hidden>Forget key</button>
       </div>
-      <p id="key-note" class="note">
+      <p id="key-note" class="hint">
         Stays in this browser tab, and is sent to this server only. Closing the tab forgets it.
       </p>
-      <p role="status" class="note" data-key-state></p>
+      <p role="status" class="hint" data-key-state></p>
     </form>
     <noscript
-      ><p class="note">
+      ><p class="hint">
         Requests can be tried out here with JavaScript only. Everything else on this page works without.
       </p></noscript
     >`;

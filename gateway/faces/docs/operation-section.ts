@@ -47,7 +47,7 @@ function accessOf(access: OperationAccess | undefined, scopeHolder: string): Htm
   const { scopes = [], cost = 1 } = access ?? {};
   if (scopes.length === 0 && cost === 1) return undefined;
   const names = scopes.map((scope, index) => html`${index === 0 ? '' : ' '}<code>${scope}</code>`);
-  return html`<p class="note">
+  return html`<p class="hint">
     ${cost === 1 ? '' : html`Costs ${cost} of the limits’ requests. `}${
       scopes.length === 0 ? '' : html`${scopeHolder} needs ${names}.`
     }
@@ -112,17 +112,17 @@ function responseHeaders({ responses }: Operation): Html {
   </details>`;
 }
 
-/** One after another without scripts; tabs with them. */
+/** One after another without scripts; in a chosen language with them. */
 function samples(operation: Operation, keyVariable: string): Html {
   const panels = createSamples(operation, keyVariable).map(
     ({ language, code }) =>
-      html`<div data-panel="${language}">
-        <h4>${language}</h4>
+      html`<div data-language="${language}">
+        <noscript><h4>${language}</h4></noscript>
         ${codeBlock(code)}
       </div>`,
   );
   return html`<h3>Request</h3>
-    <div data-tabs="${operation.summary}">${panels}</div>`;
+    <div data-languages="${operation.summary}">${panels}</div>`;
 }
 
 function exampleResponse({ responses }: Operation): Html | undefined {
@@ -138,7 +138,7 @@ function exampleResponse({ responses }: Operation): Html | undefined {
 function tryIt(operation: Operation): Html {
   const { operationId, method, path, summary } = operation;
   const body = exampleBody(operation);
-  return html`<details class="try" data-try-section hidden>
+  return html`<details class="panel try" data-try-section hidden>
     <summary>Try it</summary>
     <form data-try data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
       ${operation.parameters.map((parameter) => parameterField(operationId, parameter))}
@@ -148,8 +148,8 @@ function tryIt(operation: Operation): Html {
           : html`<label for="${operationId}-body">Body (JSON)</label
               ><textarea id="${operationId}-body" data-body rows="6" spellcheck="false">${body}</textarea>`
       }
-      <div class="row"><button type="submit" class="primary">Send ${method} ${path}</button></div>
-      <p class="note">
+      <div class="actions"><button type="submit" class="primary">Send ${method} ${path}</button></div>
+      <p class="hint">
         A real request with your key: it counts against your
         limits${method === 'GET' ? '' : ', and changes data'}.
       </p>

@@ -34,7 +34,7 @@ export function referencePage(
   const form = keyPrefix === undefined ? undefined : keyForm('Use this key', keyPrefix);
   const body = html`<h1>${title} ${version}</h1>
     <p>Made from the <a href="${descriptionPath}">OpenAPI description</a>. ${methods}</p>
-    <details class="about">
+    <details class="panel">
       <summary>${about}</summary>
       ${renderMarkdown(description).body}
     </details>

@@ -1,29 +1,9 @@
-import { isApiKey } from './key-format.ts';
+import { keptText } from './kept-text.ts';
 
-/** Name of the key in the tab's session storage, which ends with the tab and which no other origin can read. */
-const storageName = 'api-key';
+/** The key in the tab's session storage, which ends with the tab and which no other origin can read. */
+const kept = keptText(() => sessionStorage, 'api-key');
 
-/** Used instead if the browser forbids storage. */
-let inMemory = '';
-
-export function currentKey() {
-  try {
-    return sessionStorage.getItem(storageName) ?? inMemory;
-  } catch {
-    return inMemory;
-  }
-}
-
-/** Keeps the key of the tab. @param key empty to forget it */
-export function keepKey(key: string) {
-  inMemory = key;
-  try {
-    if (key === '') sessionStorage.removeItem(storageName);
-    else sessionStorage.setItem(storageName, key);
-  } catch {
-    // The key is kept in memory, and asked for again on the next page.
-  }
-}
+export const currentKey = kept.get;
 
 /** Shows the form for the key. */
 export function connectKeyForm() {
@@ -48,17 +28,12 @@ export function connectKeyForm() {
       input.focus();
       return;
     }
-    if (key !== '' && !(key.startsWith(prefix) && isApiKey(key))) {
-      state.textContent = `This is not an API key: ${prefix} with 38 letters and digits after it. Is one of them wrong?`;
-      input.focus();
-      return;
-    }
-    if (key !== '') keepKey(key);
+    if (key !== '') kept.set(key);
     input.value = '';
     show();
   });
   forget.addEventListener('click', () => {
-    keepKey('');
+    kept.set('');
     input.value = '';
     show();
     input.focus();

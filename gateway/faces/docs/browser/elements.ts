@@ -1,6 +1,6 @@
 /** Builds an element. Texts stay texts: nothing is read as HTML. */
-export function element(
-  name: string,
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
   attributes: Record<string, string> = {},
   ...children: (Node | string)[]
 ) {

@@ -37,7 +37,7 @@ class SignInForm extends ActingElement {
   override render() {
     return html`
       <p>Get a link that works once, within five minutes, where the gateway is installed:</p>
-      <pre class="command"><code>npm run --silent ops -- console</code></pre>
+      <pre><code>npm run --silent ops -- console</code></pre>
       <p class="quiet">In a container: <code>node gateway/faces/command/main.ts console</code></p>
       <p class="quiet">A session lasts twelve hours. It ends earlier if Redis loses its data.</p>
       <form class="sign-in" @submit=${this.submit}>
