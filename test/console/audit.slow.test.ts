@@ -85,7 +85,7 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
     await page.evaluate('scrollTo(0, 0)');
     await page.clock.runFor(30_000);
     await expect.poll(() => firstRow(page)).toContain('key_new');
-    await page.getByRole('button', { name: 'Show older ones' }).click();
+    await page.getByRole('button', { name: 'Show more' }).click();
     await expect.poll(() => page.getByText('key_old0', { exact: true }).count()).toBe(1);
   });
 

@@ -28,6 +28,19 @@ export async function request(
   }
 }
 
+/**
+ * Exchanges the code of a link for a session. If somebody else is signed in, the person is asked first.
+ * @param replace whether the person has agreed
+ * @throws ApiFailure that says why that failed
+ */
+export async function enterWith<Session>(path: string, code: string, replace = false): Promise<Session> {
+  const response = await request('POST', path, { body: { code, replace } });
+  if (response.ok) return response.json();
+  const failure = await failureOf(response);
+  if (failure.code !== 'conflict' || !confirm(`${failure.message} Sign in with the link?`)) throw failure;
+  return enterWith(path, code, true);
+}
+
 /** @param response that is not a success */
 export async function failureOf(response: Response) {
   const body = await response.json().catch(() => ({ ...unreachable, status: response.status }));

@@ -57,11 +57,9 @@ export const retentionGroup: PolicyGroup = {
   },
 };
 
-const shownLengths = 4;
-
 /** What a valid ban policy does. */
 export function policySentences(policy: BanPolicy, plans: readonly LimitedPlan[]): string[] {
-  const { enabled, graceSeconds, windowSeconds, resetSeconds } = policy;
+  const { enabled, graceSeconds, windowSeconds, resetSeconds, banSeconds, maxBanSeconds } = policy;
   if (!enabled)
     return ['No key is banned for going on after 429. Bans that are active now end at their time.'];
   const byPlan = plans.flatMap(({ name, minute }) =>
@@ -69,14 +67,6 @@ export function policySentences(policy: BanPolicy, plans: readonly LimitedPlan[]
   );
   return [
     `A key is banned after this many refused requests within ${formatDuration(windowSeconds)}, not counting the first ${formatDuration(graceSeconds)} over a limit: ${byPlan.join(', ')}.`,
-    `Bans last ${lengthsText(policy)}: each is longer if the key went on during the one before. After ${formatDuration(resetSeconds)} without a ban, the next one has the first length again.`,
+    `A ban lasts ${formatDuration(banSeconds)}, and twice as long as the one before if the key goes on, up to ${formatDuration(maxBanSeconds)}. After ${formatDuration(resetSeconds)} without a ban, the next one has the first length again.`,
   ];
-}
-
-function lengthsText({ banSeconds, maxBanSeconds }: BanPolicy) {
-  const lengths: number[] = [];
-  for (let seconds = banSeconds; seconds < maxBanSeconds; seconds *= 2) lengths.push(seconds);
-  const shown = lengths.slice(0, shownLengths).map(formatDuration);
-  if (lengths.length > shownLengths) shown.push('…');
-  return [...shown, formatDuration(maxBanSeconds)].join(', ');
 }

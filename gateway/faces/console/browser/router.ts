@@ -1,9 +1,10 @@
-/** State of the console is in the URL, so that back, reload and a shared link work. */
+import { createSignal } from '../../browser/signal.ts';
 
 type Location = { path: string; query: URLSearchParams };
 
-const listeners: Set<(location: Location) => void> = new Set();
+const { notify, subscribe } = createSignal();
 
+/** State of the console is in the URL, so that back, reload and a shared link work. */
 export const router = {
   get location(): Location {
     return { path: location.pathname.replace(/\/$/, ''), query: new URLSearchParams(location.search) };
@@ -32,16 +33,9 @@ export const router = {
     router.navigate(text === '' ? path : `${path}?${text}`, options);
   },
 
-  /** @returns ends it */
-  subscribe(listener: (location: Location) => void): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  /** Calls a listener after each change. */
+  subscribe,
 };
-
-function notify() {
-  for (const listener of listeners) listener(router.location);
-}
 
 addEventListener('popstate', notify);
 

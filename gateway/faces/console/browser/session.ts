@@ -1,9 +1,10 @@
 import { readers } from '../../browser/elements/polled-element.ts';
-import { failureOf, request } from '../../browser/request.ts';
+import { enterWith, failureOf, request } from '../../browser/request.ts';
+import { createSignal } from '../../browser/signal.ts';
 import type { Session } from './responses.ts';
 
 let current: Session | undefined;
-const listeners: Set<() => void> = new Set();
+const { notify, subscribe } = createSignal();
 let waiting: PromiseWithResolvers<boolean> | undefined;
 let hasGivenUp = false;
 
@@ -48,19 +49,9 @@ export const session = {
     return true;
   },
 
-  /**
-   * Exchanges the code of a link. If somebody else is signed in, the person is asked first.
-   * @param replace whether the person has agreed
-   * @throws ApiFailure that says why that failed
-   */
-  async signIn(code: string, replace = false): Promise<void> {
-    const response = await request('POST', '/api/session', { body: { code, replace } });
-    if (!response.ok) {
-      const failure = await failureOf(response);
-      if (failure.code !== 'conflict' || !confirm(`${failure.message} Sign in with the link?`)) throw failure;
-      return session.signIn(code, true);
-    }
-    begin(await response.json());
+  /** @throws ApiFailure that says why the link did not begin a session */
+  async signIn(code: string): Promise<void> {
+    begin(await enterWith<Session>('/api/session', code));
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only
     tabs.postMessage('signed in');
   },
@@ -91,14 +82,11 @@ export const session = {
     location.assign('/console');
   },
 
-  /** @returns ends it */
-  subscribe(listener: () => void): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  /** Calls a listener after each change. */
+  subscribe,
 };
 
-Object.assign(readers, { haveLeft: () => hasGivenUp, subscribe: session.subscribe } satisfies typeof readers);
+Object.assign(readers, { haveLeft: () => hasGivenUp, subscribe } satisfies typeof readers);
 
 function begin(begun: Session) {
   current = begun;
@@ -106,10 +94,6 @@ function begin(begun: Session) {
   waiting?.resolve(true);
   waiting = undefined;
   notify();
-}
-
-function notify() {
-  for (const listener of listeners) listener();
 }
 
 /** Nothing is lost if that fails: the next call says so. */

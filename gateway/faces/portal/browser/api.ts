@@ -1,6 +1,6 @@
-import { ApiFailure } from '../../browser/api-failure.ts';
 import { readers } from '../../browser/elements/polled-element.ts';
-import { failureOf, request } from '../../browser/request.ts';
+import { enterWith, failureOf, request } from '../../browser/request.ts';
+import { createSignal } from '../../browser/signal.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
 
 const base = '/portal/api';
@@ -10,11 +10,11 @@ const noSession = 401;
 let current: PortalSessionView | undefined;
 /** Why nobody is signed in. Empty before the session begins, and until it is over. */
 let over = '';
-const listeners: Set<() => void> = new Set();
+const { notify, subscribe } = createSignal();
 
 function setOver(why: string) {
   over = why;
-  for (const listener of listeners) listener();
+  notify();
 }
 
 const ended = 'Your session has ended. Open the portal again from where you came.';
@@ -34,21 +34,6 @@ export const api = {
   delete: <T>(path: string) => call<T>('DELETE', path),
 };
 
-/** Asks before the link ends the session of another customer. */
-async function enter(code: string, replace = false): Promise<PortalSessionView> {
-  try {
-    return await api.post<PortalSessionView>('/session', { code, replace });
-  } catch (error) {
-    if (
-      !(error instanceof ApiFailure) ||
-      error.code !== 'conflict' ||
-      !confirm(`${error.message} Use the link?`)
-    )
-      throw error;
-    return enter(code, true);
-  }
-}
-
 export const session = {
   get current() {
     return current;
@@ -64,7 +49,9 @@ export const session = {
    * @throws ApiFailure
    */
   async begin(code: string | undefined): Promise<void> {
-    current = await (code === undefined ? api.get<PortalSessionView>('/session') : enter(code));
+    current = await (code === undefined
+      ? api.get<PortalSessionView>('/session')
+      : enterWith<PortalSessionView>(`${base}/session`, code));
     setOver('');
   },
 
@@ -74,19 +61,11 @@ export const session = {
     setOver('You have left the portal.');
   },
 
-  /** @param why nobody is signed in */
-  refuse(why: string) {
-    setOver(why);
-  },
+  /** Says why nobody is signed in. */
+  refuse: setOver,
 
-  /** @param listener called when the session begins or is over. @returns ends it */
-  subscribe(listener: () => void): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  /** Calls a listener when the session begins or is over. */
+  subscribe,
 };
 
-Object.assign(readers, {
-  haveLeft: () => over !== '',
-  subscribe: session.subscribe,
-} satisfies typeof readers);
+Object.assign(readers, { haveLeft: () => over !== '', subscribe } satisfies typeof readers);

@@ -12,7 +12,7 @@ import { apiPath, keyTitle } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
 import { isoTime, localTime } from '../local-time.ts';
 import { planOptions, withPlans } from '../plan-names.ts';
-import type { Changed, CustomerDetail, KeyDetail } from '../responses.ts';
+import type { Changed, CustomerDetail, KeyRow } from '../responses.ts';
 
 type Page = PolledElement<unknown>;
 
@@ -55,7 +55,7 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
   );
 
 /** What people give a key of its own. */
-export function askForKeyFacts(page: Page, key: KeyDetail) {
+export function askForKeyFacts(page: Page, key: KeyRow) {
   const stored = {
     name: key.name,
     expiresAt: localTime(key.expiresAt ?? '', { seconds: true }),

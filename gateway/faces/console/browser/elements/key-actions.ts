@@ -5,7 +5,7 @@ import type { PolledElement } from '../../../browser/elements/polled-element.ts'
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
 import type { Changed, KeyRow } from '../responses.ts';
-import { askToBan } from './edit-dialogs.ts';
+import { askForKeyFacts, askToBan } from './edit-dialogs.ts';
 import { askToRotate } from './new-key-dialogs.ts';
 
 type Page = PolledElement<unknown>;
@@ -25,11 +25,12 @@ export function keyActions(page: Page, key: KeyRow): Action[] {
           },
         ]),
     ...(key.state === 'banned' ? [{ text: 'Lift the ban', act: () => liftBan(page, key) }] : []),
+    { text: 'Change…', act: () => askForKeyFacts(page, key) },
     { text: 'Revoke…', isDanger: true, act: () => askToRevoke(page, key) },
   ];
 }
 
-const liftBan = (page: Page, key: { id: string; name: string }) =>
+export const liftBan = (page: Page, key: { id: string; name: string }) =>
   page.make(() => api.delete(`${apiPath(key.id)}/ban`), `The ban of ${keyTitle(key)} is lifted`);
 
 const askToRevoke = (page: Page, key: KeyRow) =>

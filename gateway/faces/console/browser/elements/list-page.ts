@@ -54,8 +54,8 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
       () => {},
     );
     this.whileConnected(() =>
-      router.subscribe(({ path }) => {
-        if (path === this.path) this.follow();
+      router.subscribe(() => {
+        if (router.location.path === this.path) this.follow();
       }),
     );
     this.whileConnected(() => () => {
@@ -121,17 +121,9 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
     }
   }
 
-  paste(event: ClipboardEvent) {
-    const key = pastedKey(event.clipboardData?.getData('text') ?? '');
-    if (key === undefined) return;
-    event.preventDefault();
-    this.find(key);
-  }
-
   input(text: string) {
     clearTimeout(this.#typing);
     this.failure = undefined;
-    // Typed by hand, dropped, or filled in by the browser.
     const key = pastedKey(text);
     if (key !== undefined) this.find(key);
     else this.#typing = setTimeout(() => this.search(text), typingMs);
@@ -167,7 +159,6 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
             maxlength="5000"
             placeholder=${this.placeholder}
             value=${query.get('search') ?? ''}
-            @paste=${this.paste}
             @input=${withField((text) => this.input(text))}
           />
         </label>

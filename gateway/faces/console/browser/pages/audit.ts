@@ -1,10 +1,8 @@
 import { html, nothing } from 'lit';
 import { emptyState } from '../../../browser/elements/page-state.ts';
-import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { formatTime } from '../../../browser/format.ts';
 import { auditParameters } from '../elements/audit-filter.ts';
 import { entryTable } from '../elements/entry-table.ts';
-import { readPages } from '../read-pages.ts';
+import { GrowingList } from '../elements/growing-list.ts';
 import type { AuditEntry, Page } from '../responses.ts';
 import { router } from '../router.ts';
 
@@ -12,8 +10,7 @@ import { router } from '../router.ts';
 const topPx = 40;
 
 /** The audit log, newest first. New entries appear by themselves, but not while one reads further below. */
-class PageAudit extends PolledElement<Page<AuditEntry>> {
-  pages = 1;
+class PageAudit extends GrowingList<AuditEntry> {
   /** Filter and number of pages of what is shown. */
   #shown = '';
 
@@ -36,14 +33,9 @@ class PageAudit extends PolledElement<Page<AuditEntry>> {
     const filter = filterText();
     const wanted = `${filter} ${this.pages}`;
     if (wanted === this.#shown && scrollY > topPx) return undefined;
-    const found = await readPages<AuditEntry>(`/api/audit?${filter}`, this.pages);
+    const found = await this.readPages(`/api/audit?${filter}`);
     this.#shown = wanted;
     return found;
-  }
-
-  more() {
-    this.pages += 1;
-    void this.reload();
   }
 
   override render() {
@@ -61,16 +53,7 @@ class PageAudit extends PolledElement<Page<AuditEntry>> {
           )
         : emptyState('No entry matches', html`<a href="/console/audit">Show everything</a>`);
     }
-    return html`${items.length === 0 ? nothing : entryTable('Audit log', items)}
-    ${next === null ? nothing : this.moreView(next)}`;
-  }
-
-  moreView(next: string) {
-    const until = new Date(Number(next.split('-')[0]));
-    return html`<div class="actions">
-      <button type="button" @click=${this.more}>Show older ones</button>
-      <span class="quiet">Searched back to ${formatTime(until.toISOString())}</span>
-    </div>`;
+    return html`${items.length === 0 ? nothing : entryTable('Audit log', items)} ${this.moreButton(next)}`;
   }
 }
 

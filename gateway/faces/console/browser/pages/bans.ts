@@ -1,47 +1,20 @@
 import '../elements/policy-settings.ts';
-import { html, nothing } from 'lit';
-import { ask } from '../../../browser/elements/ask-dialog.ts';
+import { html } from 'lit';
 import { emptyState } from '../../../browser/elements/page-state.ts';
-import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { button, listTable } from '../../../browser/elements/table.ts';
 import { plural, relativeOr } from '../../../browser/format.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { GrowingList } from '../elements/growing-list.ts';
+import { liftBan } from '../elements/key-actions.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { keyLink, keyTitle, planLink } from '../key.ts';
 import { addressGroup, banPolicyGroup } from '../policy-groups.ts';
-import { readPages } from '../read-pages.ts';
-import type { Ban, Changed, Page } from '../responses.ts';
+import type { Ban, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** Active bans, soonest to expire first, and the limits of those who go too far. */
-class PageBans extends PolledElement<Page<Ban>> {
-  pages = 1;
-
+class PageBans extends GrowingList<Ban> {
   read() {
-    return readPages<Ban>('/api/bans?limit=100', this.pages);
-  }
-
-  more() {
-    this.pages += 1;
-    void this.reload();
-  }
-
-  askToLift({ id, name, reason }: Ban) {
-    ask(this, {
-      heading: `Lift the ban of ${name}?`,
-      action: 'Lift the ban',
-      message: () =>
-        html`<p>
-          Banned for: ${reason}. Its requests are served again within a second, and what led to the ban is
-          forgotten.
-        </p>`,
-      run: () =>
-        this.saved(
-          api.delete<Changed>(url`/api/keys/${id}/ban`),
-          `The ban of ${name} was lifted. Its next request is served within a second.`,
-        ),
-    });
+    return this.readPages('/api/bans?limit=100');
   }
 
   override render() {
@@ -75,12 +48,12 @@ class PageBans extends PolledElement<Page<Ban>> {
         ['Reason', ({ reason }) => reason],
         session.isOperator &&
           button(
-            'Lift…',
+            'Lift',
             ({ name }) => `Lift the ban of ${name}`,
-            (ban) => this.askToLift(ban),
+            (ban) => void liftBan(this, ban),
           ),
       ])}
-      ${next === null ? nothing : html`<button type="button" @click=${this.more}>Show more</button>`}`;
+      ${this.moreButton(next)}`;
   }
 }
 

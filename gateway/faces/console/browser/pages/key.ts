@@ -1,13 +1,11 @@
 import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
 import { hintOf, scopesOf } from '../../../browser/elements/key-columns.ts';
-import { keyWords } from '../../../browser/elements/key-fields.ts';
 import { actionButtons } from '../../../browser/elements/menu.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { askForKeyFacts } from '../elements/edit-dialogs.ts';
 import { factList, type Fact } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
@@ -34,32 +32,15 @@ class PageKey extends DetailPage<KeyDetail> {
       : nothing;
   }
 
-  /** What the next request gets, and what helps if it is refused. */
-  status(key: KeyDetail) {
-    const { next, state } = key;
-    return html`<section class="panel status ${next.served ? '' : 'refused'}" aria-label="State">
-      <p>${stateTag(state === 'valid' && !next.served ? 'limited' : state)}</p>
-      <p class="headline">The next request is ${describeNext(next)}.</p>
-      ${
-        session.isOperator && state === 'expired'
-          ? html`<button type="button" class="primary" @click=${() => askForKeyFacts(this, key)}>
-              Give it more time
-            </button>`
-          : nothing
-      }
-    </section>`;
-  }
-
   view(key: KeyDetail) {
-    return html`${viewerNote()} ${this.status(key)}
+    const { next, state } = key;
+    return html`${viewerNote()}
+      <section class="panel status ${next.served ? '' : 'refused'}" aria-label="State">
+        <p>${stateTag(state === 'valid' && !next.served ? 'limited' : state)}</p>
+        <p class="headline">The next request is ${describeNext(next)}.</p>
+      </section>
       ${renderFacts(key, this.customer ?? other(key.customerId))}
-      ${
-        session.isOperator && key.state !== 'revoked'
-          ? html`<div class="actions">
-              <button type="button" @click=${() => askForKeyFacts(this, key)}>Change ${keyWords}…</button>
-            </div>`
-          : nothing
-      } <key-history item=${key.id}></key-history>`;
+      <key-history item=${key.id}></key-history>`;
   }
 }
 

@@ -1,11 +1,11 @@
 import '../../../browser/elements/time-chart.ts';
-import '../elements/first-use.ts';
 import { html } from 'lit';
 import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
 import { formatNumber, formatRate, formatShare } from '../../../browser/format.ts';
 import { api } from '../api.ts';
+import { firstUse } from '../elements/first-use.ts';
 import { busiestTable, milliseconds } from '../elements/fleet-tables.ts';
 import { problemList } from '../elements/problem-list.ts';
 import type { KeyList, LiveState, Page, TrafficPoint } from '../responses.ts';
@@ -75,7 +75,7 @@ class PageOverview extends PolledElement<Content> {
             keys === undefined
               ? this.chart(points)
               : html`<h2>The last 24 hours</h2>
-                  <first-use .keys=${keys} .host=${this} .done=${() => this.reload()}></first-use>`
+                  ${firstUse(this, keys)}`
           }
         </section>
         <section>

@@ -77,7 +77,13 @@ class PagePlan extends SettlingElement<ShownPlan> {
                   <button type="button" class="primary" @click=${() => askForPlanLimits(this, plan)}>
                     Change limits…
                   </button>
-                  ${defaultLimits(name) !== undefined ? nothing : this.removal(plan)}
+                  ${
+                    defaultLimits(name) === undefined && customers === 0
+                      ? html`<button type="button" class="danger" @click=${() => this.askToRemove(plan)}>
+                          Remove this plan
+                        </button>`
+                      : nothing
+                  }
                 </div>`
               : nothing
           }
@@ -99,19 +105,6 @@ class PagePlan extends SettlingElement<ShownPlan> {
                 <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
               </p>`
       }`;
-  }
-
-  removal(plan: Plan) {
-    const customers = plan.customers ?? 0;
-    return html`<button
-        type="button"
-        class="danger"
-        ?disabled=${customers > 0}
-        @click=${() => this.askToRemove(plan)}
-      >
-        Remove this plan
-      </button>
-      ${customers === 0 ? nothing : html`<span class="quiet">Move ${plural(customers, 'customer')} to another plan first.</span>`}`;
   }
 }
 

@@ -2,13 +2,11 @@ import { html, nothing } from 'lit';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { listTable } from '../../../browser/elements/table.ts';
-import { formatRelative, plural } from '../../../browser/format.ts';
+import { formatRelative } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import type { Changed, ListedSession, Page } from '../responses.ts';
 import { session } from '../session.ts';
-
-const quiet = (text: string) => html`<span class="quiet">${text}</span>`;
 
 /** People who are signed in. An operator ends any session, a viewer only their own. */
 class PageSessions extends PolledElement<ListedSession[]> {
@@ -16,18 +14,14 @@ class PageSessions extends PolledElement<ListedSession[]> {
     return (await api.get<Page<ListedSession>>('/api/sessions')).items;
   }
 
-  /** @param question what it ends, and what that means */
-  askToEnd(path: string, question: { heading: string; action: string; text: string }) {
+  askToEnd({ id, name }: ListedSession) {
     ask(this, {
-      ...question,
+      heading: `End the session of ${name}?`,
+      action: 'End the session',
       danger: true,
-      message: () => html`<p>${question.text}</p>`,
-      run: () =>
-        this.saved(api.delete<Changed<{ ended: { name: string }[] }>>(path), ({ ended }) =>
-          ended.length === 1
-            ? `${ended[0]?.name} is signed out.`
-            : `${plural(ended.length, 'session')} ended.`,
-        ),
+      message: () =>
+        html`<p>The browser is signed out at once. What is typed in it and not saved stays there.</p>`,
+      run: () => this.saved(api.delete<Changed>(url`/api/sessions/${id}`), `${name} is signed out.`),
     });
   }
 
@@ -41,36 +35,21 @@ class PageSessions extends PolledElement<ListedSession[]> {
   }
 
   view(sessions: ListedSession[]) {
-    const others = sessions.filter(({ own }) => !own);
-    return html`${listTable('Sessions', sessions, [
-      ['Person', ({ name, own }) => html`${name} ${own ? quiet('this session') : nothing}`],
+    return listTable('Sessions', sessions, [
+      [
+        'Person',
+        ({ name, own }) => html`${name} ${own ? html`<span class="quiet">this session</span>` : nothing}`,
+      ],
       ['Role', ({ role }) => role],
       ['Since', ({ createdAt }) => formatRelative(createdAt), 'minor'],
       ['Granted by', ({ grantedBy }) => grantedBy, 'minor'],
       ['Expires', ({ expiresAt }) => formatRelative(expiresAt), 'labelled'],
       ['Action', (listed) => this.action(listed), 'action'],
-    ])}
-    ${
-      session.isOperator && others.length > 0
-        ? html`<div class="actions">
-            <button
-              type="button"
-              @click=${() =>
-                this.askToEnd('/api/sessions', {
-                  heading: 'End all other sessions?',
-                  action: 'End them',
-                  text: `${plural(others.length, 'session')}: ${others.map(({ name }) => name).join(', ')}.`,
-                })}
-            >
-              End all others…
-            </button>
-          </div>`
-        : nothing
-    }`;
+    ]);
   }
 
-  action({ id, name, own }: ListedSession) {
-    if (own) {
+  action(listed: ListedSession) {
+    if (listed.own) {
       return html`<button
         type="button"
         ?disabled=${this.busy}
@@ -82,13 +61,8 @@ class PageSessions extends PolledElement<ListedSession[]> {
     if (!session.isOperator) return nothing;
     return html`<button
       type="button"
-      aria-label=${`End the session of ${name}`}
-      @click=${() =>
-        this.askToEnd(url`/api/sessions/${id}`, {
-          heading: `End the session of ${name}?`,
-          action: 'End the session',
-          text: 'The browser is signed out at once. What is typed in it and not saved stays there.',
-        })}
+      aria-label=${`End the session of ${listed.name}`}
+      @click=${() => this.askToEnd(listed)}
     >
       End…
     </button>`;
