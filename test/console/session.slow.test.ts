@@ -87,7 +87,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
   test('nothing is lost if the session ends in the middle of a form', async () => {
     const page = await typeAndLoseSession('91');
     expect(await dialogOf(page).getByRole('heading').textContent()).toContain('Your session has ended');
-    await expect.poll(() => focused(page, 'matches("sign-in-dialog input")')).toBe(true);
+    await expect.poll(() => focused(page, 'matches("ask-dialog input[name=code]")')).toBe(true);
     expect(await barriers(page)).toEqual([]);
     // The pasted link is typed into the focused field, without a mouse.
     await page.keyboard.insertText(await link());

@@ -30,9 +30,7 @@ export function renderPage(page: Page, { name, supportUrl, addressOf, pages, has
   const links = pages.map(
     ({ path, title }) =>
       html`<li>
-        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined} data-text="${title}"
-          >${title}</a
-        >
+        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${title}</a>
       </li>`,
   );
   return html`<!doctype html>

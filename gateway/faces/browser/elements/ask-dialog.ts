@@ -35,6 +35,8 @@ class AskDialog extends ActingElement {
   message: (form: FormTexts) => unknown = () => nothing;
   /** Makes the change. @returns a secret to show, or else the dialog is closed */
   run: (form: FormTexts) => Promise<Secret | void> = () => Promise.resolve();
+  /** Called when it is closed. */
+  closed = () => {};
   secret: Secret | undefined;
   form: FormTexts = () => '';
   /** Whether somebody tried to close the dialog without having confirmed. */
@@ -88,7 +90,10 @@ class AskDialog extends ActingElement {
       aria-label=${this.heading}
       @keydown=${this.hold}
       @cancel=${this.hold}
-      @close=${() => this.remove()}
+      @close=${() => {
+        this.remove();
+        this.closed();
+      }}
     >
       <h2>${this.heading}</h2>
       ${this.secret === undefined ? this.formView() : this.secretView(this.secret)}
@@ -139,13 +144,19 @@ class AskDialog extends ActingElement {
 
 customElements.define('ask-dialog', AskDialog);
 
-/** Asks in a dialog before a change, or shows its secret. The dialog closes with the element. */
+/**
+ * Asks in a dialog before a change, or shows its secret. The dialog closes with the element.
+ * @returns closes it
+ */
 export function ask(
   host: LightElement,
   question: Pick<AskDialog, 'heading'> &
-    Partial<Pick<AskDialog, 'action' | 'message' | 'run' | 'secret' | 'danger' | 'typed' | 'asksReason'>>,
+    Partial<
+      Pick<AskDialog, 'action' | 'message' | 'run' | 'secret' | 'danger' | 'typed' | 'asksReason' | 'closed'>
+    >,
 ) {
   const dialog = Object.assign(new AskDialog(), question);
   document.body.append(dialog);
-  host.whileConnected(() => () => dialog.remove());
+  host.whileConnected(() => () => dialog.close());
+  return () => dialog.close();
 }

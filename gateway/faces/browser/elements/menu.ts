@@ -16,7 +16,7 @@ export interface Action {
  */
 export const menu = (id: string, label: unknown, actions: readonly (Action | false)[], name?: string) =>
   html`<button type="button" popovertarget=${id} aria-label=${name ?? nothing}>${label}</button>
-    <div class="menu-body menu" id=${id} popover>${actionButtons(actions)}</div>`;
+    <div class="menu" id=${id} popover>${actionButtons(actions)}</div>`;
 
 /** A button for each action, in a menu or in a row. */
 export const actionButtons = (actions: readonly (Action | false)[]) =>

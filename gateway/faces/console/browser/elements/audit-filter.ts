@@ -46,8 +46,6 @@ class AuditFilter extends LightElement {
       const input = this.querySelector(`[name="${withKey}"]`);
       if (input instanceof HTMLInputElement) input.value = '';
       this.failure = 'That is an API key itself. Find its id under Keys.';
-    } else if (since !== '' && until !== '' && since >= until) {
-      this.failure = 'The beginning has to be before the end.';
     } else {
       router.setQuery({ action: text('action'), who: text('who'), target, since, until }, { replace: false });
     }

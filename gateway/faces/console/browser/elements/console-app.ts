@@ -1,6 +1,5 @@
 import './search-dialog.ts';
 import './session-menu.ts';
-import './sign-in.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { notify } from '../../../browser/elements/notice.ts';
@@ -9,6 +8,7 @@ import { hasLinkCode, takeLinkCode } from '../../../browser/link-code.ts';
 import { productName } from '../../../browser/page-facts.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { askToSignInAgain } from './sign-in.ts';
 
 /** A page: its path below `/console`, its title, and its element and file after `page-`, if the path does not say it. */
 type PageEntry = readonly [path: string, title: string, name?: string];
@@ -56,7 +56,7 @@ const routeOf = (path: string) => routes.find((route) => route.path.test(path));
 const address = ([path]: PageEntry) => `/console${path}`;
 const link = (href: string, text: string, isCurrent: boolean) =>
   html`<li>
-    <a href=${href} data-text=${text} aria-current=${isCurrent ? 'page' : nothing}>${text}</a>
+    <a href=${href} aria-current=${isCurrent ? 'page' : nothing}>${text}</a>
   </li>`;
 
 /** What the search offers beside customers and keys. */
@@ -83,6 +83,7 @@ class ConsoleApp extends LightElement {
       }
       this.requestUpdate();
     });
+    askToSignInAgain(this);
     // A link that is pasted into the address bar of this page does not load it again.
     addEventListener('hashchange', () => {
       if (hasLinkCode()) void this.openLink();
@@ -170,7 +171,6 @@ class ConsoleApp extends LightElement {
       ${session.hasGivenUp ? endedNote() : nothing} ${segments(current?.tab, path)}
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
-      ${session.isAsking ? html`<sign-in-dialog></sign-in-dialog>` : nothing}
     `;
   }
 }

@@ -149,7 +149,7 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
     const { query } = router.location;
     const plans: Filter = ['Plan', 'plan', [['', 'Any plan'], ...planOptions(this.plans)]];
     return html`${pageHead(titles[this.noun], 'New customer with a key', () => askToIssue(this))}
-      <form role="search" class="search-box" @submit=${this.submit}>
+      <form role="search" class="filter" @submit=${this.submit}>
         <label class="search-text"
           >Search
           <input

@@ -78,7 +78,6 @@ class PolicySettings extends SettlingElement<Shown> {
               }),
             )}
           </div>
-          <button type="button" @click=${filling(defaults)}>Use the defaults</button>
           <div class="panel" aria-live="polite">
             ${
               isValid
@@ -130,19 +129,5 @@ const sum = (others: readonly { gateways: number }[]) =>
 
 const isWithin = (text: string, min: number, max: number) =>
   text !== '' && Number(text) >= min && Number(text) <= max;
-
-/** A listener of a button that fills in the form around it. */
-const filling =
-  (values: Policy) =>
-  ({ currentTarget }: Event) => {
-    const form = currentTarget instanceof HTMLButtonElement ? currentTarget.form : null;
-    const known = new Map<string, number | boolean>(Object.entries(values));
-    for (const input of form?.querySelectorAll('input') ?? []) {
-      const value = known.get(input.name);
-      if (typeof value === 'boolean') input.checked = value;
-      else if (value !== undefined) input.value = String(value);
-    }
-    form?.dispatchEvent(new Event('input'));
-  };
 
 customElements.define('policy-settings', PolicySettings);

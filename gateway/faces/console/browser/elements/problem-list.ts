@@ -16,7 +16,7 @@ const worst = ([problem]: readonly Problem[]) =>
   problem === undefined || problem.severity === 'notice' ? 'good' : tones[problem.severity];
 
 const row = ({ id, severity, title, detail, advice, link }: Problem) =>
-  html`<li class=${severity} data-problem=${id}>
+  html`<li class="panel" data-problem=${id}>
     <details>
       <summary><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></summary>
       <p>${withTimes(detail)}</p>

@@ -25,7 +25,7 @@ class SessionMenu extends ActingElement {
     return html`<button type="button" class="plain" popovertarget="session-menu">
         ${current.name}${current.role === 'viewer' ? ' (viewer)' : nothing} <span aria-hidden="true">▾</span>
       </button>
-      <div class="menu-body" id="session-menu" popover>
+      <div class="menu" id="session-menu" popover>
         <p>
           ${current.role === 'operator' ? 'Operator: can change everything' : 'Viewer: can change nothing'}
         </p>

@@ -2,7 +2,6 @@ import { html, nothing } from 'lit';
 import type { WindowName } from '../../../../limits/windows.ts';
 import { keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
 import { menu, menuColumn } from '../../../browser/elements/menu.ts';
-import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { windowMeters } from '../../../browser/elements/window-meter.ts';
 import { formatNumber, formatTime } from '../../../browser/format.ts';
@@ -12,25 +11,26 @@ import { askForCustomerFacts, askForLimits } from '../elements/edit-dialogs.ts';
 import { factList } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { askToAddKey } from '../elements/new-key-dialogs.ts';
-import { viewerNote } from '../elements/viewer-note.ts';
-import { describeNext, keyLink, keyTitle, planLink } from '../key.ts';
-import type { CustomerDetail, KeyRow, LimitInForce } from '../responses.ts';
+import { keyLink, keyTitle } from '../key.ts';
+import type { CustomerDetail, KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** One customer: what it uses, its keys, and everything that can be done about it. */
 class PageCustomer extends DetailPage<CustomerDetail> {
-  override readonly noun = 'Customer';
-
-  head(customer: CustomerDetail) {
-    return html`<span>${stateTag(customer.state)} ${planLink(customer.plan)}</span>
-      ${session.isOperator ? this.renderActions(customer) : nothing}`;
+  actions(customer: CustomerDetail) {
+    return html`<button
+        type="button"
+        class="primary"
+        @click=${() => askToAddKey(this, customer, () => this.reload())}
+      >
+        Add key…
+      </button>
+      ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, customerActions(this, customer))}`;
   }
 
-  view(customer: CustomerDetail) {
+  body(customer: CustomerDetail) {
     const { id, contact, reference, notes, createdAt, items } = customer;
-    return html`${viewerNote()}
-      <p>The next request is ${describeNext(customer.next)}.</p>
-      <div class="section-head">
+    return html`<div class="section-head">
         <h2>Use now</h2>
         ${change('Change limits…', 'Change limits…', () => askForLimits(this, customer))}
       </div>
@@ -57,17 +57,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
         ['Reference', reference ?? '–'],
         ['Notes', notes ?? '–'],
         ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-      ])}
-      <key-history item=${id}></key-history>`;
-  }
-
-  renderActions(customer: CustomerDetail) {
-    return html`<div class="actions">
-      <button type="button" class="primary" @click=${() => askToAddKey(this, customer, () => this.reload())}>
-        Add key…
-      </button>
-      ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, customerActions(this, customer))}
-    </div>`;
+      ])}`;
   }
 }
 
@@ -79,22 +69,15 @@ const change = (text: string, label: string, act: () => unknown) =>
     ? html`<button type="button" class="plain" aria-label=${label} @click=${act}>${text}</button>`
     : nothing;
 
-/** Where a limit comes from. */
-function limitSource({ limits, plan }: CustomerDetail, name: WindowName) {
-  const source = limits[name];
-  return source && html`<p class="quiet">${describeSource(source, plan)}</p>`;
-}
-
-function describeSource({ from, plan: limit }: LimitInForce, plan: string) {
-  const ofPlan = `Its plan ${plan} has ${limit === null ? 'no limit' : formatNumber(limit)}.`;
-  switch (from) {
-    case 'customer':
-      return `Own limit of the customer. ${ofPlan}`;
-    case 'plan':
-      return html`Limit of its plan ${planLink(plan)}.`;
-    case 'gateways':
-      return html`Redis has no valid limit of the plan ${planLink(plan)}: gateways keep the last valid one.`;
-    default:
-      return `Neither the customer nor its plan ${plan} has a valid limit.`;
-  }
+/** Where a limit comes from that is not simply that of the plan. */
+function limitSource({ limits }: CustomerDetail, name: WindowName) {
+  const { from, plan } = limits[name] ?? { from: 'plan' };
+  if (from === 'plan') return nothing;
+  return html`<p class="quiet">
+    ${
+      from === 'customer'
+        ? `Own limit. Its plan has ${plan ? formatNumber(plan) : 'none'}.`
+        : 'The plan has no valid limit in Redis, so gateways keep the last one.'
+    }
+  </p>`;
 }

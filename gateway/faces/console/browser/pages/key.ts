@@ -1,22 +1,17 @@
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
 import { hintOf, scopesOf } from '../../../browser/elements/key-columns.ts';
 import { actionButtons } from '../../../browser/elements/menu.ts';
-import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { factList, type Fact } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
-import { viewerNote } from '../elements/viewer-note.ts';
-import { apiPath, describeNext, keyLink } from '../key.ts';
+import { apiPath, keyLink } from '../key.ts';
 import type { CustomerDetail, KeyDetail } from '../responses.ts';
-import { session } from '../session.ts';
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageKey extends DetailPage<KeyDetail> {
-  override readonly noun = 'Key';
-
   /** Its customer, for its name. Read once. */
   customer: { id: string; name: string } | undefined;
 
@@ -26,21 +21,12 @@ class PageKey extends DetailPage<KeyDetail> {
     return key;
   }
 
-  head(key: KeyDetail) {
-    return session.isOperator
-      ? html`<div class="actions">${actionButtons(keyActions(this, key))}</div>`
-      : nothing;
+  actions(key: KeyDetail) {
+    return actionButtons(keyActions(this, key));
   }
 
-  view(key: KeyDetail) {
-    const { next, state } = key;
-    return html`${viewerNote()}
-      <section class="panel status ${next.served ? '' : 'refused'}" aria-label="State">
-        <p>${stateTag(state === 'valid' && !next.served ? 'limited' : state)}</p>
-        <p class="headline">The next request is ${describeNext(next)}.</p>
-      </section>
-      ${renderFacts(key, this.customer ?? other(key.customerId))}
-      <key-history item=${key.id}></key-history>`;
+  body(key: KeyDetail) {
+    return renderFacts(key, this.customer ?? other(key.customerId));
   }
 }
 
