@@ -237,7 +237,7 @@ export const asvs5: Standard = {
     [
       '7.4.3',
       'somebody can end their other sessions',
-      ['console/sessions.slow: an operator ends all other sessions after seeing whose they are'],
+      ['gateway/console-sessions: one session is ended, or all of them'],
     ],
     [
       '7.4.4',

@@ -99,35 +99,24 @@ export function choice(
   >`;
 }
 
-/** Length of a ban. */
-export const lengthField = (options: { autofocus?: boolean } = {}) =>
-  choice(
-    'For',
-    'seconds',
-    [
-      [900, '15 minutes'],
-      [3600, '1 hour'],
-      [86_400, '1 day'],
-      [7 * 86_400, '1 week'],
-      [30 * 86_400, '30 days'],
-    ],
-    options,
-  );
+/** Texts of seconds. */
+const lengths = { 3600: '1 hour', 86_400: '1 day', 604_800: '1 week', 2_592_000: '30 days' };
 
 /** For how long a key still works when it is replaced. */
-export const graceField = (options: { autofocus?: boolean } = {}) =>
+export const graceField = () =>
   choice(
     'The old key',
     'grace',
     [
-      [0, 'Ends now'],
-      [3600, 'Works for another hour'],
-      [86_400, 'Works for another day'],
-      [7 * 86_400, 'Works for another week'],
-      [30 * 86_400, 'Works for another 30 days'],
+      ['0', 'Ends now'],
+      ...Object.entries(lengths).map(([seconds, text]) => [seconds, `Works for ${text} more`] as const),
     ],
-    { value: '86400', ...options },
+    { value: '86400', autofocus: true },
   );
+
+/** For how long a key is banned. */
+export const lengthField = () =>
+  choice('For', 'seconds', Object.entries({ 900: '15 minutes', ...lengths }), { autofocus: true });
 
 /** Asks whether unusual limits are meant. @param doubts empty if nothing is unusual */
 export const meantBox = (doubts: string, options: Parameters<typeof checkbox>[2] = { required: true }) =>

@@ -6,10 +6,9 @@ export function isoTime(local: string) {
   return local === '' || Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }
 
-/** @param options seconds: whether the value has them */
-export function localTime(iso: string, { seconds = false } = {}) {
+export function localTime(iso: string) {
   const date = new Date(iso);
   if (iso === '' || Number.isNaN(date.getTime())) return '';
   const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, seconds ? 19 : 16);
+  return shifted.toISOString().slice(0, 19);
 }

@@ -60,7 +60,7 @@ class KeySection extends LightElement {
       asksReason: false,
       message: () =>
         html`<p>A new key takes over the ${keyWords}.</p>
-          ${graceField({ autofocus: true })}`,
+          ${graceField()}`,
       run: async (form) => {
         const graceSeconds = Number(form('grace'));
         return this.secretOf(

@@ -58,7 +58,7 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
 export function askForKeyFacts(page: Page, key: KeyRow) {
   const stored = {
     name: key.name,
-    expiresAt: localTime(key.expiresAt ?? '', { seconds: true }),
+    expiresAt: localTime(key.expiresAt ?? ''),
     scopes: key.scopes?.join(' ') ?? '',
   };
   askForFacts(page, key, stored, {
@@ -131,7 +131,7 @@ export const askToBan = (page: Page, key: { id: string; name: string }) =>
     asksReason: false,
     message: () =>
       html`<p>From its next request on, the key gets 429 until the ban ends. It replaces any other ban.</p>
-        ${lengthField({ autofocus: true })}
+        ${lengthField()}
         ${field('Reason, which the client reads in its responses', 'reason', { required: true })}`,
     run: (form) =>
       page.saved(

@@ -16,23 +16,19 @@ interface History {
   entries: AuditEntry[];
 }
 
-/** The last failed requests of a customer, and the changes that operators have made to it or to a key. */
+/** The last failed requests of a customer, and the changes that operators have made to it, a key or a plan. */
 class KeyHistory extends PolledElement<History> {
   static override properties = { item: {} };
 
-  /** Id of the key or the customer. */
+  /** Id of the key or the customer, or name of the plan. */
   item = '';
 
   async read() {
     const [failures, { items: entries }] = await Promise.all([
-      this.isCustomer ? api.get<Page<Failure>>(`${apiPath(this.item)}/failures`) : undefined,
+      this.item.startsWith('cus_') ? api.get<Page<Failure>>(`${apiPath(this.item)}/failures`) : undefined,
       api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=${auditEntries}`),
     ]);
     return { failures: failures?.items, entries };
-  }
-
-  private get isCustomer() {
-    return this.item.startsWith('cus_');
   }
 
   view({ failures, entries }: History) {
@@ -49,9 +45,7 @@ class KeyHistory extends PolledElement<History> {
           : entryTable('Changes', entries)
       }
       <p>
-        <a href=${url`/console/audit?target=${this.item}`}
-          >All changes of this ${this.isCustomer ? 'customer' : 'key'}</a
-        >
+        <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
       </p>`;
   }
 }

@@ -25,8 +25,8 @@ const titles = { customer: 'Customers', key: 'Keys' };
 /** A page of a list, how many records there are in all, and how many of them were read for it, if the API says so. */
 type Found<Row> = Page<Row> & { total: number; read?: number; isComplete: boolean };
 
-/** A filter beside the search: its label, the parameter of address and API, and its values with their texts. */
-export type Filter = readonly [label: string, name: string, options: readonly (readonly [string, string])[]];
+/** A filter beside the search: its label, the parameter of address and API, and the texts of its values. */
+export type Filter = readonly [label: string, name: string, none: string, options: Record<string, string>];
 
 /**
  * A page of the console with a list of records, newest first. What is searched for, and from where on, is in the address. An
@@ -147,7 +147,7 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
 
   override render() {
     const { query } = router.location;
-    const plans: Filter = ['Plan', 'plan', [['', 'Any plan'], ...planOptions(this.plans)]];
+    const plans: Filter = ['Plan', 'plan', 'Any plan', Object.fromEntries(planOptions(this.plans))];
     return html`${pageHead(titles[this.noun], 'New customer with a key', () => askToIssue(this))}
       <form role="search" class="filter" @submit=${this.submit}>
         <label class="search-text"
@@ -162,8 +162,8 @@ export abstract class ListPage<Row extends object> extends PolledElement<Found<R
             @input=${withField((text) => this.input(text))}
           />
         </label>
-        ${[plans, ...this.filters].map(([label, name, options]) =>
-          choice(label, undefined, options, {
+        ${[plans, ...this.filters].map(([label, name, none, options]) =>
+          choice(label, undefined, [['', none], ...Object.entries(options)], {
             value: query.get(name) ?? '',
             onChange: (value) => router.setQuery({ [name]: value, after: undefined }, { replace: false }),
           }),

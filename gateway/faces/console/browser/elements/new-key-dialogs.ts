@@ -82,7 +82,7 @@ export const askToRotate = (host: LightElement, of: Named) =>
       html`<p>
           A new key takes over the ${keyWords}. Plan, limits and what is used of them are the customer's.
         </p>
-        ${graceField({ autofocus: true })}`,
+        ${graceField()}`,
     create: (form) => api.post(url`/api/keys/${of.id}/rotate`, { graceSeconds: Number(form('grace')) }),
     done: showKey,
   });

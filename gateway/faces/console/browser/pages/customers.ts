@@ -5,7 +5,7 @@ import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { amountOf } from '../../../browser/elements/window-meter.ts';
 import { formatDay, relativeOr } from '../../../browser/format.ts';
 import { customerActions } from '../elements/customer-actions.ts';
-import { ListPage } from '../elements/list-page.ts';
+import { ListPage, type Filter } from '../elements/list-page.ts';
 import { askToAddKey } from '../elements/new-key-dialogs.ts';
 import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
 import type { CustomerRow } from '../responses.ts';
@@ -16,16 +16,9 @@ class PageCustomers extends ListPage<CustomerRow> {
   override readonly noun = 'customer';
   override readonly placeholder = 'Name, contact, reference, id, or an API key';
   override readonly empty = 'An operator makes one with its first key.';
-  override readonly filters = [
-    [
-      'Limits',
-      'ownLimits',
-      [
-        ['', 'Any limits'],
-        ['true', 'Own limits'],
-      ],
-    ],
-  ] as const;
+  override readonly filters: readonly Filter[] = [
+    ['Limits', 'ownLimits', 'Any limits', { true: 'Own limits' }],
+  ];
 
   override apiQuery(query: URLSearchParams) {
     const wanted = super.apiQuery(query);

@@ -17,24 +17,10 @@ class PageKeys extends ListPage<KeyRow> {
     [
       'State',
       'state',
-      [
-        ['', 'Any state'],
-        ['valid', 'Active'],
-        ['banned', 'Banned'],
-        ['expired', 'Expired'],
-        ['revoked', 'Revoked'],
-      ],
+      'Any state',
+      { valid: 'Active', banned: 'Banned', expired: 'Expired', revoked: 'Revoked' },
     ],
-    [
-      'Expiry',
-      'expires',
-      [
-        ['', 'Any expiry'],
-        ['7', 'Within 7 days'],
-        ['30', 'Within 30 days'],
-        ['90', 'Within 90 days'],
-      ],
-    ],
+    ['Expiry', 'expires', 'Any expiry', { 7: 'Within 7 days', 30: 'Within 30 days', 90: 'Within 90 days' }],
   ];
 
   override apiQuery(query: URLSearchParams) {

@@ -1,39 +1,28 @@
+import '../elements/key-history.ts';
 import { html, nothing } from 'lit';
 import { defaultLimits } from '../../../../limits/limits.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { notify } from '../../../browser/elements/notice.ts';
-import { emptyState } from '../../../browser/elements/page-state.ts';
 import { plural } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
-import { entryTable } from '../elements/entry-table.ts';
 import { factList } from '../elements/fact-list.ts';
 import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
 import { enforcedText, SettlingElement } from '../elements/settling-element.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { issueList, limitsText, shadowText } from '../plan-text.ts';
-import type { AuditEntry, Changed, Page, Plan } from '../responses.ts';
+import type { Changed, Plan } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
-interface ShownPlan {
-  plan: Plan;
-  entries: AuditEntry[];
-}
-
 /** One plan: its limits, its customers, and its last changes. */
-class PagePlan extends SettlingElement<ShownPlan> {
+class PagePlan extends SettlingElement<Plan> {
   static override properties = { item: {} };
 
   item = '';
 
-  async read() {
-    const name = this.item;
-    const [plan, { items: entries }] = await Promise.all([
-      api.get<Plan>(url`/api/plans/${name}`),
-      api.get<Page<AuditEntry>>(url`/api/audit?action=plans&limit=10&target=${name}`),
-    ]);
-    return { plan, entries };
+  read() {
+    return api.get<Plan>(url`/api/plans/${this.item}`);
   }
 
   askToRemove({ name }: Plan) {
@@ -57,7 +46,7 @@ class PagePlan extends SettlingElement<ShownPlan> {
       ${super.render()}`;
   }
 
-  view({ plan, entries }: ShownPlan) {
+  view(plan: Plan) {
     const { issues, name, customers, kind } = plan;
     return html`${viewerNote()} ${issueList(issues)}
     ${factList([
@@ -72,39 +61,26 @@ class PagePlan extends SettlingElement<ShownPlan> {
     ${
       kind === 'plan'
         ? html`${
-            session.isOperator
-              ? html`<div class="actions">
-                  <button type="button" class="primary" @click=${() => askForPlanLimits(this, plan)}>
-                    Change limits…
-                  </button>
-                  ${
-                    defaultLimits(name) === undefined && customers === 0
-                      ? html`<button type="button" class="danger" @click=${() => this.askToRemove(plan)}>
-                          Remove this plan
-                        </button>`
-                      : nothing
-                  }
-                </div>`
-              : nothing
-          }
-          ${this.lastChanges(entries)}`
+              session.isOperator
+                ? html`<div class="actions">
+                    <button type="button" class="primary" @click=${() => askForPlanLimits(this, plan)}>
+                      Change limits…
+                    </button>
+                    ${
+                      defaultLimits(name) === undefined && customers === 0
+                        ? html`<button type="button" class="danger" @click=${() => this.askToRemove(plan)}>
+                            Remove this plan
+                          </button>`
+                        : nothing
+                    }
+                  </div>`
+                : nothing
+            } <key-history item=${name}></key-history>`
         : html`<p>
             The limits are not those of a plan: see <a href="/console/bans">Security</a> and the pages of
             <a href="/console/customers">customers</a>.
           </p>`
     }`;
-  }
-
-  lastChanges(entries: readonly AuditEntry[]) {
-    return html`<h2>Last changes</h2>
-      ${
-        entries.length === 0
-          ? emptyState('No changes yet', 'Each change of this plan will be listed here.')
-          : html`${entryTable('Last changes', entries)}
-              <p>
-                <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
-              </p>`
-      }`;
   }
 }
 
