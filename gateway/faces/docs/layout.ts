@@ -49,7 +49,7 @@ export function renderPage(page: Page, { name, supportUrl, addressOf, pages, has
         <a class="skip" href="#main">Skip to the content</a>
         <header class="page-header">
           <p class="name"><a href="${pages[0]?.path}">${name}</a></p>
-          <nav aria-label="Documentation">
+          <nav class="tabs" aria-label="Documentation">
             <ul>
               ${links}
             </ul>

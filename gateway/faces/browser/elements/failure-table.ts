@@ -1,16 +1,7 @@
 import { html } from 'lit';
+import type { Failure } from '../../../quota/failures.ts';
 import { formatTime } from '../format.ts';
 import { listTable } from './table.ts';
-
-interface Failure {
-  at: string;
-  method: string;
-  route: string;
-  status: number;
-  code: string | null;
-  keyId: string;
-  requestId: string;
-}
 
 /** Failed requests, newest first. @param keyOf names the key of one. @param about what links a code to what it means */
 export const failureTable = (

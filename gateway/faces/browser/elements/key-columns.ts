@@ -1,18 +1,10 @@
 import { html, nothing } from 'lit';
+import type { KeyRow } from '../../../control/keys/key-view.ts';
 import { formatTime, relativeOr } from '../format.ts';
 import { stateTag } from './state-tag.ts';
 import type { Column } from './table.ts';
 
-interface ListedKey {
-  id: string;
-  hint: string;
-  state: string;
-  createdAt: string;
-  lastUsedAt: string | null;
-  expiresAt: string | null;
-  replacedBy: string | null;
-  bannedUntil: string | null;
-}
+type ListedKey = Omit<KeyRow, 'customerId' | 'plan' | 'rev' | 'replaces' | 'revokedAt'>;
 
 /** What names a key that is not shown. */
 export const hintOf = ({ id, hint }: Pick<ListedKey, 'id' | 'hint'>) => html`<code>${hint || id}</code>`;

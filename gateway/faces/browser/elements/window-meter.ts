@@ -31,9 +31,9 @@ export const windowMeters = (
 function windowMeter(name: WindowName, window: WindowView, now: string, source: unknown) {
   const { used, limit, remaining, resetsAt } = window;
   const max = limit ?? Math.max(used, 1);
-  return html`<section class="panel limit-meter">
+  return html`<section class="panel reading">
     <h3>${currentTitle(name)}</h3>
-    <p class="figure">${amountOf(window)} used</p>
+    <strong class="figure">${amountOf(window)} used</strong>
     <meter
       min="0"
       max=${max}

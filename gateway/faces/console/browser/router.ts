@@ -41,15 +41,8 @@ addEventListener('popstate', notify);
 
 /** A plain click on a link of the console does not load the page again. Any other click is the browser's. */
 document.addEventListener('click', (event) => {
-  if (
-    event.defaultPrevented ||
-    event.button !== 0 ||
-    event.metaKey ||
-    event.ctrlKey ||
-    event.shiftKey ||
-    event.altKey
-  )
-    return;
+  const { defaultPrevented, button, metaKey, ctrlKey, shiftKey, altKey } = event;
+  if (defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return;
   const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
   if (!(link instanceof HTMLAnchorElement) || link.target !== '' || link.hasAttribute('download')) return;
   const { origin, pathname, search, hash } = new URL(link.href);

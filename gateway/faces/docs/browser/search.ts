@@ -42,12 +42,6 @@ export function connectSearch() {
     event.preventDefault();
     void show().then(() => results.querySelector('a')?.click());
   });
-  form.addEventListener('keydown', ({ key }) => {
-    if (key !== 'Escape') return;
-    input.value = '';
-    results.replaceChildren();
-    input.focus();
-  });
   // A result on the same page loads nothing.
   results.addEventListener('click', ({ target }) => {
     if (!(target instanceof HTMLAnchorElement)) return;

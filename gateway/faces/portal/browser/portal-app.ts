@@ -86,7 +86,7 @@ class PortalApp extends PolledElement<Content> {
         <p class="name">${productName}</p>
         ${
           session.over === '' && content
-            ? html`<nav aria-label="Portal">
+            ? html`<nav class="tabs" aria-label="Portal">
                   <ul>
                     <li><a href="#main">Overview</a></li>
                     <li><a href="#keys">Keys</a></li>

@@ -158,7 +158,7 @@ class ConsoleApp extends LightElement {
       <a class="skip" href="#main">Skip to the content</a>
       <header class="page-header">
         <a class="name" href="/console">${productName}</a>
-        <nav aria-label="Console">
+        <nav class="tabs" aria-label="Console">
           <ul>
             ${tabs.map(([tab, [first]]) =>
               first === undefined ? nothing : link(address(first), tab, tab === current?.tab),
@@ -179,7 +179,7 @@ class ConsoleApp extends LightElement {
 function segments(current: string | undefined, path: string) {
   const [tab, shown = []] = tabs.find(([tab]) => tab === current) ?? [];
   if (tab === undefined || shown.length < 2) return nothing;
-  return html`<nav class="segments" aria-label=${tab}>
+  return html`<nav class="tabs segments" aria-label=${tab}>
     <ul>
       ${shown.map((page) =>
         link(address(page), page[1], path === address(page) || path.startsWith(`${address(page)}/`)),

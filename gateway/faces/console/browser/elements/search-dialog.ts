@@ -105,7 +105,7 @@ class SearchDialog extends ActingElement {
 
   override render() {
     return html`<button type="button" class="quiet" @click=${this.open}>
-        Search <kbd aria-hidden="true">/</kbd>
+        Search <span class="tag" aria-hidden="true">/</span>
       </button>
       <dialog class="search-dialog" aria-label="Find" @keydown=${this.move}>
         <form role="search" @submit=${this.submit}>

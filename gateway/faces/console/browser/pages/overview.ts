@@ -123,11 +123,12 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
   const { requests, refused, withoutKey, latencyMs } = recent;
   const failed = failedIn(recent);
   const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number) =>
-    html`<div class="panel">
-      <dt>${name}</dt>
-      <dd><strong>${value}</strong> <span class="quiet">${detail}</span> ${sparkline(points.map(of))}</dd>
-    </div>`;
-  return html`<dl class="figures-now">
+    html`<section class="panel reading">
+      <h3>${name}</h3>
+      <strong class="figure">${value}</strong> ${sparkline(points.map(of))}
+      <p class="quiet">${detail}</p>
+    </section>`;
+  return html`<div class="figures-now">
     ${figure('Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`, requestsIn)}
     ${figure(
       'Success',
@@ -147,7 +148,7 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
       `${formatNumber(withoutKey)} without a valid key`,
       (point) => point.refused,
     )}
-  </dl>`;
+  </div>`;
 }
 
 const durations = (points: readonly TrafficPoint[]): ChartSeries[] => [
