@@ -16,10 +16,9 @@ export function formTexts(event: Event): FormTexts {
   return form instanceof HTMLFormElement ? textsOf(form) : () => '';
 }
 
-/** A listener that passes on what was typed or chosen in a field, and whether a box is ticked. */
+/** A listener that passes on what was typed or chosen in a field. */
 export const withField =
-  (use: (value: string, isTicked: boolean) => unknown) =>
+  (use: (value: string) => unknown) =>
   ({ target }: Event) => {
-    if (target instanceof HTMLSelectElement) use(target.value, false);
-    if (target instanceof HTMLInputElement) use(target.value, target.checked);
+    if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement) use(target.value);
   };

@@ -53,20 +53,10 @@ export const field = (label: unknown, name: string | undefined, options: FieldOp
 export const checkbox = (
   label: unknown,
   name: string | undefined,
-  {
-    checked = false,
-    required = false,
-    onInput,
-  }: { checked?: boolean; required?: boolean; onInput?: (isTicked: boolean) => unknown } = {},
+  { checked = false, required = false }: { checked?: boolean; required?: boolean } = {},
 ) =>
   html`<label class="check"
-    ><input
-      type="checkbox"
-      name=${name ?? nothing}
-      ?required=${required}
-      .checked=${checked}
-      @change=${onInput === undefined ? nothing : withField((_value, isTicked) => onInput(isTicked))}
-    />
+    ><input type="checkbox" name=${name ?? nothing} ?required=${required} .checked=${checked} />
     ${label}</label
   >`;
 
@@ -119,8 +109,8 @@ export const lengthField = () =>
   choice('For', 'seconds', Object.entries({ 900: '15 minutes', ...lengths }), { autofocus: true });
 
 /** Asks whether unusual limits are meant. @param doubts empty if nothing is unusual */
-export const meantBox = (doubts: string, options: Parameters<typeof checkbox>[2] = { required: true }) =>
-  doubts === '' ? nothing : checkbox(`${doubts} I mean that.`, 'confirmed', options);
+export const meantBox = (doubts: string) =>
+  doubts === '' ? nothing : checkbox(`${doubts} I mean that.`, 'confirmed', { required: true });
 
 /** Asks why the change is made. Not needed: the audit log has it if it was given. */
 export const reasonField = () =>

@@ -1,7 +1,7 @@
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import { byText, customerTexts } from '../../../../limits/customer-texts.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
-import { choice, field, lengthField } from '../../../browser/elements/fields.ts';
+import { choice, field, lengthField, meantBox } from '../../../browser/elements/fields.ts';
 import { keyWords, scopesField, scopesIn } from '../../../browser/elements/key-fields.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
@@ -22,9 +22,8 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
     ask(page, {
       heading: `Plan and limits of ${keyTitle(customer)}`,
       action: 'Save limits',
-      message: (form) => {
-        const doubts = doubtText(formLimits(form));
-        return html`<div class="fields">
+      message: (form) =>
+        html`<div class="fields">
             ${choice('Plan', 'plan', planOptions(plans), {
               value: customer.plan,
               autofocus: true,
@@ -42,8 +41,7 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
             They are those of all keys of the customer. An empty limit is that of the plan. A change is in
             force from the next request on.
           </p>
-          ${doubts === '' ? nothing : html`<p class="warnings" aria-live="polite">${doubts} Is this meant?</p>`}`;
-      },
+          ${meantBox(doubtText(formLimits(form)))}`,
       run: (form) => {
         const body = { rev: customer.rev, plan: form('plan'), ...formLimits(form) };
         return page.saved(

@@ -6,7 +6,7 @@ const tones = { critical: 'bad', warning: 'caution', notice: '' };
 
 /** What is wrong, in words, most severe first. */
 export function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
-  return html`<p class="summary"><span class=${worst(problems)} aria-hidden="true">●</span> ${summary}</p>
+  return html`<p><span class=${worst(problems)} aria-hidden="true">●</span> ${summary}</p>
     <ul class="problems">
       ${problems.map(row)}
     </ul>`;

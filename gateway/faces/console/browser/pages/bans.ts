@@ -2,7 +2,7 @@ import '../elements/policy-settings.ts';
 import { html } from 'lit';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { button, listTable } from '../../../browser/elements/table.ts';
-import { plural, relativeOr } from '../../../browser/format.ts';
+import { relativeOr } from '../../../browser/format.ts';
 import { GrowingList } from '../elements/growing-list.ts';
 import { liftBan } from '../elements/key-actions.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
@@ -20,7 +20,7 @@ class PageBans extends GrowingList<Ban> {
   override render() {
     return html`<h1>Security</h1>
       ${viewerNote()}
-      <h2>Bans</h2>
+      <h2>Bans, soonest to expire first</h2>
       ${super.render()}
       <p class="quiet">
         A key is banned by hand on its page, or in the menu of its row under <a href="/console/keys">Keys</a>.
@@ -38,22 +38,19 @@ class PageBans extends GrowingList<Ban> {
         'A key is banned when it goes on after 429: the policy below says when.',
       );
     }
-    return html`<p class="quiet">
-        ${plural(items.length, 'ban')}${next === null ? '' : ' of more'}, soonest to expire first.
-      </p>
-      ${listTable('Active bans', items, [
-        ['Key', keyLink, '', keyTitle],
-        ['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan],
-        ['Ends', ({ endsAt }) => relativeOr(endsAt, 'with its next requests'), '', ({ endsAt }) => endsAt],
-        ['Reason', ({ reason }) => reason],
-        session.isOperator &&
-          button(
-            'Lift',
-            ({ name }) => `Lift the ban of ${name}`,
-            (ban) => void liftBan(this, ban),
-          ),
-      ])}
-      ${this.moreButton(next)}`;
+    return html`${listTable('Active bans', items, [
+      ['Key', keyLink, '', keyTitle],
+      ['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan],
+      ['Ends', ({ endsAt }) => relativeOr(endsAt, 'with its next requests'), '', ({ endsAt }) => endsAt],
+      ['Reason', ({ reason }) => reason],
+      session.isOperator &&
+        button(
+          'Lift',
+          ({ name }) => `Lift the ban of ${name}`,
+          (ban) => void liftBan(this, ban),
+        ),
+    ])}
+    ${this.moreButton(next)}`;
   }
 }
 
