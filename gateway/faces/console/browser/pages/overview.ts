@@ -124,7 +124,7 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
   const failed = failedIn(recent);
   const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number) =>
     html`<section class="panel reading">
-      <h3>${name}</h3>
+      <h2>${name}</h2>
       <strong class="figure">${value}</strong> ${sparkline(points.map(of))}
       <p class="quiet">${detail}</p>
     </section>`;
