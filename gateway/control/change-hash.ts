@@ -1,14 +1,32 @@
 import type { Fields } from '../platform/redis/define-setting.ts';
 import type { Change } from '../platform/redis/record-change.ts';
-import { OvertakenChange } from './overtaken-change.ts';
+import { retryOvertaken } from './overtaken-change.ts';
 import type { Session } from './session.ts';
-
-const maxAttempts = 5;
 
 interface DecidedChange {
   fields: Fields;
-  /** Undefined if nothing changes. */
-  entry?: Change;
+  entry: Change;
+}
+
+type HashSession = Pick<Session, 'redis' | 'audit'>;
+
+/**
+ * Writes fields of a hash, audited; an empty text removes one.
+ * @param before all fields as they were read
+ * @returns false if somebody else has changed them since, and nothing was written
+ */
+export async function writeFields(
+  { audit }: HashSession,
+  key: string,
+  before: Fields,
+  { fields, entry }: DecidedChange,
+): Promise<boolean> {
+  const args = [
+    Object.keys(before).length,
+    ...Object.entries(before).flat(),
+    ...Object.entries(fields).flat(),
+  ];
+  return (await audit.make([entry], { script: 'setFieldsAudited', keys: [key], args })) === 1;
 }
 
 /**
@@ -17,19 +35,14 @@ interface DecidedChange {
  * @returns what was decided in the end
  * @throws OvertakenChange if others keep changing it, and what `decide` throws
  */
-export async function changeHash<Decided extends DecidedChange>(
-  { redis, audit }: Pick<Session, 'redis' | 'audit'>,
+export function changeHash<Decided extends DecidedChange>(
+  session: HashSession,
   key: string,
-  decide: (fields: Fields) => Promise<Decided>,
+  decide: (fields: Fields) => Decided,
 ): Promise<Decided> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const before = await redis.hgetall(key);
-    const decided = await decide(before);
-    const { fields, entry } = decided;
-    const expected = Object.entries(before);
-    const args = [expected.length, ...expected.flat(), ...Object.entries(fields).flat()];
-    const entries = entry === undefined ? [] : [entry];
-    if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return decided;
-  }
-  throw new OvertakenChange(`${key} keeps being changed by others; try again`);
+  return retryOvertaken(key, async () => {
+    const before = await session.redis.hgetall(key);
+    const decided = decide(before);
+    return (await writeFields(session, key, before, decided)) ? decided : undefined;
+  });
 }

@@ -263,7 +263,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByText('3 of 90 used', { exact: true }).waitFor();
     expect(await minute.inputValue()).toBe('70');
     await page.getByRole('button', { name: 'Save limits' }).click();
-    await page.getByText('own limit of 90 a minute').waitFor();
+    await page.getByText('Somebody else has changed the customer').waitFor();
     expect((await record(key))['minute']).toBe('90');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await openForm();

@@ -200,7 +200,7 @@ describe('the API of keys', () => {
     expect((await api('GET', `/keys/${key.id}`)).body.windows.minute).toMatchObject({ used: 1, limit: 30 });
   });
 
-  test('of two operators who edit a key at once, the second one is told what is there now', async () => {
+  test('of two operators who edit a key at once, the second one is told to read it again', async () => {
     const key = await kit.issue({ name: 'Twice' });
     const { rev } = (await api('GET', `/keys/${key.id}`)).body;
     const changes = await Promise.all([
@@ -211,7 +211,7 @@ describe('the API of keys', () => {
     expect([winner?.status, loser?.status, loser?.body.code]).toEqual([200, 409, 'conflict']);
     const { name } = winner?.body ?? {};
     expect(loser?.body.message).toBe(
-      `Somebody else has changed the key ${key.id}, its customer or another of its keys in the meantime: the key is now "${name}" on the plan free, no limits of its own (revision ${winner?.body.rev})`,
+      `Somebody else has changed the customer or one of its keys since it was read: read ${key.id} again (revision ${winner?.body.rev})`,
     );
     expect(await lastAudit()).toMatchObject({ who, action: 'keys.set', target: key.id, after: { name } });
     expect((await record(key))['name']).toBe(name);

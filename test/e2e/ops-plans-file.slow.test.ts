@@ -277,7 +277,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
       );
       expect(changed).toBe(true);
       expect(output).toContain(
-        'somebody else has changed the settings since they were read; nothing was changed',
+        'somebody else has changed the settings since they were read; try again',
       );
       expect(await hash(redisKeys.plan('free'))).toEqual({ minute: '60', day: '1000' });
       expect(await hash(redisKeys.plan('anonymous'))).toEqual({ minute: '77' });

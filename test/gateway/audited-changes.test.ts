@@ -4,11 +4,10 @@ import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
 import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
 import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
 import { removePlan, setPlan } from '../../gateway/control/plans/plans.ts';
-import { diffSettings, readStored, removalOf, writeSettings } from '../../gateway/control/plans/settings.ts';
+import { diffSettings, readStored, writeSettings } from '../../gateway/control/plans/settings.ts';
 import type { Session } from '../../gateway/control/session.ts';
 import type { AuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { planSetting } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis, keyIssuer, sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -60,18 +59,6 @@ describe('a change and its entry in the audit log are one step', () => {
     relayed.disconnect();
     expect(await redis.hgetall(redisKeys.plan('halfway'))).toEqual({ minute: '10', day: '900' });
     expect(await redis.smembers(redisKeys.planNames)).toContain('halfway');
-  });
-
-  test('thousands of plans are removed in one step', async () => {
-    const names = Array.from({ length: 9000 }, (_, index) => `plan-${index}`);
-    const stored = { minute: '1', hour: '2', day: '3', month: '4' };
-    const pipeline = redis.pipeline();
-    for (const name of names) pipeline.hset(redisKeys.plan(name), stored);
-    await pipeline.exec();
-    const removals = names.map((name) => removalOf(planSetting(name), stored));
-    await writeSettings(sessionOf(redis), removals);
-    expect(await redis.exists(names.map((name) => redisKeys.plan(name)))).toBe(0);
-    expect(await entriesOf('plan-8999')).toEqual([{ action: 'plans.remove', after: null }]);
   });
 
   test('of two who change a key at once, each has one entry', async () => {

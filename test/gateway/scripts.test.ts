@@ -118,26 +118,4 @@ describe('the script', () => {
     expect(await add(2500, 7, 9, 9)).toBe('3000 8 1 4');
     expect(await redis.pttl(use)).toBeGreaterThan(50_000);
   });
-
-  test('write-settings writes all hashes and names, or nothing', async () => {
-    const [names, one, other] = [key(), key(), key()];
-    await redis.sadd(names, 'old', 'kept');
-    await redis.hset(one, { a: '1', b: '2' });
-    const lists = (...all: string[][]) => all.flatMap((list) => [[list.length], list].flat());
-    const write = (expectedOfOther: string[]) =>
-      redis.writeSettingsAudited(3, [
-        names,
-        one,
-        other,
-        ...lists(['new'], ['old'], ['a', '1', 'b', '2'], ['a', '', 'c', '3'], expectedOfOther, ['d', '4']),
-        key(),
-        '',
-      ]);
-    expect(await write(['d', '0'])).toBe(0);
-    expect([await redis.hgetall(one), await redis.exists(other)]).toEqual([{ a: '1', b: '2' }, 0]);
-    expect((await redis.smembers(names)).toSorted()).toEqual(['kept', 'old']);
-    expect(await write([])).toBe(1);
-    expect([await redis.hgetall(one), await redis.hgetall(other)]).toEqual([{ b: '2', c: '3' }, { d: '4' }]);
-    expect((await redis.smembers(names)).toSorted()).toEqual(['kept', 'new']);
-  });
 });

@@ -32,7 +32,6 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'set-fields-1.lua': [direct],
   'usage.lua': [record, model],
   'windows.lua': ['gateway/windows.test.ts', model],
-  'write-settings.lua': [direct],
 };
 
 /**

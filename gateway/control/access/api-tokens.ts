@@ -76,10 +76,10 @@ export async function issueApiToken(
       ({ record }) => record === undefined || expiryOf(record) < now() - shownAfterExpiryMs,
     );
     const fields = Object.fromEntries(old.map(({ tokenHash }) => [tokenHash, '']));
-    return Promise.resolve({
+    return {
       fields: { ...fields, [hashSecret(token)]: JSON.stringify(record) },
       entry: { action: 'api-tokens.issue', target: record.id, before: null, after: audited(record) },
-    });
+    };
   });
   return { ...record, token };
 }
@@ -129,12 +129,12 @@ export async function revokeApiToken(session: Session, id: string): Promise<ApiT
   const { record, tokenHash } = await changeHash(session, tokensKey, (stored) => {
     const { tokenHash = '', record } = parseRecords(stored).find((found) => found.record?.id === id) ?? {};
     if (record === undefined) throw new InvalidOperation(`there is no token ${id}: see ops api-tokens list`);
-    return Promise.resolve({
+    return {
       tokenHash,
       record,
       fields: { [tokenHash]: '' },
       entry: { action: 'api-tokens.revoke' as const, target: id, before: audited(record), after: null },
-    });
+    };
   });
   await session.redis.hdel(seenKey, tokenHash);
   return record;

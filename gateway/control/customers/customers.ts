@@ -6,8 +6,8 @@ import { withoutWindows, type ByWindow } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { forgetKeys, placesOf, retryOvertaken } from '../keys/stored-keys.ts';
-import { assertRev } from '../overtaken-change.ts';
+import { forgetKeys, placesOf } from '../keys/stored-keys.ts';
+import { assertRev, retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 import { customerView, readCustomerView, readKeys, type CustomerView } from './find-customers.ts';
@@ -97,7 +97,7 @@ export async function resumeCustomer(session: Session, id: string): Promise<Cust
  */
 export async function removeCustomer(session: Session, id: string): Promise<CustomerView> {
   const { redis, audit } = session;
-  return retryOvertaken(id, async () => {
+  return retryOvertaken(`the customer ${id}`, async () => {
     const record = await showCustomer(redis, id);
     const { ids, keys } = await findEndedKeys(session, record.id);
     const removed = await audit.make(

@@ -12,7 +12,7 @@ import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/r
 import { scoredPages } from '../bans/scored-pages.ts';
 import { UnknownId } from '../invalid-operation.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
-import { retryOvertaken } from '../keys/stored-keys.ts';
+import { retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 
@@ -87,7 +87,7 @@ export function updateCustomer(
   action: AuditAction,
   edit: (record: CustomerRecord) => CustomerRecord | Promise<CustomerRecord>,
 ): Promise<CustomerRecord> {
-  return retryOvertaken(id, async () => {
+  return retryOvertaken(`the customer ${id}`, async () => {
     const before = await showCustomer(redis, id);
     const edited = await edit(before);
     const { rev: _unknownYet, ...after } = edited;

@@ -13,18 +13,11 @@ import {
 } from '../customers/permitted-limits.ts';
 import { addCustomerToIndex, newCustomer, showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { assertRev } from '../overtaken-change.ts';
+import { assertRev, retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 import type { KeyFields, WithoutNulls } from './key-input.ts';
-import {
-  addToIndex,
-  forgetEndedKeys,
-  placeOfHash,
-  retryOvertaken,
-  showStoredKey,
-  updateStoredKey,
-} from './stored-keys.ts';
+import { addToIndex, forgetEndedKeys, placeOfHash, showStoredKey, updateStoredKey } from './stored-keys.ts';
 
 /** A key of a customer that exists. */
 export interface FurtherApiKey extends WithoutNulls<KeyFields> {
@@ -93,7 +86,7 @@ export async function issueFurtherKey(
   assertFuture(further.expiresAt, now());
   // The same in each attempt, so that none leaves an entry of its own in the index.
   const made = { id: newKeyId(), key: generateApiKey() };
-  const issued = await retryOvertaken(customerId, async () => {
+  const issued = await retryOvertaken(`the customer ${customerId}`, async () => {
     const customer = await showCustomer(redis, customerId);
     const wanted = await confine(further);
     if (wanted.replaces === undefined) await assertLimits(redis, customer);

@@ -18,7 +18,7 @@ import {
 } from '../../platform/redis/redis-keys.ts';
 import { scoredPages } from '../bans/scored-pages.ts';
 import { UnknownKey } from '../invalid-operation.ts';
-import { OvertakenChange } from '../overtaken-change.ts';
+import { retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 import { assertNotApiKey } from './pasted-key.ts';
@@ -87,23 +87,6 @@ export interface PlacedKey extends StoredApiKey {
   place: KeyPlace;
 }
 
-const maxAttempts = 5;
-
-/**
- * Tries a change until nobody else changes the same in between.
- * @param id of a key or of a customer
- * @param change returns undefined if another change came first
- * @throws OvertakenChange if others keep changing it
- */
-export async function retryOvertaken<T>(id: string, change: () => Promise<T | undefined>): Promise<T> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const changed = await change();
-    if (changed !== undefined) return changed;
-  }
-  const what = isCustomerId(id) ? 'customer' : 'key';
-  throw new OvertakenChange(`the ${what} ${id} keeps being changed by others; try again`);
-}
-
 /** Reads a key. @returns undefined if there is no record @throws UnexpectedValue as readApiKey does */
 export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promise<PlacedKey | undefined> {
   const key = await readApiKey(createHashReader(redis), place);
@@ -159,7 +142,7 @@ export function updateStoredKey(
   action: AuditAction,
   edit: (record: ApiKeyRecord) => ApiKeyRecord | Promise<ApiKeyRecord>,
 ): Promise<ApiKeyRecord> {
-  return retryOvertaken(id, async () => {
+  return retryOvertaken(`the key ${id}`, async () => {
     const { place, record: before } = await showStoredKey(redis, id);
     const edited = await edit(before);
     const { rev: _unknownYet, ...after } = edited;

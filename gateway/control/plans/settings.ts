@@ -1,5 +1,4 @@
 import { errorMessage } from '#runtime/error-message.ts';
-import { Cluster } from 'ioredis';
 import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
@@ -7,8 +6,9 @@ import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { planOfKey } from '../../quota/plan-settings.ts';
 import { usageSetting } from '../../quota/usage-policy.ts';
 import { wholeSettings } from '../../quota/whole-settings.ts';
+import { writeFields } from '../change-hash.ts';
 import { OperationFailure } from '../invalid-operation.ts';
-import { OvertakenChange } from '../overtaken-change.ts';
+import { OvertakenChange, retryOvertaken } from '../overtaken-change.ts';
 import type { Session } from '../session.ts';
 
 /** Values of a setting, for people and programs. */
@@ -93,76 +93,50 @@ function valueOf(text: string): Values[string] {
   return text !== '' && String(Number(text)) === text ? Number(text) : text;
 }
 
-const maxAttempts = 5;
-
 /**
  * Changes settings as a whole: if two operators do so at once, the second one decides on the result of the first.
  * @param decide called with what is stored
  * @returns what was decided in the end
- * @throws what `writeSettings` throws if others keep changing them, and what `decide` throws
+ * @throws what `writeSettings` throws, OvertakenChange if others keep changing them, and what `decide` throws
  */
-export async function changeSettings<Decided extends { changes: readonly SettingChange[] }>(
+export function changeSettings<Decided extends { changes: readonly SettingChange[] }>(
   session: SettingsSession,
   settings: readonly Pick<Setting, 'key'>[],
   decide: (stored: StoredSettings) => Decided,
 ): Promise<Decided> {
-  for (let attempt = 1; ; attempt += 1) {
+  return retryOvertaken('the setting', async () => {
     const decided = decide(await readStored(session.redis, settings));
     try {
       await writeSettings(session, decided.changes);
       return decided;
     } catch (error) {
-      if (!(error instanceof OvertakenChange) || attempt === maxAttempts) throw error;
+      if (error instanceof OvertakenChange) return undefined;
+      throw error;
     }
-  }
+  });
 }
 
 /**
- * Makes and audits all changes, or none if one of the hashes was changed since it was read. On one Redis, also behind Sentinels, that
- * is one atomic script. In Redis Cluster the hashes are in different slots, so they are written one after another.
- * @throws OvertakenChange if a hash was changed by others, OperationFailure if not all could be written
+ * Makes and audits changes one after another: in Redis Cluster the hashes are on different nodes.
+ * @throws OvertakenChange if others have changed the first one since it was read; OperationFailure that names what was written
+ * before another one could not be
  */
 export async function writeSettings(
-  { redis, audit }: SettingsSession,
+  session: SettingsSession,
   changes: readonly SettingChange[],
 ): Promise<void> {
-  if (changes.length === 0) return;
-  const names = (removed: boolean) =>
-    changes.flatMap(({ plan, after }) => (plan === undefined || (after === null) !== removed ? [] : [plan]));
-  const [added, removed] = [names(false), names(true)];
-  if (redis instanceof Cluster) return writeOneByOne({ redis, audit }, changes, { added, removed });
-  const lists = [added, removed, ...changes.flatMap(({ stored, written }) => [flat(stored), flat(written)])];
-  const isWritten = await audit.make(changes.map(entryOf), {
-    script: 'writeSettingsAudited',
-    keys: [redisKeys.planNames, ...changes.map(({ key }) => key)],
-    args: lists.flatMap((list) => [String(list.length)].concat(list)),
-  });
-  if (isWritten !== 1) throw changedByOthers();
-}
-
-function entryOf({ action, target, plan, before, after }: SettingChange): Change {
-  const named = (values: Values | null) =>
-    values === null || plan === undefined ? values : { name: plan, ...values };
-  return { action, target, before: named(before), after: named(after) };
-}
-
-/** @throws OperationFailure that names what was written before another one could not be */
-async function writeOneByOne(
-  { redis, audit }: { redis: Cluster; audit: Session['audit'] },
-  changes: readonly SettingChange[],
-  { added, removed }: { added: string[]; removed: string[] },
-): Promise<void> {
+  const { redis } = session;
   const made: string[] = [];
   try {
-    if (added.length > 0) await redis.sadd(redisKeys.planNames, ...added);
     for (const change of changes) {
-      const { key, name, stored, written } = change;
-      const args = [Object.keys(stored).length, ...flat(stored), ...flat(written)];
-      const result = await audit.make([entryOf(change)], { script: 'setFieldsAudited', keys: [key], args });
-      if (result !== 1) throw changedByOthers(made);
+      const { key, name, plan, after, stored, written } = change;
+      // Before its limits: a plan that is not listed would be forgotten.
+      if (plan !== undefined && after !== null) await redis.sadd(redisKeys.planNames, plan);
+      if (!(await writeFields(session, key, stored, { fields: written, entry: entryOf(change) })))
+        throw new OvertakenChange('somebody else has changed the settings since they were read; try again');
+      if (plan !== undefined && after === null) await redis.srem(redisKeys.planNames, plan);
       made.push(name);
     }
-    if (removed.length > 0) await redis.srem(redisKeys.planNames, ...removed);
   } catch (cause) {
     if (made.length === 0) throw cause;
     throw new OperationFailure(
@@ -172,13 +146,10 @@ async function writeOneByOne(
   }
 }
 
-function flat(fields: Record<string, string>): string[] {
-  return Object.entries(fields).flat();
-}
-
-function changedByOthers(made: readonly string[] = []): OvertakenChange {
-  const advice = made.length === 0 ? '; nothing was changed; try again' : '';
-  return new OvertakenChange(`somebody else has changed the settings since they were read${advice}`);
+function entryOf({ action, target, plan, before, after }: SettingChange): Change {
+  const named = (values: Values | null) =>
+    values === null || plan === undefined ? values : { name: plan, ...values };
+  return { action, target, before: named(before), after: named(after) };
 }
 
 /** @returns the page of the console on which a setting is changed; undefined for a Redis key that is no setting */

@@ -230,11 +230,11 @@ async function write(
     const all = parseWebhooks(fields);
     const before = all.find((webhook) => webhook.id === id);
     const decided = decide(before, all);
-    return Promise.resolve({
+    return {
       after: decided,
       fields: { [id]: decided === undefined ? '' : JSON.stringify(decided) },
       entry: { action, target: id, before: audited(before), after: audited(decided) },
-    });
+    };
   });
   return after;
 }

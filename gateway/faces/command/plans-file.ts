@@ -92,7 +92,7 @@ interface ApplyOptions extends DiffOptions, ChangeOptions {
 
 export function plansApplyCommand(): Command {
   return new Command('apply')
-    .description(`change ${contents} to those of a file, or nothing`)
+    .description(`change ${contents} to those of a file`)
     .argument(...fileArgument)
     .option(
       '--dry-run',

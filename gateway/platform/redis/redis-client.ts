@@ -37,7 +37,6 @@ declare module 'ioredis' {
     setFieldsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
     changeRecordAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
     removeCustomerAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
-    writeSettingsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
   }
 }
 
@@ -67,7 +66,6 @@ const auditedFiles = {
   setFieldsAudited: scriptFiles.setFields,
   changeRecordAudited: scriptFiles.changeRecord,
   removeCustomerAudited: 'remove-customer.lua',
-  writeSettingsAudited: 'write-settings.lua',
 };
 const auditedScripts = auditedDefinitionsOf(auditedFiles);
 
