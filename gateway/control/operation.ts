@@ -80,7 +80,8 @@ export interface CommandForm {
   asks?: (session: Session, target: string) => string | undefined | Promise<string | undefined>;
 }
 
-type Cell = string | number | readonly string[] | null | undefined;
+/** A list is shown with spaces between its parts. */
+export type Cell = string | number | readonly string[] | null | undefined;
 
 /** Columns of a list by their headings: the name of a field, or what makes a cell of an item. */
 export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((item: Item) => Cell)>>;
@@ -92,8 +93,8 @@ interface Page<Item> {
   next: string | null;
 }
 
-/** What people see of a result: a text, or fields with what they were. */
-type Printed = string | readonly ChangedField[];
+/** What people see of a result: a text, fields with what they were, or other fields. */
+type Printed = string | readonly ChangedField[] | Readonly<Record<string, Cell>>;
 
 interface Definition<Input, Result extends object, Shown extends object> extends Described {
   input?: z.ZodType<Input>;
@@ -139,6 +140,8 @@ interface Listing<Input, Item> extends Described {
     sparse?: readonly string[];
     /** Fields of the CSV, if these are not the columns. The names are stable: they are only added, at the end. */
     csv?: readonly (keyof Item & string)[];
+    /** What is printed if `--output` is not given; a table by default. */
+    format?: 'csv';
   };
   /** All items, for the command. */
   run: (session: Session, call: Call<Input>) => Items<Item> | Promise<Items<Item>>;
@@ -182,6 +185,7 @@ export interface Layout<Item> {
   columns: Columns<Item>;
   sparse?: readonly string[] | undefined;
   csv?: readonly (keyof Item & string)[] | undefined;
+  format?: 'csv' | undefined;
 }
 
 export interface ListOperation extends Common {
@@ -284,9 +288,9 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
       };
     },
     printed(raw, print) {
-      const { columns = {}, sparse, csv } = command ?? {};
+      const { columns = {}, ...layout } = command ?? {};
       const call = parsed(input, raw);
-      return async (session) => print(await run(session, call), { columns, sparse, csv });
+      return async (session) => print(await run(session, call), { columns, ...layout });
     },
   };
 }

@@ -1,8 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { KeyDetail } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { listen } from '../support/http/listening.ts';
@@ -84,10 +82,9 @@ describe('operating a running gateway', () => {
     );
     const { stdout: csv } = await kit.run('top', '--output', 'csv');
     expect(csv).toMatch(
-      /^id,name,plan,requests,refused,state,minuteUsed,minuteLimit,hourUsed,hourLimit,dayUsed,dayLimit,monthUsed,monthLimit\ncus_/,
-    );
-    expect(csv).toMatch(
-      new RegExp(String.raw`^${first.customerId},Two keys,pro,12,4,active,\d+,8,,,8,10000,,$`, 'm'),
+      new RegExp(
+        String.raw`^id,name,plan,requests,refused,state\n(?:cus_.*\n)*${first.customerId},Two keys,pro,12,4,active\n`,
+      ),
     );
   });
 
@@ -179,29 +176,6 @@ describe('operating a running gateway', () => {
   });
 
   describe('the audit log', () => {
-    /** Starts `ops audit --follow`, which runs until it is killed. */
-    function follow(...options: string[]): { child: ChildProcess; output: () => string } {
-      const child = spawn(
-        process.execPath,
-        ['gateway/faces/command/main.ts', 'audit', '--follow', '--count', '1', '--json', ...options],
-        {
-          cwd: fileURLToPath(new URL('../..', import.meta.url)),
-          env: { PATH: process.env['PATH'], REDIS_URL: kit.server.url },
-          stdio: ['ignore', 'pipe', 'pipe'],
-        },
-      );
-      onTestFinished(() => {
-        child.kill('SIGKILL');
-      });
-      let output = '';
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.on('data', (chunk: Buffer) => {
-          output += chunk.toString();
-        });
-      }
-      return { child, output: () => output };
-    }
-
     test('has the user of the machine where nobody is named, one entry a change, and a table', async () => {
       const { id } = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
       await kit.json('keys', 'revoke', '--yes', String(id), '--as', 'bob');
@@ -239,25 +213,6 @@ describe('operating a running gateway', () => {
       expect((await kit.run('audit', '--count', '1')).stdout).not.toContain('\u{1B}');
     });
 
-    test('of a customer is followed with the keys that it gets meanwhile', async () => {
-      const { id } = await kit.json('customers', 'create', '--plan', 'free', '--name', 'Followed');
-      const { output } = follow('--target', String(id));
-      await expect.poll(output).toMatch(/\n$/);
-      const issued = await kit.json('keys', 'issue', '--customer', String(id));
-      await expect.poll(output).toContain(`"target":"${String(issued['id'])}"`);
-    });
-
-    test('is still followed after a Redis outage', { tags: ['redis-server'] }, async () => {
-      const { child, output } = follow();
-      await expect.poll(output).toMatch(/\n$/);
-      await kit.server.kill();
-      await expect.poll(output).toContain('ops: Redis is unavailable; retrying');
-      await kit.server.restart();
-      await kit.json('plans', 'set', 'followed', '--create', '--minute', '3', '--day', '4', '--as', 'dora');
-      await expect.poll(output).toContain('"who":"dora"');
-      expect(child.exitCode).toBeNull();
-    });
-
     test('has a bounded length', async () => {
       const now = Date.now();
       const pipeline = kit.redis.pipeline();
@@ -272,17 +227,16 @@ describe('operating a running gateway', () => {
   });
 
   describe('on a terminal', () => {
-    test('top refreshes, and states are in colour unless NO_COLOR is set', { tags: ['script'] }, async () => {
-      const { key, id, customerId } = await kit.issue({ name: 'Shown' });
-      await kit.pets(key);
-      await kit.json('customers', 'suspend', customerId);
+    test('states are in colour unless NO_COLOR is set', { tags: ['script'] }, async () => {
+      const { id } = await kit.issue({ name: 'Shown' });
+      await kit.json('keys', 'revoke', '--yes', id);
       const shown = (env: Record<string, string>) =>
         runOnTerminal(
-          ['gateway/faces/command/main.ts', 'top'],
+          ['gateway/faces/command/main.ts', 'keys', 'list', '--search', id],
           { REDIS_URL: kit.server.url, ...env },
-          (output) => (output.split('\u{1B}[H\u{1B}[J').at(-2) ?? '').includes(customerId),
+          (output) => output.includes(id) && output.includes('revoked'),
         );
-      expect(await shown({})).toContain('\u{1B}[31msuspended\u{1B}[39m');
+      expect(await shown({})).toContain('\u{1B}[31mrevoked\u{1B}[39m');
       expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
       expect((await kit.run('keys', 'show', id)).stdout).not.toContain('\u{1B}');
     });

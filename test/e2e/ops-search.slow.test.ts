@@ -102,16 +102,9 @@ describe('what operators search', { timeout: 120_000 }, () => {
       expect(await entries('--since', '2020-01-01', '--until', '2020-01-02')).toEqual([]);
       // The newest of those that match, as without a filter.
       expect(await entries('--target', id, '--count', '1')).toMatchObject([{ action: 'keys.set' }]);
-      expect(await refused('audit', '--since', '1h', '--until', '2h')).toContain(
-        '--since is not before --until',
-      );
-      expect(await refused('audit', '--follow', '--until', '1h')).toContain('--follow has no end');
-      expect(await refused('audit', '--action', 'kyes')).toContain('(Did you mean keys?)');
-      expect(await refused('audit', '--follow', '--action', 'plans.sett')).toContain(
-        '(Did you mean plans.set?)',
-      );
+      expect(await refused('audit', '--since', '1h', '--until', '2h')).toContain('since is not before until');
       expect(await refused('audit', '--action', 'everything')).toContain(
-        'They begin with api-tokens, bans, console, customers, keys,',
+        'is the beginning of no action; they begin with api-tokens, bans, console, customers, keys,',
       );
       expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
     });

@@ -1,27 +1,36 @@
 import { z } from 'zod';
-import { verbOf } from '../../platform/redis/audit-actions.ts';
+import { auditActions, verbOf } from '../../platform/redis/audit-actions.ts';
 import { timeInput } from '../keys/key-input.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
-import { read } from '../operation.ts';
+import { list } from '../operation.ts';
 import type { Session } from '../session.ts';
 import {
   auditTargets,
   changedFields,
   nameTargets,
+  readAudit,
   readAuditNewer,
   readAuditPage,
+  readAuditPages,
   readLatestAuditId,
+  type AuditEntry,
   type AuditFilter,
-  type NamedEntry,
 } from './audit-log.ts';
 
 const text = z.string().min(1).max(100);
+const actionGroups = [...new Set(auditActions.map((action) => action.replace(/\..+/, '')))];
 const entryId = /^\d{1,15}-\d{1,19}$/;
+const usualCount = 50;
 const noEntry = { error: 'is not the id of an entry' };
+
+/** An unknown one is refused, since an empty list would be taken for the answer that nobody did it. */
+const actionInput = text.refine((beginning) => auditActions.some((action) => action.startsWith(beginning)), {
+  error: `is the beginning of no action; they begin with ${actionGroups.join(', ')}`,
+});
 
 const query = z
   .strictObject({
-    action: text.optional().describe('Action or its beginning, such as `keys` or `plans.set`'),
+    action: actionInput.optional().describe('Action or its beginning, such as `keys` or `plans.set`'),
     who: text.optional().describe('Name of the person'),
     target: text.optional().describe('Id of a customer, with its keys, or of a key, or name of a plan'),
     since: timeInput.optional().describe('Not before this time'),
@@ -32,7 +41,7 @@ const query = z
       .refine((id) => !/^0+-0+$/.test(id), noEntry)
       .optional(),
     newerThan: z.string().regex(entryId, noEntry).optional().describe('`latest` of an earlier response'),
-    limit: countInput(200, 50),
+    limit: countInput(200, usualCount).unwrap().optional(),
   })
   .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
     path: ['since'],
@@ -57,6 +66,8 @@ export const entrySchema = z.object({
     .string()
     .optional()
     .describe('Id of an earlier entry, whose change was not made: this one says so'),
+  before: z.unknown(),
+  after: z.unknown(),
   changes: z
     .array(z.object({ field: z.string(), before: z.unknown(), after: z.unknown() }))
     .describe('Fields that have changed. Null is a field that there was not, or is no more.'),
@@ -65,11 +76,41 @@ export const entrySchema = z.object({
 /** Entries to look at for a page. With a filter that few match, it is one part of the search: the client asks on. */
 const maxScanned = 5000;
 
+type Entry = z.infer<typeof entrySchema>;
+
 /** Changes by operators, newest first. */
 export const auditOperations = [
-  read({
+  list({
     operationId: 'listAuditEntries',
     http: 'GET /audit',
+    command: {
+      usage: 'audit',
+      says: 'changes by operators, oldest first; with several conditions, those that meet all of them',
+      examples: ['audit --since 2h', 'audit --target key_282dd48c706990d481'],
+      options: {
+        since: {
+          flags: '--since <time>',
+          says: 'not before a time, ISO 8601, or a duration ago such as 2h',
+          from: 'time ago',
+        },
+        until: { flags: '--until <time>', says: 'before a time, or a duration ago', from: 'time ago' },
+        limit: { flags: '--count <n>', says: `newest entries (default: ${usualCount}; all with --since)` },
+        after: false,
+        newerThan: false,
+      },
+      columns: {
+        AT: 'at',
+        WHO: 'who',
+        ACTION: 'action',
+        TARGET: ({ target, targetName, targetHint }) =>
+          [target, ...[targetName, targetHint].filter((part) => part)].join(', '),
+        CHANGE: describeChange,
+      },
+      csv: [
+        ...(['id', 'at', 'who', 'action', 'target', 'before', 'after'] as const),
+        ...(['notMade', 'reason', 'targetName', 'targetHint'] as const),
+      ],
+    },
     summary: 'Changes by operators, newest first',
     description:
       'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from ' +
@@ -100,19 +141,25 @@ export const auditOperations = [
           },
         ],
       }),
-    async run(session, { input: { after, newerThan, limit, ...conditions } }) {
+    async *run(session, { input: { limit, after: _after, newerThan: _newer, ...conditions } }) {
+      const filter = await filterOf(session, conditions);
+      const pages =
+        limit === undefined && filter.since !== undefined
+          ? readAuditPages(session.redis, filter)
+          : [await readAudit(session.redis, limit ?? usualCount, filter)];
+      for await (const page of pages) yield viewEntries(session, page);
+    },
+    async page(session, { input: { after, newerThan, limit: count = usualCount, ...conditions } }) {
       const readFilter = () => filterOf(session, conditions);
       if (newerThan !== undefined) {
         const { entries, latest } = await readAuditNewer(session.redis, newerThan, readFilter);
-        const newest = await nameTargets(entries.toReversed(), session);
-        return { items: newest.map(viewEntry), next: null, latest };
+        return { items: await viewEntries(session, entries.toReversed()), next: null, latest };
       }
       // Before the page: an entry in between is then new to the client, and not missing.
       const latest = await readLatestAuditId(session.redis);
-      const options = { filter: await readFilter(), count: limit, before: after, maxScanned };
+      const options = { filter: await readFilter(), count, before: after, maxScanned };
       const { entries, next } = await readAuditPage(session.redis, options);
-      const named = await nameTargets(entries, session);
-      return { items: named.map(viewEntry), next, latest };
+      return { items: await viewEntries(session, entries), next, latest };
     },
   }),
 ];
@@ -123,12 +170,26 @@ async function filterOf(session: Session, { target, ...rest }: Conditions): Prom
   return { ...rest, targets: target === undefined ? undefined : await auditTargets(target, session) };
 }
 
-/** The entry, and what it has changed field by field. */
-function viewEntry({ before: from, after: to, ...entry }: NamedEntry): z.infer<typeof entrySchema> {
-  const changes = changedFields(from, to).map(({ field, before = null, after = null }) => ({
-    field,
-    before,
-    after,
-  }));
-  return { ...entry, verb: verbOf(entry.action), changes };
+/** Entries, and what each has changed field by field. */
+async function viewEntries(session: Session, entries: readonly AuditEntry[]): Promise<Entry[]> {
+  const named = await nameTargets(entries, session);
+  return named.map((entry) =>
+    Object.assign(entry, {
+      verb: verbOf(entry.action),
+      changes: changedFields(entry.before, entry.after).map(({ field, before = null, after = null }) => ({
+        field,
+        before,
+        after,
+      })),
+    }),
+  );
+}
+
+const shown = (value: unknown) => (value === null ? '-' : JSON.stringify(value));
+
+/** The changed fields and the reason, as in `plan: "free" -> "pro"; reason: ticket 814`. */
+function describeChange({ changes, notMade, reason }: Entry): string {
+  const fields = changes.map(({ field, before, after }) => `${field}: ${shown(before)} -> ${shown(after)}`);
+  const change = `${notMade === undefined ? '' : 'not made: '}${fields.join(', ')}`;
+  return [change, reason === undefined ? '' : `reason: ${reason}`].filter((part) => part !== '').join('; ');
 }

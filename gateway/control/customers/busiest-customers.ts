@@ -1,11 +1,12 @@
+import { z } from 'zod';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { scoredMembers } from '../../platform/redis/scored-members.ts';
 import { refusedMember, slotMs } from '../../quota/busy-customers.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
-import { createLimitsReader, readCustomerUse, type WindowViews } from './customer-limits.ts';
-import { customerState, type CustomerView } from './find-customers.ts';
+import { createLimitsReader, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
+import { customerState, customerViewSchema } from './find-customers.ts';
 import { showCustomer } from './stored-customers.ts';
 
 /** Requests of a customer in the last minute, with all of its keys together. */
@@ -16,8 +17,17 @@ export interface BusyCustomer {
 }
 
 /** The same with its usage. It has no strikes and no ban: those are of keys. */
-export interface BusyCustomerUsage
-  extends BusyCustomer, WindowViews, Pick<CustomerView, 'name' | 'plan' | 'state'> {}
+export const busyCustomerSchema = customerViewSchema
+  .pick({ name: true, plan: true, state: true })
+  .extend({
+    id: z.string(),
+    requests: z.int(),
+    refused: z.int(),
+    ...windowViewsSchema.shape,
+  })
+  .meta({ id: 'BusyCustomer' });
+
+export type BusyCustomerUsage = z.infer<typeof busyCustomerSchema>;
 
 /** The last minute, with the slot that is being filled. */
 const slotCount = 6;

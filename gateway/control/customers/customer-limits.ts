@@ -104,6 +104,14 @@ export const windowViewsSchema = z.object(windowFields(() => windowViewSchema));
 
 export type WindowViews = z.infer<typeof windowViewsSchema>;
 
+/** A line for each window: what is used of it, and when it ends. */
+export const windowTexts = (windows: WindowViews) =>
+  mapWindows(windows, ({ used, limit, remaining, resetsAt }) =>
+    limit === null
+      ? `${used} used; the limit is invalid, see: ops plans list`
+      : `${used} of ${limit} used, ${remaining} remaining, resets at ${resetsAt}`,
+  );
+
 /** What a customer has used of its windows now, and what one of its keys has done to be banned. */
 export interface WindowsNow {
   windows: WindowViews;

@@ -10,6 +10,7 @@ import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
 import { unitsOf } from '../usage/usage-months.ts';
 import { readLastDays } from '../usage/usage-record.ts';
+import { windowTexts } from './customer-limits.ts';
 import {
   changeCustomer,
   createCustomer,
@@ -25,6 +26,7 @@ import {
   listCustomers,
   readCustomerDetail,
   readCustomerPage,
+  type CustomerDetail,
 } from './find-customers.ts';
 import { resetDay } from './reset-day.ts';
 import { asCustomerId, showCustomer } from './stored-customers.ts';
@@ -129,6 +131,20 @@ export const customerOperations = [
   read({
     operationId: 'getCustomer',
     http: 'GET /customers/:customer',
+    command: {
+      usage: 'customers show <customer>',
+      says: 'one customer, with what it uses of its limits now, and its keys',
+      examples: [`customers show ${id}`],
+      prints: ({ items, limits: _limits, windows, now: _now, next, ...view }: CustomerDetail) => ({
+        ...view,
+        // In place of its own limits, which the windows show.
+        ...windowTexts(windows),
+        next: next.message,
+        ...Object.fromEntries(
+          items.map((key) => [key.id, `${key.hint} ${JSON.stringify(key.name)}, ${key.state}`]),
+        ),
+      }),
+    },
     summary: 'One customer, with its keys and their use now',
     responds: 'The customer',
     result: customerDetailSchema,

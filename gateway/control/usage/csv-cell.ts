@@ -1,3 +1,17 @@
+import { hiddenCharacters } from '../keys/key-input.ts';
+import type { Cell } from '../operation.ts';
+
+/** A line of CSV, without what would control a terminal or a spreadsheet. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(csvCell).join(',')}\n`;
+}
+
+function csvCell(cell: Cell): string {
+  if (typeof cell === 'number') return String(cell);
+  const text = typeof cell === 'string' ? cell : (cell?.join(' ') ?? '');
+  return formatCsvText(text.replaceAll(hiddenCharacters, '\u{FFFD}'));
+}
+
 /**
  * What a spreadsheet takes for the beginning of a formula, after apostrophes (OWASP, CSV Injection). Semicolons and tabs
  * separate cells in some languages.

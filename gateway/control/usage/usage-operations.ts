@@ -1,8 +1,23 @@
-import { listOf } from '../list-schemas.ts';
+import { z } from 'zod';
+import { dayNumberOf } from '../../limits/utc-day.ts';
+import { windowNames } from '../../limits/windows.ts';
+import { dayUsageSchema } from '../../quota/usage-days.ts';
+import {
+  busyCustomerSchema,
+  readBusiestCustomerUsage,
+  type BusyCustomerUsage,
+} from '../customers/busiest-customers.ts';
+import type { WindowView } from '../customers/customer-limits.ts';
+import { countInput, listOf } from '../list-schemas.ts';
 import { list } from '../operation.ts';
 import { lastMonths, monthUsageSchema, readUsageMonths } from './usage-months.ts';
+import { exportUsage, usageCsvColumns } from './usage-record.ts';
 
 const shownMonths = 12;
+
+const dateInput = z.iso.date('has to be a date such as 2026-11-22');
+
+const usedText = (window: WindowView | undefined) => window && `${window.used}/${window.limit ?? '?'}`;
 
 export const usageOperations = [
   list({
@@ -14,5 +29,56 @@ export const usageOperations = [
     responds: 'The last twelve UTC months, oldest first, the present one included',
     result: listOf(monthUsageSchema),
     run: (session) => readUsageMonths(session, lastMonths(session.now(), shownMonths)),
+  }),
+  // Of the command, which prints any days: the API has a route for a month.
+  list({
+    operationId: 'exportDays',
+    command: {
+      usage: 'usage export',
+      examples: ['usage export --from 2026-11-01 --to 2026-11-30 > use.csv'],
+      options: { from: { flags: '--from <date>' }, to: { flags: '--to <date>' } },
+      columns: {},
+      csv: usageCsvColumns,
+      format: 'csv',
+    },
+    summary: 'Use of all customers by day, as CSV by default: a row for each customer and day with use',
+    input: z
+      .strictObject({
+        from: dateInput.describe('first UTC date'),
+        to: dateInput.optional().describe('last UTC date (default: today)'),
+      })
+      .refine(({ from, to }) => to === undefined || from <= to, { path: ['from'], error: 'is after to' }),
+    responds: 'The days',
+    result: listOf(dayUsageSchema.extend({ id: z.string(), name: z.string() })),
+    run: (session, { input: { from, to } }) =>
+      exportUsage(session, {
+        from: dayNumberOf(Date.parse(from)),
+        to: to === undefined ? dayNumberOf(session.now()) : dayNumberOf(Date.parse(to)),
+      }),
+  }),
+  list({
+    operationId: 'listBusiest',
+    command: {
+      usage: 'top',
+      examples: ['top --count 20'],
+      options: { count: { says: 'number of rows' } },
+      columns: {
+        ID: 'id',
+        NAME: 'name',
+        PLAN: 'plan',
+        'REQUESTS/MIN': 'requests',
+        REFUSED: 'refused',
+        ...Object.fromEntries(
+          windowNames.map((name) => [name.toUpperCase(), (row: BusyCustomerUsage) => usedText(row[name])]),
+        ),
+        STATE: 'state',
+      },
+      csv: ['id', 'name', 'plan', 'requests', 'refused', 'state'],
+    },
+    summary: 'Customers with the most requests in the last minute',
+    input: z.strictObject({ count: countInput(999, 15) }),
+    responds: 'The busiest first',
+    result: listOf(busyCustomerSchema),
+    run: (session, { input: { count } }) => readBusiestCustomerUsage(session, count),
   }),
 ];

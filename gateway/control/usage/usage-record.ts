@@ -12,7 +12,7 @@ import { scoredPages } from '../bans/scored-pages.ts';
 import { customerPages } from '../customers/stored-customers.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import type { ReadingSession } from '../session.ts';
-import { formatCsvText } from './csv-cell.ts';
+import { csvLine } from './csv-cell.ts';
 
 /** UTC days as numbers of days since the Unix epoch, both included. */
 export interface Days {
@@ -59,7 +59,7 @@ export function readLastDays(
  */
 export async function* exportUsage(session: ReadingSession, days: Days): AsyncGenerator<UsageRow[]> {
   for await (const customers of readUseByCustomer(session, days)) {
-    yield customers.flat();
+    yield customers.flat().map((row) => Object.assign(row, { units: row.units ?? row.served }));
   }
 }
 
@@ -133,15 +133,22 @@ async function* removedCustomers(
   }
 }
 
-/** Formats rows of use as CSV, page by page. The columns are stable: they are only added, at the end. */
-export async function* usageCsv(pages: AsyncIterable<readonly UsageRow[]>): AsyncGenerator<string> {
-  yield 'id,name,date,plan,served,refused,bannedSeconds,units\n';
-  for await (const page of pages) {
-    if (page.length > 0) yield page.map(csvLine).join('');
-  }
-}
+/** Columns of the CSV. They are stable: they are only added, at the end. */
+export const usageCsvColumns = [
+  'id',
+  'name',
+  'date',
+  'plan',
+  'served',
+  'refused',
+  'bannedSeconds',
+  'units',
+] as const;
 
-function csvLine({ id, name, date, plan, served, refused, bannedSeconds, units = served }: UsageRow): string {
-  const texts = [id, name, date, plan ?? ''].map(formatCsvText);
-  return `${[...texts, served, refused, bannedSeconds, units].join(',')}\n`;
+/** Formats rows of use as CSV, page by page. */
+export async function* usageCsv(pages: AsyncIterable<readonly UsageRow[]>): AsyncGenerator<string> {
+  yield csvLine(usageCsvColumns);
+  for await (const page of pages) {
+    if (page.length > 0) yield page.map((row) => csvLine(usageCsvColumns.map((name) => row[name]))).join('');
+  }
 }

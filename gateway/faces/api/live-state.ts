@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBusiestCustomerUsage } from '../../control/customers/busiest-customers.ts';
+import { busyCustomerSchema, readBusiestCustomerUsage } from '../../control/customers/busiest-customers.ts';
 import { describeFleet, fleetReportSchema, readFleetReport } from '../../control/status/fleet-report.ts';
 import { groupByGateway } from '../../control/status/fleet-status.ts';
 import type { Service } from '../../control/status/service.ts';
@@ -11,16 +11,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 export const liveStateSchema = fleetReportSchema
   .extend({
     busiestCustomers: z
-      .array(
-        z.object({
-          id: z.string(),
-          name: z.string(),
-          plan: z.string(),
-          state: z.enum(['active', 'suspended']),
-          requests: z.int(),
-          refused: z.int(),
-        }),
-      )
+      .array(busyCustomerSchema)
       .nullable()
       .describe('Of the last minute, the busiest first; null while they cannot be read'),
   })

@@ -2,24 +2,19 @@ import type { Command } from 'commander';
 import { operationExamples } from './operation-command.ts';
 
 const id = 'key_282dd48c706990d481';
-const customer = 'cus_282dd48c706990d481';
 const webhook = 'wh_282dd48c706990d4';
 
 /** What is typed after `ops`, by the command. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   ...operationExamples,
   status: ['status', 'status --json'],
-  'customers show': [`customers show ${customer}`],
   'keys show': [`keys show ${id}`, 'keys show api_GQ4x'],
   'keys export': ['keys export > keys.jsonl'],
   'keys import': ['keys import keys.jsonl'],
-  'usage export': ['usage export --from 2026-11-01 --to 2026-11-30 --output csv > use.csv'],
-  top: ['top --count 20'],
   'plans export': ['plans export plans.yaml'],
   'plans diff': ['plans diff plans.yaml'],
   'plans apply': ['plans apply plans.yaml'],
   'webhooks test': [`webhooks test ${webhook}`],
-  audit: ['audit --since 2h', `audit --target ${id}`],
   console: ['console', 'console --viewer'],
   'services check': ['services check services.yaml'],
   'tokens issue': ['tokens issue billing'],

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { windowTexts } from '../../control/customers/customer-limits.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { findExactly, findKeyId, listKeys } from '../../control/keys/find-keys.ts';
 import { readKeyDetail, type KeyRow } from '../../control/keys/key-view.ts';
@@ -9,7 +10,6 @@ import { readKeyInput } from './key-input.ts';
 import { jsonOption, keyTextArgument, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { windowTexts } from './use-text.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')

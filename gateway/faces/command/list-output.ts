@@ -1,105 +1,85 @@
 import { Option, type Command } from 'commander';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import { formatCsvText } from '../../control/usage/csv-cell.ts';
+import type { Cell, Items, Layout } from '../../control/operation.ts';
+import { csvLine } from '../../control/usage/csv-cell.ts';
 import { jsonOption, type JsonOption } from './options.ts';
-import { cellText, print, printJsonArray, printTablePages, type Cell, type Row } from './output.ts';
+import { print, printJsonArray, printTablePages } from './output.ts';
 
 const outputFormats = ['table', 'json', 'csv'] as const;
 
-export type OutputFormat = (typeof outputFormats)[number];
-
-/** Options of every command that lists. */
-export interface ListOptions extends JsonOption {
-  output?: OutputFormat;
-}
+type OutputFormat = (typeof outputFormats)[number];
 
 /** Adds `--output` and `--json`, its short form. */
-export function addListOptions(command: Command): Command {
-  return command.addOption(outputOption('table, json (one array) or csv')).addOption(jsonOption());
-}
-
-export function outputOption(description: string): Option {
-  return new Option('--output <format>', description).choices(outputFormats);
+export function addListOptions(command: Command): void {
+  const output = new Option('--output <format>', 'table, json (one array) or csv').choices(outputFormats);
+  command.addOption(output).addOption(jsonOption());
 }
 
 /** @throws InvalidOperation for --json with another format */
-export function outputFormat({ output, json }: ListOptions): OutputFormat {
+export function outputFormat(
+  { output, json }: JsonOption & { output?: OutputFormat },
+  usual: OutputFormat = 'table',
+): OutputFormat {
   if (json && output !== undefined && output !== 'json') {
     throw new InvalidOperation(`--json is short for --output json: do not give it with --output ${output}`);
   }
-  return json ? 'json' : (output ?? 'table');
+  return json ? 'json' : (output ?? usual);
 }
 
-/** How a list is printed. In JSON each item is printed as it is. */
-export interface ListLayout<T> {
-  /** Headings of the table and its cells, for people. */
-  headings: readonly string[];
-  row(item: T): Row;
-  /** Columns of the CSV by name. The names are stable: columns are only added, at the end. */
-  csv: Readonly<Record<string, (item: T) => Cell>>;
-}
-
-/** What a list has: all of it, or pages. */
-type Items<T> = readonly T[] | AsyncIterable<readonly T[]>;
-
-/** Prints a list page by page. */
-export async function printList<T>(
+/** Prints a list page by page. In JSON each item is printed as it is. */
+export async function printList<Item>(
   format: OutputFormat,
-  layout: ListLayout<T>,
-  items: Items<T>,
+  items: Items<Item>,
+  layout: Layout<Item>,
 ): Promise<void> {
   const pages = Symbol.asyncIterator in items ? items : onePage(items);
   switch (format) {
     case 'json':
       return printJsonArray(pages);
-    case 'csv':
-      await print(csvHeader(layout));
-      for await (const page of pages) await print(page.map((item) => csvLine(layout, item)).join(''));
+    case 'csv': {
+      const fields =
+        layout.csv ?? Object.values(layout.columns).filter((column) => typeof column !== 'function');
+      await print(`${fields.join(',')}\n`);
+      for await (const page of pages) {
+        await print(page.map((item) => csvLine(fields.map((field) => cellOf(item[field])))).join(''));
+      }
       return;
-    case 'table':
-      return printTablePages(layout.headings, rowPages(layout, pages));
+    }
+    case 'table': {
+      const columns = shownColumns(items, layout);
+      const row = (item: Item) => columns.map(({ cell }) => cell(item));
+      return printTablePages(
+        columns.map(({ heading }) => heading),
+        rowPages(pages, row),
+      );
+    }
   }
+}
+
+function shownColumns<Item>(items: Items<Item>, { columns, sparse = [] }: Layout<Item>) {
+  return Object.entries(columns)
+    .map(([heading, column]) => ({
+      heading,
+      cell: typeof column === 'function' ? column : (item: Item) => cellOf(item[column]),
+    }))
+    .filter(
+      ({ heading, cell }) =>
+        !sparse.includes(heading) ||
+        Symbol.asyncIterator in items ||
+        items.some((item) => ![null, undefined, ''].includes(cell(item)?.toString())),
+    );
 }
 
 async function* onePage<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   yield await Promise.resolve(items);
 }
 
-async function* rowPages<T>({ row }: ListLayout<T>, pages: AsyncIterable<readonly T[]>) {
+async function* rowPages<T, Row>(pages: AsyncIterable<readonly T[]>, row: (item: T) => Row) {
   for await (const page of pages) if (page.length > 0) yield page.map(row);
 }
 
-export function csvHeader({ csv }: { csv: object }): string {
-  return `${Object.keys(csv).join(',')}\n`;
-}
-
-/** A line of the CSV. What a spreadsheet would run as a formula has an apostrophe before it. */
-export function csvLine<T>({ csv }: Pick<ListLayout<T>, 'csv'>, item: T): string {
-  return `${Object.values(csv)
-    .map((value) => csvCell(value(item)))
-    .join(',')}\n`;
-}
-
-function csvCell(cell: Cell): string {
-  if (cell === null || cell === undefined) return '';
-  return typeof cell === 'number' ? String(cell) : formatCsvText(cellText(cell));
-}
-
-type CellField<T> = { [Name in keyof T]: T[Name] extends Cell ? Name : never }[keyof T] & string;
-
-/** A layout whose table and CSV have the same fields of the items. @param fields by the headings of the table */
-export function fieldLayout<T>(fields: Readonly<Record<string, CellField<T>>>): ListLayout<T> {
-  const csv = fieldColumns<T>(...Object.values(fields));
-  const cells = Object.values(csv);
-  return { headings: Object.keys(fields), row: (item) => cells.map((cellOfItem) => cellOfItem(item)), csv };
-}
-
-/** Columns that are fields of the items, under the names that they have in JSON. */
-export function fieldColumns<T>(...names: CellField<T>[]): Record<string, (item: T) => Cell> {
-  return Object.fromEntries(names.map((name) => [name, (item: T) => cellOf(item[name])]));
-}
-
-export function cellOf(value: unknown): Cell {
+function cellOf(value: unknown): Cell {
   if (Array.isArray(value)) return value.map(String);
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
   return typeof value === 'string' || typeof value === 'number' ? value : null;
 }

@@ -1,10 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import type { ChangedField } from '../../control/audit/audit-log.ts';
 import { assertNotApiKey } from '../../control/keys/pasted-key.ts';
 import type {
   CommandForm,
-  Items,
-  Layout,
   Operation,
   OperationContext,
   OptionForm,
@@ -17,7 +16,7 @@ import { operations } from '../../control/registry.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { publicOrigin } from '../../platform/config/console-url.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
-import { addListOptions, cellOf, outputFormat, printList, type ListLayout } from './list-output.ts';
+import { addListOptions, outputFormat, printList } from './list-output.ts';
 import {
   asOption,
   assertNoKey,
@@ -28,7 +27,7 @@ import {
   timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
-import { print, printable, printError, printResult, printWarning } from './output.ts';
+import { print, printable, printError, printFields, printResult, printWarning } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
 import { required } from './usage-error.ts';
@@ -54,6 +53,13 @@ export function nounCommand(noun: string, description: string, ...others: Comman
   }
   for (const other of others) command.addCommand(other);
   return command;
+}
+
+/** A command of one word that is made from an operation. */
+export function operationOf(word: string): Command {
+  const found = operations.find(({ command }) => command?.usage === word);
+  if (found?.command === undefined) throw new Error(`no operation has the command ${word}`);
+  return operationCommand(found, found.command);
 }
 
 /** What is typed after `ops`, by the command that is made from an operation. */
@@ -105,8 +111,8 @@ async function act(
   const { as, json, yes, dryRun } = command.opts<ChangeOptions & YesOption & { dryRun?: true }>();
   switch (operation.kind) {
     case 'list': {
-      const format = outputFormat(command.opts());
-      const print: PrintItems = (items, layout) => printList(format, layoutOf(items, layout), items);
+      const print: PrintItems = (items, layout) =>
+        printList(outputFormat(command.opts(), layout.format), items, layout);
       return withRedis(operation.printed(call, print));
     }
     case 'read':
@@ -135,27 +141,12 @@ async function act(
 
 async function printOutcome({ result, text }: Outcome, json: true | undefined): Promise<void> {
   if (json || text === undefined) printResult(result, json);
-  else await print(typeof text === 'string' ? `${printable(text)}\n` : `${formatFields(text).join('\n')}\n`);
+  else if (typeof text === 'string') await print(`${printable(text)}\n`);
+  else if (isChange(text)) await print(`${formatFields(text).join('\n')}\n`);
+  else printFields(text);
 }
 
-function layoutOf<Item>(items: Items<Item>, { columns, sparse = [], csv }: Layout<Item>): ListLayout<Item> {
-  const cells = Object.entries(columns).map(([heading, column]) => ({
-    heading,
-    cellOf: typeof column === 'function' ? column : (item: Item) => cellOf(item[column]),
-  }));
-  const shown = cells.filter(
-    ({ heading, cellOf }) =>
-      !sparse.includes(heading) ||
-      Symbol.asyncIterator in items ||
-      items.some((item) => ![null, undefined, ''].includes(cellOf(item)?.toString())),
-  );
-  const names = csv ?? Object.values(columns).filter((column) => typeof column !== 'function');
-  return {
-    headings: shown.map(({ heading }) => heading),
-    row: (item) => shown.map(({ cellOf }) => cellOf(item)),
-    csv: Object.fromEntries(names.map((name) => [name, (item: Item) => cellOf(item[name])])),
-  };
-}
+const isChange = (text: object): text is readonly ChangedField[] => Array.isArray(text);
 
 /** Text of an id, or of a field. */
 function argumentParser(name: string, schema: unknown): (text: string) => unknown {

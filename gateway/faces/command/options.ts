@@ -6,7 +6,6 @@ import { searchText } from '../../control/keys/find-keys.ts';
 import { invalidText } from '../../control/keys/key-input.ts';
 import { assertNotApiKey, containsApiKey } from '../../control/keys/pasted-key.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
-import { dayNumberOf } from '../../limits/utc-day.ts';
 
 export interface JsonOption {
   json?: true;
@@ -76,14 +75,6 @@ function timeOrDuration(text: string, direction: 1 | -1): Date {
   return new Date(Date.now() + direction * ms);
 }
 
-/** A UTC date, as the number of days since the Unix epoch. */
-export function dateArgument(text: string): number {
-  if (!z.iso.date().safeParse(text).success) {
-    throw new InvalidArgumentError('It is not a date such as 2026-11-22.');
-  }
-  return dayNumberOf(Date.parse(text));
-}
-
 const unitMs = new Map([
   ['s', 1000],
   ['m', 60_000],
@@ -107,16 +98,6 @@ function parseDuration(text: string): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const factor = unitMs.get(unit);
   return factor === undefined ? undefined : Number(amount) * factor;
-}
-
-/** A whole number from 1 to the given one. */
-export function countArgument(max: number): (text: string) => number {
-  return (text) => {
-    const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
-    if (count < 1 || count > max)
-      throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
-    return count;
-  };
 }
 
 /** `--as`, which every changing command has, or OPS_AS: the person in the audit log. */

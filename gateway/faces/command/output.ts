@@ -3,11 +3,10 @@ import { styleText } from 'node:util';
 import { oneLine } from '#runtime/error-message.ts';
 import stringWidth from 'string-width';
 import { hiddenCharacters } from '../../control/keys/key-input.ts';
+import type { Cell } from '../../control/operation.ts';
 import { keyPattern } from '../../platform/config/key-prefix.ts';
 
-/** A list is shown with spaces between its parts. */
-export type Cell = string | number | readonly string[] | null | undefined;
-export type Row = readonly Cell[];
+type Row = readonly Cell[];
 
 let closedPipeFails = false;
 let warning: string | undefined;
@@ -54,9 +53,6 @@ export function printWarning(message: string): void {
 export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
-
-/** Moves the cursor to the top left corner, and clears the screen below. */
-export const clearScreen = '\u{1B}[H\u{1B}[J';
 
 /** Prints JSON on one line, for programs. Its shape is stable: fields are only added. */
 export function printJson(value: object): void {

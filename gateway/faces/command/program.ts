@@ -1,21 +1,17 @@
 import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
-import { auditCommand } from './audit.ts';
 import { consoleCommand } from './console.ts';
-import { customersCommand } from './customers.ts';
 import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
-import { nounCommand } from './operation-command.ts';
+import { nounCommand, operationOf } from './operation-command.ts';
 import { acceptOutputJson, acceptReason } from './options.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { setChangeReason, setGivenTexts } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
-import { topCommand } from './top.ts';
-import { usageExportCommand } from './usage-export.ts';
 import { webhooksTestCommand } from './webhooks-test.ts';
 
 /*
@@ -26,12 +22,14 @@ import { webhooksTestCommand } from './webhooks-test.ts';
 export const program = new Command('ops')
   .description('Shows and changes customers, API keys, plans, bans and tokens of running gateways.')
   .addCommand(statusCommand())
-  .addCommand(customersCommand())
+  .addCommand(
+    nounCommand('customers', 'customers, whose API keys share a plan, limits and what is used of them'),
+  )
   .addCommand(
     nounCommand('keys', 'API keys of clients', keysShowCommand(), keysExportCommand(), keysImportCommand()),
   )
-  .addCommand(nounCommand('usage', 'what customers have used, by day', usageExportCommand()))
-  .addCommand(topCommand())
+  .addCommand(nounCommand('usage', 'what customers have used, by day'))
+  .addCommand(operationOf('top'))
   .addCommand(nounCommand('bans', 'bans of API keys'))
   .addCommand(
     nounCommand(
@@ -50,7 +48,7 @@ export const program = new Command('ops')
       webhooksTestCommand(),
     ),
   )
-  .addCommand(auditCommand())
+  .addCommand(operationOf('audit'))
   .addCommand(consoleCommand())
   .addCommand(nounCommand('sessions', 'people who are signed in to the console'))
   .addCommand(

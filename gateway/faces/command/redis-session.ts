@@ -11,7 +11,6 @@ import { onConnectionFailure } from '../../platform/redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../../platform/redis/embedded/embedded-redis.ts';
 import { readKeyPrefix } from '../../platform/redis/published-key-prefix.ts';
 import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
-import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { appendOnlyOff, findRiskySettings } from '../../platform/redis/risky-settings.ts';
 import { failOnClosedPipe, printError, printWarning } from './output.ts';
@@ -160,19 +159,4 @@ async function isLoading(redis: RedisClient): Promise<boolean> {
 function describeUrl(url: string): string {
   const address = parseRedisUrl(url);
   return address === undefined ? 'Redis' : describeRedis(address);
-}
-
-const retryMs = 1000;
-
-/** For a command that runs until it is stopped: waits for a Redis that became unavailable, and says so. */
-export async function retryWhileUnavailable<T>(read: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!isRedisConnectionLost(error)) throw error;
-      printError('Redis is unavailable; retrying');
-      await sleep(retryMs);
-    }
-  }
 }

@@ -1,8 +1,10 @@
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { CommanderError } from 'commander';
+import { ZodError } from 'zod';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { OvertakenChange } from '../../control/overtaken-change.ts';
+import { describeIssues } from '../../platform/config/describe-issues.ts';
 import { setKeyPrefix } from '../../platform/config/key-prefix.ts';
 import { isRedisConnectionLost, nameWrongType } from '../../platform/redis/redis-errors.ts';
 import { petsKeyPrefix } from '../../upstream/pets-service.ts';
@@ -39,11 +41,12 @@ function report(error: unknown): number {
   printError(describeError(error));
   // The input of a change that was overtaken is valid.
   if (error instanceof OvertakenChange) return 1;
-  return error instanceof InvalidOperation || error instanceof ConfigError ? 2 : 1;
+  return [InvalidOperation, ConfigError, ZodError].some((kind) => error instanceof kind) ? 2 : 1;
 }
 
 function describeError(error: unknown): string {
   if (error instanceof ConfigError) return error.issues.join('; ');
+  if (error instanceof ZodError) return describeIssues(error).join('; ');
   const unknownOutcome = 'a change under way may be made or not, see: ops audit';
   if (isRedisConnectionLost(error)) return `Redis became unavailable; ${unknownOutcome}`;
   return errorMessage(nameWrongType(error));

@@ -1,27 +1,15 @@
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import {
-  csvHeader,
-  csvLine,
-  fieldColumns,
-  outputFormat,
-} from '../../../../../gateway/faces/command/list-output.ts';
-
-interface Item {
-  id: string;
-  name: string;
-  minute: number | null;
-}
-
-const csv = fieldColumns<Item>('id', 'name', 'minute');
+import { csvLine } from '../../../../../gateway/control/usage/csv-cell.ts';
+import { outputFormat } from '../../../../../gateway/faces/command/list-output.ts';
 
 test('a line of CSV has the columns of the header, no formula, and no control character', () => {
   const items = [
-    { id: 'key_1', name: 'A "quoted", name', minute: 5 },
-    { id: 'key_2', name: '=HYPERLINK("x")', minute: null },
-    { id: 'key_3', name: '\u{1B}[2J\nb', minute: -1 },
+    ['key_1', 'A "quoted", name', 5],
+    ['key_2', '=HYPERLINK("x")', null],
+    ['key_3', '\u{1B}[2J\nb', -1],
   ];
-  const text = csvHeader({ csv }) + items.map((item) => csvLine({ csv }, item)).join('');
+  const text = [['id', 'name', 'minute'], ...items].map(csvLine).join('');
   expect(parse(text, { columns: true })).toEqual([
     { id: 'key_1', name: 'A "quoted", name', minute: '5' },
     { id: 'key_2', name: `'=HYPERLINK("x")`, minute: '' },

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from 'commander';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  countArgument,
   durationArgument,
   nameArgument,
   timeAgoArgument,
@@ -47,17 +46,6 @@ test('a duration that is not digits and a unit is refused', () => {
     ),
     { numRuns: 500 },
   );
-});
-
-test('a number has exactly one accepted notation', () => {
-  const parse = countArgument(1000);
-  fc.assert(
-    fc.property(fc.oneof(text, fc.nat({ max: 2000 }).map(String)), (text) => {
-      const value = parseOrUndefined(parse, text);
-      if (value !== undefined) expect(String(value)).toBe(text);
-    }),
-  );
-  expect(parseOrUndefined(parse, '1')).toBe(1);
 });
 
 test('a time that does not exist is refused', () => {
