@@ -17,7 +17,6 @@ export const usageSetting = defineSetting({
     .strictObject({ retentionDays: numberValue(retentionField) }, mapping('the field retentionDays'))
     .meta({ description: 'record of the usage of each key and UTC day' }),
   defaults: { retentionDays: retentionField.default },
-  isOptional: true,
 });
 
 export type UsagePolicy = z.output<typeof usageSetting.values>;

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { backupCommands, runDocumented as run } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
@@ -95,22 +94,6 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
     const soFar = watched.requests();
     await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
     expect(await watched.stop()).toEqual([]);
-    await expectRestored(kit, kit.server.url);
-  });
-
-  test('can be made of what running gateways enforce, if there is no file of plans', async () => {
-    const { restore } = backupCommands();
-    await using kit = await startOpsKit();
-    await using directory = await temporaryDirectory();
-    const keys = await tune(kit);
-    await expect.poll(() => expectServed(kit.gateway, keys)).toBeUndefined();
-    await run('ops keys export > keys.jsonl', directory.path, kit.server.url);
-    const published = async () => (await kit.run('plans', 'list', '--json')).stdout;
-    await expect.poll(published).not.toContain('"gateways":0');
-    await kit.redis.flushall();
-    await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(1);
-    await run(`ops plans export plans.yaml 2> warnings\n${restore}`, directory.path, kit.server.url);
-    await expectServed(kit.gateway, keys);
     await expectRestored(kit, kit.server.url);
   });
 });

@@ -195,7 +195,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['bans', 'lift', id],
       ['plans', 'list'],
       ['plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50'],
-      ['plans', 'export', plans],
+      ['plans', 'export'],
       ['plans', 'diff', plans],
       ['plans', 'remove', 'gold', '--yes'],
       ['plans', 'apply', plans],
@@ -207,6 +207,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
     await server.redis.acl('LOG', 'RESET');
     await resetCommandUse(server.redis);
     await writeFile(file, (await ops('keys', 'export')).stdout);
+    await writeFile(plans, 'plans: {gold: {minute: 5, day: 50}}\n');
     const failed: unknown[] = [];
     for (const args of commands) {
       const { code, stderr } = await ops(...args);

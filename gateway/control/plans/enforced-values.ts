@@ -8,8 +8,6 @@ const aliveMs = 10_000;
 
 /** What running gateways enforce, which may differ from what is stored in Redis. */
 export interface EnforcedValues {
-  /** Redis keys of all settings. */
-  keys: string[];
   /** Gateways that run, each with one process or several workers. */
   gateways: number;
   /** The fields of a setting, once for each different value; the one that most processes enforce first. */
@@ -48,7 +46,6 @@ export async function readEnforcedValues({ redis, now }: ReadingSession): Promis
   };
 
   return {
-    keys: [...new Set(instances.flatMap(({ known, defaults }) => Object.keys({ ...known, ...defaults })))],
     gateways: gatewaysOf(instances.map(({ id }) => id)),
     of: (key) =>
       counted((fieldsOf) => {

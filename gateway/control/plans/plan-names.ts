@@ -4,32 +4,14 @@ import { byPlanField, planFields, type ByPlanField } from '../../limits/shadow-l
 import { windowNames } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { builtInPlans, enterprisePlan, planOfKey } from '../../quota/plan-settings.ts';
+import { builtInPlans, enterprisePlan } from '../../quota/plan-settings.ts';
 import { IssueForOperators, type InvalidOperation } from '../invalid-operation.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
-import type { EnforcedValues } from './enforced-values.ts';
 
-/** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
-export interface PlanNames {
-  /** Built-in plans first, and then those in gw:plans. */
-  listed: string[];
-  /** Others that running gateways enforce: lost in Redis, or removed since the gateways started. */
-  enforcedOnly: string[];
-  /** Whether Redis has lost gw:plans: it has the built-in plans otherwise. */
-  lost: boolean;
-}
-
-export async function comparePlanNames(redis: RedisClient, enforced: EnforcedValues): Promise<PlanNames> {
-  const stored = await redis.smembers(redisKeys.planNames);
-  const builtIn = Object.keys(defaultPlans);
-  const own = stored.filter((name) => !builtInPlans.has(name)).toSorted();
-  const known = new Set([...stored, ...builtInPlans.keys()]);
-  const others = new Set(enforced.keys.flatMap(planOfKey).filter((name) => !known.has(name)));
-  return {
-    listed: [...builtIn, ...own],
-    enforcedOnly: Array.from(others).toSorted(),
-    lost: !builtIn.every((name) => stored.includes(name)),
-  };
+/** Names of plans with limits of their own for keys: built-in ones first, and then those in gw:plans, sorted. */
+export async function readLimitedPlans(redis: RedisClient): Promise<string[]> {
+  const own = (await redis.smembers(redisKeys.planNames)).filter((name) => !builtInPlans.has(name));
+  return [...Object.keys(defaultPlans), ...own.toSorted()];
 }
 
 /** Names of all plans that keys can be on, in the order of the alphabet. */

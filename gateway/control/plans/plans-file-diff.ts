@@ -1,76 +1,31 @@
-import { defaultPlans, doubtfulPairs } from '../../limits/limits.ts';
+import { doubtfulPairs } from '../../limits/limits.ts';
 import { forPlanFields } from '../../limits/shadow-limits.ts';
+import { describeIssues } from '../../platform/config/describe-issues.ts';
 import type { Setting } from '../../platform/redis/define-setting.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';
 import { planSetting } from '../../quota/plan-settings.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
-import type { Session } from '../session.ts';
-import { readEnforcedValues } from './enforced-values.ts';
-import { countPlanCustomers, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
-import { comparePlanNames, type PlanNames } from './plan-names.ts';
-import { sectionsOf, type PlansFile } from './plans-file.ts';
-import { assertNoCustomers, assertRemovable } from './plans.ts';
-import {
-  diffSettings,
-  readStored,
-  removalOf,
-  type SettingChange,
-  type StoredSettings,
-  type WantedSetting,
-} from './settings.ts';
-
-/** A change, and of a plan the number of its customers, and which of the busiest are above new limits. */
-export type CountedChange = SettingChange & { customers?: number; above?: CustomerAbove[] };
+import { OperationFailure } from '../invalid-operation.ts';
+import type { ReadingSession } from '../session.ts';
+import { readLimitedPlans } from './plan-names.ts';
+import { plansFileSchema, sectionsOf, type PlansFile } from './plans-file.ts';
+import { diffSettings, readStored, type SettingChange, type WantedSetting } from './settings.ts';
 
 /** What applying a file of plans would change. */
 export interface PlansFileDiff {
-  changes: CountedChange[];
-  /** Stored plans that the file lacks, and that are not removed. */
-  unlisted: string[];
+  changes: SettingChange[];
   warnings: string[];
 }
 
-/**
- * Compares a file of plans with Redis. Changes nothing.
- * @param prune whether plans are removed that the file lacks
- * @throws InvalidOperation if a plan to remove is built in or has customers, or the Redis key of a setting is not a hash any more
- */
+/** Compares a file of plans with Redis. Changes nothing. */
 export async function diffPlansFile(
-  session: Session,
+  { redis }: Pick<ReadingSession, 'redis'>,
   file: PlansFile,
-  prune: boolean,
 ): Promise<PlansFileDiff> {
-  const { redis } = session;
   const wanted = settingsOf(file);
-  const names = await comparePlanNames(redis, await readEnforcedValues(session));
-  const unlisted = file.plans === undefined ? [] : plansWithout(file.plans, names.listed);
-  const stored = await readStored(redis, [...wanted, ...unlisted.map(planSetting)]);
-  const removed = prune ? removals(file, unlisted, stored) : [];
-  const changes = [...diffSettings(stored, wanted), ...removed];
-  const warnings = Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits));
-
-  const concernsPlans = prune || changes.some(({ plan }) => plan !== undefined);
-  const customers = concernsPlans ? await countPlanCustomers(redis) : new Map<string, number>();
-  if (prune) {
-    assertNoCustomers(customers, [...unlisted, ...plansWithout(file.plans ?? {}, names.enforcedOnly)]);
-  }
   return {
-    changes: await Promise.all(changes.map((change) => withCustomers(session, change, file, customers))),
-    unlisted: prune ? [] : unlisted.filter((name) => !Object.hasOwn(defaultPlans, name)),
-    warnings,
+    changes: diffSettings(await readStored(redis, wanted), wanted),
+    warnings: Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits)),
   };
-}
-
-async function withCustomers(
-  session: Session,
-  change: SettingChange,
-  { plans = {} }: PlansFile,
-  customers: ReadonlyMap<string, number>,
-): Promise<CountedChange> {
-  const { plan } = change;
-  if (plan === undefined) return change;
-  const above = await findBusiestAbove(session, plan, plans[plan] ?? {});
-  return { ...change, customers: customers.get(plan) ?? 0, above };
 }
 
 /** Settings of a file, in its order. */
@@ -85,18 +40,28 @@ export function settingsOf(file: PlansFile): WantedSetting[] {
   );
 }
 
-function plansWithout(plans: object, names: readonly string[]): PlanNames['listed'] {
-  return names.filter((name) => !Object.hasOwn(plans, name));
-}
-
-/** @throws InvalidOperation if a plan is built in, or the file has no plans at all */
-function removals(file: PlansFile, names: readonly string[], stored: StoredSettings): SettingChange[] {
-  if (file.plans === undefined) {
-    throw new InvalidOperation('the file has no section plans: without it, no plan is removed');
+/**
+ * Reads all settings of a file of plans, as they are in Redis.
+ * @throws OperationFailure if one of them is invalid, or a plan has none: the file must not replace a complete one
+ */
+export async function exportPlansFile({ redis }: Pick<ReadingSession, 'redis'>): Promise<PlansFile> {
+  const plans = (await readLimitedPlans(redis)).map(planSetting);
+  const settings: Setting[] = [...plans, ...sectionsOf().map(([setting]) => setting)];
+  const stored = await readStored(redis, settings);
+  const values = new Map<Setting, object>();
+  const issues: string[] = [];
+  for (const setting of settings) {
+    const fields = stored.get(setting.key) ?? {};
+    const isSet = Object.keys(fields).length > 0;
+    // What was never set has its default.
+    if (!isSet && setting.plan === undefined) continue;
+    const { data, error } = setting.fields.safeParse(fields);
+    if (data !== undefined) values.set(setting, data);
+    else issues.push(`${setting.key}: ${isSet ? describeIssues(error).join('; ') : 'is not set'}`);
   }
-  return names.map((name) => {
-    assertRemovable(name);
-    const setting = planSetting(name);
-    return removalOf(setting, stored.get(setting.key) ?? {});
+  if (issues.length > 0) throw new OperationFailure(`nothing was exported: ${issues.join('; ')}`);
+  return plansFileSchema.parse({
+    plans: Object.fromEntries(plans.map((setting) => [setting.target, values.get(setting)])),
+    ...Object.fromEntries(sectionsOf().map(([setting]) => [setting.name, values.get(setting)])),
   });
 }

@@ -20,20 +20,15 @@ const planName = z
   .string()
   .regex(planNamePattern, planNameIssue)
   .refine((name) => name !== enterprisePlan, 'has no limits of its own: each enterprise key has them')
-  .refine((name) => name !== anonymousPlan, 'is not a plan: its limit is anonymous.minute, beside plans')
-  .meta({ not: { enum: [enterprisePlan, anonymousPlan] } });
+  .refine((name) => name !== anonymousPlan, 'is not a plan: its limit is anonymous.minute, beside plans');
 
-export const plansSectionSchema = z
+const plansSectionSchema = z
   .record(planName, planValues, mapping('plan names to limits'))
   .check(({ value, issues }) => {
     for (const [plan, limits] of Object.entries(value)) {
       for (const { path, message } of lackingIssues(plan, limits))
         issues.push({ code: 'custom', path: [plan, ...path], message, input: undefined });
     }
-  })
-  .meta({
-    description:
-      'limits of the plans, at least one each; free, pro and business always exist, and need a minute and a day limit',
   });
 
 const sections = {
@@ -50,10 +45,6 @@ export const plansFileSchema = z
   .strictObject(sections, mapping(`the sections ${sectionNames}`))
   .refine((settings) => Object.keys(settings).length > 0, {
     error: `has no settings: give at least one of ${sectionNames}`,
-  })
-  .meta({
-    title: 'Plans and ban policy of the API gateway',
-    description: 'written by "ops plans export", applied by "ops plans apply"',
   });
 
 export type PlansFile = z.output<typeof plansFileSchema>;
@@ -61,11 +52,6 @@ export type PlansFile = z.output<typeof plansFileSchema>;
 /** Settings beside the plans, each with its section in a file. */
 export const sectionsOf = (file: PlansFile = {}) =>
   wholeSettings.map((setting): [Setting, object | undefined] => [setting, file[setting.name]]);
-
-/** The schema for editors, which is shipped as plans-file.schema.json: `npm run describe:plans-file` writes it. */
-export function plansFileJsonSchema(): object {
-  return z.toJSONSchema(plansFileSchema, { target: 'draft-7', io: 'input' });
-}
 
 /** Size of some 6,000 plans. Reading a hostile file of this size takes seconds at most. */
 export const maxFileBytes = 256 * 1024;

@@ -28,7 +28,7 @@ import { expectUnchanged, OvertakenChange } from '../overtaken-change.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { countPlanCustomers } from './plan-customers.ts';
-import { anyLimit, comparePlanNames, readPlanLimits, unknownPlan } from './plan-names.ts';
+import { anyLimit, readLimitedPlans, readPlanLimits, unknownPlan } from './plan-names.ts';
 import {
   changeSettings,
   diffSettings,
@@ -91,13 +91,9 @@ export async function readPlans(
   customers: ReadonlyMap<string, number> = new Map(),
 ): Promise<Plan[]> {
   const enforced = await readEnforcedValues(session);
-  const { listed, enforcedOnly, lost } = await comparePlanNames(session.redis, enforced);
-  // Without gw:plans, only the gateways know the operators' own plans.
-  const names = lost ? [...listed, ...enforcedOnly] : listed;
+  const names = [...(await readLimitedPlans(session.redis)), anonymousPlan];
   const plans = await Promise.all(
-    [...names, anonymousPlan].map((name) =>
-      readPlan(session.redis, name, enforced, customers.get(name) ?? 0),
-    ),
+    names.map((name) => readPlan(session.redis, name, enforced, customers.get(name) ?? 0)),
   );
   const { gateways } = enforced;
   const enterprise: Plan = {
@@ -184,11 +180,10 @@ export async function setPlan(
 }
 
 /** @throws UnknownId for a plan that does not exist */
-export async function assertPlan({ redis, now }: ReadingSession, name: string): Promise<void> {
+export async function assertPlan({ redis }: ReadingSession, name: string): Promise<void> {
   assertOwnLimits(name);
   if ((await redis.exists(redisKeys.plan(name))) === 1) return;
-  const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues({ redis, now }));
-  const names = [...listed, ...enforcedOnly];
+  const names = await readLimitedPlans(redis);
   if (!names.includes(name))
     throw new UnknownId(unknownPlan(name, names, 'with create, a new one is made').message);
 }
@@ -250,36 +245,25 @@ export async function removePlan(session: Session, name: string): Promise<Settin
   const setting = planSetting(name);
   const stored = await redis.hgetall(setting.key);
   if (Object.keys(stored).length === 0) {
-    const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues(session));
-    if (enforcedOnly.includes(name))
-      throw new InvalidOperation(
-        `${name} is not stored any more: running gateways keep its limits until they end`,
-      );
-    if (!listed.includes(name)) throw new UnknownId(unknownPlan(name, listed).message);
+    const names = await readLimitedPlans(redis);
+    if (!names.includes(name)) throw new UnknownId(unknownPlan(name, names).message);
   }
-  assertNoCustomers(await countPlanCustomers(redis), [name]);
+  const count = (await countPlanCustomers(redis)).get(name) ?? 0;
+  if (count > 0)
+    throw new InvalidOperation(
+      `${count} ${count === 1 ? 'customer is' : 'customers are'} on ${name}: move them to another plan first; no plan was removed`,
+    );
   const removal = removalOf(setting, stored);
   await writeSettings(session, [removal]);
   return removal;
 }
 
 /** @throws InvalidOperation for a plan that always exists */
-export function assertRemovable(name: string): void {
+function assertRemovable(name: string): void {
   if (![...Object.keys(defaultPlans), anonymousPlan, enterprisePlan].includes(name)) return;
   throw new InvalidOperation(
     `${name} can't be removed: ${Object.keys(defaultPlans).join(', ')}, ${enterprisePlan} and ${anonymousPlan} always exist`,
   );
-}
-
-/** @throws InvalidOperation if customers are on one of the plans */
-export function assertNoCustomers(customers: ReadonlyMap<string, number>, plans: readonly string[]): void {
-  const used = plans.filter((name) => customers.has(name));
-  const counts = used.map((name) => {
-    const count = customers.get(name) ?? 0;
-    return `${count} ${count === 1 ? 'customer is' : 'customers are'} on ${name}`;
-  });
-  if (used.length > 0)
-    throw new InvalidOperation(`${counts.join(', ')}: move them to another plan first; no plan was removed`);
 }
 
 /** The limit that gateways need and that is missing or invalid. */

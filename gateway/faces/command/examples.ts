@@ -11,7 +11,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'keys show': [`keys show ${id}`, 'keys show api_GQ4x'],
   'keys export': ['keys export > keys.jsonl'],
   'keys import': ['keys import keys.jsonl'],
-  'plans export': ['plans export plans.yaml'],
+  'plans export': ['plans export > plans.yaml'],
   'plans diff': ['plans diff plans.yaml'],
   'plans apply': ['plans apply plans.yaml'],
   'webhooks test': [`webhooks test ${webhook}`],

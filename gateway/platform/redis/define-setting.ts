@@ -30,8 +30,6 @@ export interface Setting<Value extends object = object> {
   seedAction: AuditAction;
   target: string;
   defaults: Readonly<Value>;
-  /** Set if a file of plans leaves it out while nobody has set or enforces it: its default counts. */
-  isOptional?: true;
   /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */
   values: z.ZodObject;
   /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
