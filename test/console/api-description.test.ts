@@ -73,6 +73,8 @@ describe('the description of the operators’ API', () => {
       action: 'plans.set',
       verb: 'changed the plan',
       ...target,
+      before: null,
+      after: null,
       changes: [],
     };
     const page = { items: [entry], next: null, latest: '1-1' };

@@ -74,7 +74,6 @@ describe('the life cycle of keys', () => {
       expect(JSON.parse(first.stdout)).toEqual({
         added: lines.length,
         unchanged: 0,
-        differing: 0,
         outdated: 0,
       });
       const imported = await snapshot(other.redis);
@@ -126,7 +125,6 @@ describe('the life cycle of keys', () => {
       expect(await to.json('keys', 'import', file)).toEqual({
         added: 3,
         unchanged: 0,
-        differing: 0,
         outdated: 0,
       });
       for (const id of [plain, full]) {
@@ -144,16 +142,16 @@ describe('the life cycle of keys', () => {
       ]);
       expect((await to.json<object[]>('audit', '--count', '1'))[0]).toMatchObject({
         action: 'keys.import',
-        after: { count: 3, plans: { free: 3 } },
+        after: { count: 3 },
       });
 
       const imported = await snapshot(target.redis);
-      expect(await to.json('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 3, differing: 0 });
+      expect(await to.json('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 3 });
       expect(await snapshot(target.redis)).toEqual(imported);
       await to.json('customers', 'set', plain, '--name', 'Renamed');
       // An import restores a lost index.
       await target.redis.zrem(redisKeys.customers, plain, full);
-      expect(await to.json('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 2, differing: 1 });
+      expect(await to.json('keys', 'import', file)).toMatchObject({ added: 0, unchanged: 3 });
       expect(await to.json('customers', 'show', plain)).toMatchObject({ name: 'Renamed' });
       expect(await to.json('customers', 'list')).toHaveLength(3);
     });
@@ -162,7 +160,7 @@ describe('the life cycle of keys', () => {
       const { id } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Before');
       const file = await writeInput((await kit.run('keys', 'export')).stdout);
       await kit.json('keys', 'set', id, '--name', 'After');
-      expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 0, differing: 1 });
+      expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 0 });
       expect((await kit.json<ShownKey>('keys', 'show', id)).name).toBe('After');
     });
 
@@ -218,8 +216,6 @@ describe('the life cycle of keys', () => {
         [{ ...validRecord, key: 'pets_secret' }, /line 2: .*"key"/],
         [{ ...validRecord, id }, /line 2: key_\w+ is the id of another key in this Redis/],
         [{ ...validRecord, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
-        [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
-        [`${JSON.stringify(ofCustomer)}\n${JSON.stringify(ofCustomer)}`, /line 3: cus_new is in line 2, too/],
         [{ ...ofCustomer, plan: 'nope' }, /line 2: there is no plan named "nope"/],
         [{ ...ofCustomer, plan: 'enterprise' }, /line 2: an enterprise customer needs a limit of its own/],
         [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],

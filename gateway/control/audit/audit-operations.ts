@@ -133,6 +133,8 @@ export const auditOperations = [
                 target: 'pro',
                 targetName: null,
                 targetHint: null,
+                before: { name: 'pro', minute: 300 },
+                after: { name: 'pro', minute: 600 },
                 changes: [{ field: 'minute', before: 300, after: 600 }],
               },
             ],

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { apiKeyState, formatApiKeyRecord, readApiKey, recordExpiry } from '../../keys/api-key-record.ts';
+import { apiKeyState, formatApiKeyRecord, recordExpiry } from '../../keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
 import { limitsIn } from '../../limits/limits.ts';
-import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RecordChange } from '../../platform/redis/record-change.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { markSetUp } from '../../platform/redis/set-up-marker.ts';
 import { assertLimits, listPlan } from '../customers/permitted-limits.ts';
-import { addCustomerToIndex, findCustomer } from '../customers/stored-customers.ts';
+import { addCustomerToIndex } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { ReadingSession } from '../session.ts';
@@ -18,15 +17,11 @@ import { isKey, parseLines, type TransferredCustomer, type TransferredKey } from
 /** Numbers of records of a file, by outcome: those of keys, and of customers that have no key in it. */
 export interface ImportResult {
   added: number;
-  /** Present, and the same. */
+  /** Present, perhaps changed since the export: not touched. */
   unchanged: number;
-  /** Present, but changed since the export: not touched. */
-  differing: number;
   /** Revoked or expired for longer than records are kept. */
   outdated: number;
 }
-
-type Outcome = 'absent' | 'unchanged' | 'differing' | 'outdated';
 
 /** A file of exported records. */
 export interface ExportFile {
@@ -35,25 +30,22 @@ export interface ExportFile {
   sha256(): string;
 }
 
+const batchSize = 100;
+
 /**
- * Imports exported records, as one audit entry. All lines are checked before the first one is written, so that an invalid
- * file changes nothing. Present records are not touched, so that importing twice is the same as once.
+ * Imports exported records, as one audit entry: an entry for each would drive all others out of the log. All lines are checked
+ * before the first one is written, so that an invalid file changes nothing. Present records are not touched, so that importing
+ * twice is the same as once, also after an import that ended early.
  * @throws InvalidOperation that names the line
  */
 export async function importKeys(
   { lines, sha256 }: ExportFile,
   { redis, audit, now }: ReadingSession & { audit: RecordChange },
 ): Promise<ImportResult> {
-  const result: ImportResult = { added: 0, unchanged: 0, differing: 0, outdated: 0 };
+  const result: ImportResult = { added: 0, unchanged: 0, outdated: 0 };
   const absent: (TransferredKey | TransferredCustomer)[] = [];
-  const seen = new Map<string, number>();
   for await (const [number, line] of parseLines(lines)) {
     try {
-      for (const name of isKey(line) ? [line.id, line.sha256] : [line.customerId]) {
-        const earlier = seen.get(name);
-        if (earlier !== undefined) throw new InvalidOperation(`${name} is in line ${earlier}, too`);
-        seen.set(name, number);
-      }
       const outcome = isKey(line) ? await checkKey(line) : await checkCustomer(line);
       if (outcome === 'absent') absent.push(line);
       else result[outcome] += 1;
@@ -63,36 +55,39 @@ export async function importKeys(
     }
   }
   if (absent.length > 0) {
-    await writeBatch(absent, { fileSha256: sha256(), audit }, async (line) => {
-      result[await add(line)] += 1;
-    });
-    const expiring = absent
-      .filter(isKey)
-      .flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
-    await scheduleExpiry(redis, expiring, now());
+    const target = `batch_${randomBytes(6).toString('hex')}`;
+    const after = { count: absent.length, fileSha256: sha256() };
+    await audit({ action: 'keys.import', target, before: null, after });
   }
+  for (let start = 0; start < absent.length; start += batchSize) {
+    const outcomes = await Promise.all(absent.slice(start, start + batchSize).map((line) => add(line)));
+    for (const outcome of outcomes) result[outcome] += 1;
+  }
+  const expiring = absent
+    .filter(isKey)
+    .flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
+  await scheduleExpiry(redis, expiring, now());
   await markSetUp(redis);
   return result;
 
-  async function checkKey(key: TransferredKey): Promise<Outcome> {
-    const { sha256: keyHash } = key;
-    const [indexed, place] = await Promise.all([placeOf(redis, key.id), placeOfHash(redis, keyHash)]);
+  async function checkKey(key: TransferredKey): Promise<'absent' | 'unchanged' | 'outdated'> {
+    const { customerId, sha256: keyHash } = key;
+    const [indexed, place = { customerId, keyHash }] = await Promise.all([
+      placeOf(redis, key.id),
+      placeOfHash(redis, keyHash),
+    ]);
     if (indexed !== undefined && indexed.keyHash !== keyHash) {
       throw new InvalidOperation(`${key.id} is the id of another key in this Redis`);
     }
-    const at = place ?? { customerId: key.customerId, keyHash };
+    const id = await redis.hget(redisKeys.apiKey(place), 'id');
+    if (id !== null && id !== key.id) {
+      throw new InvalidOperation(`the key of ${key.id} has the id ${id} in this Redis`);
+    }
     // Redis may have lost the customer alone.
-    const hasCustomer = (await redis.exists(redisKeys.customer(at.customerId))) === 1;
-    const found = hasCustomer ? await readApiKey(createHashReader(redis), at) : undefined;
-    if (found !== undefined) {
-      const { record, customer } = found;
-      if (record.id !== key.id) {
-        throw new InvalidOperation(`the key of ${key.id} has the id ${record.id} in this Redis`);
-      }
-      // The index may have been lost alone.
-      await addToIndex(redis, key, at);
-      const isSame = JSON.stringify(formatApiKeyRecord(record)) === JSON.stringify(formatApiKeyRecord(key));
-      return isSame && isSameCustomer(customer, customerOf(key)) ? 'unchanged' : 'differing';
+    if (id !== null && (await hasCustomer(place))) {
+      // Or the index.
+      await addToIndex(redis, key, place);
+      return 'unchanged';
     }
     const end = recordExpiry(key);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
@@ -100,15 +95,18 @@ export async function importKeys(
     return 'absent';
   }
 
-  async function checkCustomer(line: TransferredCustomer): Promise<Outcome> {
+  async function checkCustomer(line: TransferredCustomer): Promise<'absent' | 'unchanged'> {
     const customer = customerOf(line);
-    const found = await findCustomer(redis, customer.id);
-    if (found !== undefined) {
+    if (await hasCustomer(line)) {
       await addCustomerToIndex(redis, customer);
-      return isSameCustomer(found, customer) ? 'unchanged' : 'differing';
+      return 'unchanged';
     }
     if (customer.suspendedAt === undefined) await assertLimits(redis, customer);
     return 'absent';
+  }
+
+  async function hasCustomer({ customerId }: Pick<TransferredCustomer, 'customerId'>): Promise<boolean> {
+    return (await redis.exists(redisKeys.customer(customerId))) === 1;
   }
 
   /** A customer that is present stays as it is. Another operator may be importing the same file. */
@@ -118,7 +116,7 @@ export async function importKeys(
     await listPlan(redis, customer);
     await addCustomerToIndex(redis, customer);
     let written = 0;
-    if ((await redis.exists(redisKeys.customer(customerId))) === 0) {
+    if (!(await hasCustomer(line))) {
       const fields = { ...formatCustomerRecord(customer), rev: String(rev) };
       written = await write({ customerId, rev: 0, customer: fields });
     }
@@ -140,44 +138,4 @@ export async function importKeys(
 function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
   const { plan, suspendedAt, rev } = record;
   return { id: customerId, ...customer, plan, ...limitsIn(record), suspendedAt, rev };
-}
-
-/** Compares all fields but `rev`, which writing raises. */
-function isSameCustomer(one: CustomerRecord, other: CustomerRecord): boolean {
-  return JSON.stringify(formatCustomerRecord(one)) === JSON.stringify(formatCustomerRecord(other));
-}
-
-const batchSize = 100;
-
-/**
- * Writes the lines of a file as one audit entry, which is made before the first one is written: an entry for each would drive
- * all others out of the log. If it ends early, a second entry has the number of written lines, unless Redis is unavailable.
- */
-export async function writeBatch<Line extends { plan: string }>(
-  lines: readonly Line[],
-  { fileSha256, audit }: { fileSha256: string; audit: RecordChange },
-  write: (line: Line) => Promise<void>,
-): Promise<void> {
-  const target = `batch_${randomBytes(6).toString('hex')}`;
-  const count = lines.length;
-  const byPlan = Map.groupBy(lines, ({ plan }) => plan);
-  const plans = Object.fromEntries(Array.from(byPlan, ([plan, { length }]) => [plan, length]));
-  await audit({ action: 'keys.import', target, before: null, after: { count, fileSha256, plans } });
-  let written = 0;
-  try {
-    for (let start = 0; start < count; start += batchSize) {
-      const batch = lines.slice(start, start + batchSize);
-      // All of a batch end before an error is thrown, so that the number is exact.
-      const settled = await Promise.allSettled(batch.map((line) => write(line)));
-      const failed = settled.filter((outcome) => outcome.status === 'rejected');
-      written += batch.length - failed.length;
-      if (failed[0] !== undefined) throw failed[0].reason;
-    }
-  } finally {
-    if (written < count) {
-      const change = { before: { count }, after: { count: written } };
-      // The error that ended the batch is the one to report.
-      await audit({ action: 'keys.import.incomplete', target, ...change }).catch(() => {});
-    }
-  }
 }

@@ -16,7 +16,6 @@ export const auditVerbs = {
   'customers.set': 'changed the customer',
   'customers.suspend': 'suspended',
   'keys.import': 'imported keys:',
-  'keys.import.incomplete': 'imported a part of keys:',
   'keys.issue': 'issued the key',
   'keys.revoke': 'revoked the key',
   'keys.rotate': 'rotated the key',
