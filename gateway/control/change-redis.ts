@@ -82,25 +82,34 @@ const memoryOnly = 'this Redis has no append-only file, so a restart loses the c
 const waitAofRefused =
   'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway/platform/redis/users.acl';
 
-/** @throws OperationFailure if Redis does not confirm that the changes are on its disk */
+/** Less than the connection's own timeout for a reply. */
+const waitMs = 1500;
+const maxAttempts = 4;
+
+/** @throws OperationFailure if Redis does not confirm that all previous writes are in the append-only file on disk */
 async function assertDurable(
   redis: RedisClient,
   changed: ReadonlySet<string>,
   warnOnce: (risk: string, text: string) => void,
 ): Promise<void> {
-  switch (await waitForDisk(redis)) {
-    case 'durable':
-    case 'unknown':
-      return;
-    case 'memory_only':
-      return warnOnce(appendOnlyOff, memoryOnly);
-    case 'not_permitted':
-      return warnOnce(waitAofRefused, waitAofRefused);
-    case 'unconfirmed':
-      throw new OperationFailure(
-        `the change${named(changed)} was made, but Redis did not confirm that it is on disk`,
+  try {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const replies = await Promise.all(
+        mastersOf(redis).map((master) => master.call('WAITAOF', '1', '0', String(waitMs))),
       );
+      if (replies.every((reply) => Array.isArray(reply) && Number(reply[0]) >= 1)) return;
+    }
+  } catch (error) {
+    const message = errorMessage(error);
+    if (/appendonly is disabled/i.test(message)) return warnOnce(appendOnlyOff, memoryOnly);
+    if (message.startsWith('NOPERM')) return warnOnce(waitAofRefused, waitAofRefused);
+    // Redis before 7.2 has no such command.
+    if (/unknown command/i.test(message)) return;
+    throw error;
   }
+  throw new OperationFailure(
+    `the change${named(changed)} was made, but Redis did not confirm that it is on disk`,
+  );
 }
 
 const maxNamed = 10;
@@ -108,85 +117,25 @@ const maxNamed = 10;
 const named = (changed: ReadonlySet<string>) =>
   changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
 
+/** Waits until all replicas have all previous writes, also those of other clients that this one has read. */
 async function findUnconfirmed(
   redis: RedisClient,
   changed: ReadonlySet<string>,
   warn: (warning: string) => void,
 ): Promise<string | undefined> {
-  const replication = await waitForReplicas(redis);
-  if (replication === undefined) {
+  try {
+    if ((await Promise.all(mastersOf(redis).map(isReplicated))).every(Boolean)) return undefined;
+    return `a replica of Redis has not confirmed the change${named(changed)}: it is in force, but a failover may undo it`;
+  } catch (error) {
+    if (!errorMessage(error).startsWith('NOPERM')) throw error;
     warn(
       'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change; see gateway/platform/redis/users.acl',
     );
     return undefined;
   }
-  const { replicas, confirmed } = replication;
-  if (confirmed === replicas) return undefined;
-  return (
-    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${named(changed)}: ` +
-    'it is in force, but a failover may undo it'
-  );
 }
 
-/** Less than the connection's own timeout for a reply. */
-const waitMs = 1500;
-const maxAttempts = 4;
-
-/**
- * - durable: on the disk of each master
- * - unconfirmed: Redis did not confirm it in time
- * - memory_only: Redis keeps no append-only file
- * - unknown: Redis is older than 7.2 and has no WAITAOF
- * - not_permitted: the Redis user may not run WAITAOF
- */
-type Durability = 'durable' | 'unconfirmed' | 'memory_only' | 'unknown' | 'not_permitted';
-
-/** Waits until all previous writes are in the append-only file on disk. */
-async function waitForDisk(redis: RedisClient): Promise<Durability> {
-  try {
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const replies = await Promise.all(
-        mastersOf(redis).map((master) => master.call('WAITAOF', '1', '0', String(waitMs))),
-      );
-      if (replies.every((reply) => Array.isArray(reply) && Number(reply[0]) >= 1)) return 'durable';
-    }
-    return 'unconfirmed';
-  } catch (error) {
-    const message = errorMessage(error);
-    if (/unknown command/i.test(message)) return 'unknown';
-    if (/appendonly is disabled/i.test(message)) return 'memory_only';
-    if (message.startsWith('NOPERM')) return 'not_permitted';
-    throw error;
-  }
-}
-
-/** How many of the replicas that are connected to a master have confirmed all previous writes. */
-interface Replication {
-  replicas: number;
-  confirmed: number;
-}
-
-/**
- * Waits until all replicas have all previous writes, also those of other clients that this one has read.
- * @returns undefined if the Redis user may not ask
- */
-async function waitForReplicas(redis: RedisClient): Promise<Replication | undefined> {
-  try {
-    const all = await Promise.all(mastersOf(redis).map(waitForReplicasOf));
-    return {
-      replicas: all.reduce((sum, { replicas }) => sum + replicas, 0),
-      confirmed: all.reduce((sum, { confirmed }) => sum + confirmed, 0),
-    };
-  } catch (error) {
-    if (errorMessage(error).startsWith('NOPERM')) return undefined;
-    throw error;
-  }
-}
-
-async function waitForReplicasOf(master: Redis): Promise<Replication> {
-  const info = await master.info('replication');
-  const replicas = infoNumber(info, 'connected_slaves');
-  if (replicas === 0) return { replicas, confirmed: 0 };
-  const confirmed = await master.wait(replicas, waitMs);
-  return { replicas, confirmed: Math.min(confirmed, replicas) };
+async function isReplicated(master: Redis): Promise<boolean> {
+  const replicas = infoNumber(await master.info('replication'), 'connected_slaves');
+  return replicas === 0 || (await master.wait(replicas, waitMs)) >= replicas;
 }

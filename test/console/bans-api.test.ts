@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addBan, countBans, liftBan } from '../../gateway/control/bans/bans.ts';
+import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { sessionOf } from '../support/kits/keys.ts';
@@ -74,8 +74,6 @@ describe('the API of bans', () => {
     const ids = (await all('/api/bans')).map((ban) => ban.id);
     expect(ids).not.toContain(id);
     expect(ids).not.toContain('key_gone');
-    // The figure of Now and of ops status.
-    expect(await countBans(session())).toBe(ids.length);
   });
 
   test('a value of the wrong type is named to who reads it and who changes something', async () => {

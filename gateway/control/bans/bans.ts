@@ -2,7 +2,7 @@ import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../quota/ban-policy.ts';
 import { consecutiveBan, indexBan } from '../../quota/ban-reason.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
-import { placesOf, showStoredKey } from '../keys/stored-keys.ts';
+import { showStoredKey } from '../keys/stored-keys.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
@@ -113,17 +113,9 @@ async function findBans(session: Session, members: readonly ScoredMember[]) {
   return found.flatMap(({ at, ban }) => (ban === undefined ? [] : [{ at, ban }]));
 }
 
-/** Bans that are looked at to count them. */
-const maxCounted = 1000;
-
-/** Number of active bans. Up to a thousand of them, without those that were lifted with redis-cli. */
-export async function countBans({ redis, now }: ReadingSession): Promise<number> {
-  const ids = await redis.zrangebyscore(redisKeys.bans, now(), '+inf', 'LIMIT', 0, maxCounted + 1);
-  if (ids.length > maxCounted) return redis.zcount(redisKeys.bans, now(), '+inf');
-  const places = (await placesOf(redis, ids)).filter((place) => place !== undefined);
-  const found = await Promise.all(places.map((place) => redis.exists(redisKeys.ban(place))));
-  return found.filter((exists) => exists === 1).length;
-}
+/** Number of active bans, with those that were lifted with redis-cli. */
+export const countBans = ({ redis, now }: ReadingSession): Promise<number> =>
+  redis.zcount(redisKeys.bans, now(), '+inf');
 
 /**
  * Bans a key, replacing any other ban. In force from its next request on.
