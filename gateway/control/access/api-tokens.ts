@@ -9,7 +9,6 @@ import { InvalidOperation } from '../invalid-operation.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import type { ApiScope } from './api-scopes.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
-import { timeOf } from './console-sessions.ts';
 
 export const apiTokenId = /^token_[\da-f]{12}$/;
 
@@ -119,7 +118,9 @@ export async function listApiTokens({ redis, now }: Session): Promise<ListedApiT
   const listed = parseRecords(stored).flatMap(({ tokenHash, record }): ListedApiToken[] => {
     if (record === undefined) return [];
     const state = expiryOf(record) > now() ? 'valid' : 'expired';
-    return [{ ...record, lastUsedAt: timeOf(seen[tokenHash]), state }];
+    const seenMs = seen[tokenHash];
+    const lastUsedAt = seenMs === undefined ? null : new Date(Number(seenMs)).toISOString();
+    return [{ ...record, lastUsedAt, state }];
   });
   return listed.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
 }

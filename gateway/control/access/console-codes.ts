@@ -5,7 +5,6 @@ import { createAuditLog } from '../../platform/redis/record-change.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import { hashSecret } from './console-secret.ts';
 import {
   consoleRoles,
   createConsoleSessions,
@@ -13,7 +12,7 @@ import {
   type ConsoleRole,
   type ConsoleSession,
 } from './console-sessions.ts';
-import { findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+import { createSecrets, linkCode } from './expiring-secrets.ts';
 
 /** Whom a link is for. */
 export interface ConsolePerson {
@@ -30,14 +29,16 @@ export interface ConsoleCode extends ConsolePerson {
   session: string;
 }
 
-const codePattern = /^[\w-]{22}$/;
-
-const codeRecord = z.object({
-  session: z.string(),
-  name: z.string(),
-  role: z.enum(consoleRoles),
-  grantedBy: z.string(),
-  expiresAtMs: z.number(),
+const codes = createSecrets({
+  ...linkCode,
+  keyOf: redisKeys.consoleCode,
+  schema: z.object({
+    session: z.string(),
+    name: z.string(),
+    role: z.enum(consoleRoles),
+    grantedBy: z.string(),
+    expiresAtMs: z.number(),
+  }),
 });
 
 /** A gateway says twice a second where its console is. One that was killed is no longer listed after this time. */
@@ -59,49 +60,35 @@ export async function makeConsoleCode(
   operator: Session,
   { name, role }: ConsolePerson,
 ): Promise<ConsoleCode> {
-  const { audit } = operator;
-  const { code, codeHash, expiresAtMs, expiresAt } = newCode(operator);
   const session = `console_${randomBytes(6).toString('hex')}`;
-  await audit({ action: 'console.link', target: session, before: null, after: { name, role, expiresAt } });
-  const record: z.infer<typeof codeRecord> = { session, name, role, grantedBy: audit.who, expiresAtMs };
-  await storeCode(operator, redisKeys.consoleCode(codeHash), record);
+  const record = { session, name, role, grantedBy: operator.audit.who };
+  const change = { action: 'console.link', target: session, after: { name, role } } as const;
+  const { secret: code, expiresAt } = await codes.make(operator, record, change);
   return { code, name, role, expiresAt, session };
-}
-
-interface FoundCode extends Pick<ConsoleSession, 'id' | 'name' | 'role' | 'grantedBy'> {
-  /** Redis key that is deleted when the code is used. */
-  key: string;
 }
 
 /**
  * Finds whom a code is for, without using it up.
  * @returns undefined if it was used before, has expired or never existed
  */
-export async function findConsolePerson(
+export const findConsolePerson = (
   session: ReadingSession,
   code: string,
-): Promise<FoundCode | undefined> {
-  if (!codePattern.test(code)) return undefined;
-  const key = redisKeys.consoleCode(hashSecret(code));
-  const record = await findCode(session, key, codeRecord);
-  if (record === undefined) return undefined;
-  const { session: id, name, role, grantedBy } = record;
-  return { id, name, role, grantedBy, key };
-}
+): Promise<ConsolePerson | undefined> => codes.find(session, code);
 
 /**
  * Exchanges a code for a session, in the name of the person it is for.
  * @param replaced sessions of the same browser, which end
- * @returns undefined if it was used before, has expired or never existed
+ * @returns undefined as findConsolePerson does
  */
 export async function redeemConsoleCode(
   { redis, now }: ReadingSession,
   code: string,
   replaced: readonly ConsoleSession[] = [],
 ): Promise<BegunSession | undefined> {
-  const found = await findConsolePerson({ redis, now }, code);
-  if (found === undefined || !(await useCode({ redis }, found.key))) return undefined;
-  const { id, name, role, grantedBy } = found;
+  const found = await codes.find({ redis, now }, code);
+  if (found === undefined || !(await codes.useUp({ redis }, code))) return undefined;
+  const { session: id, name, role, grantedBy } = found;
   const audit = createAuditLog({ redis, who: name });
   const sessions = createConsoleSessions({ redis, audit, now });
   const begun = await sessions.begin({ id, name, role, grantedBy });

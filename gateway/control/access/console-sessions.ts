@@ -109,8 +109,3 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
     },
   };
 }
-
-/** @param ms Unix milliseconds, as text that may have been edited by hand */
-export function timeOf(ms: string | undefined): string | null {
-  return ms !== undefined && /^\d{1,15}$/.test(ms) ? new Date(Number(ms)).toISOString() : null;
-}

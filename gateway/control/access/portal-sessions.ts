@@ -4,8 +4,7 @@ import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/r
 import { showCustomer } from '../customers/stored-customers.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { findValidToken } from './api-tokens.ts';
-import { generateSecret, hashSecret } from './console-secret.ts';
-import { codeMs, findCode, newCode, storeCode, useCode } from './one-time-codes.ts';
+import { createSecrets, linkCode } from './expiring-secrets.ts';
 
 /** A person whom an operator's own product has let into the portal of a customer. */
 export interface PortalSession {
@@ -25,13 +24,10 @@ export interface PortalCode {
   expiresAt: string;
 }
 
-const tokenBits = 256;
-export const portalTokenPattern = /^[\w-]{43}$/;
-const codePattern = /^[\w-]{22}$/;
 /** An hour: enough to look and to change a key. */
 export const portalSessionMs = 3_600_000;
 
-const linkSchema = z.object({
+const schema = z.object({
   customerId: z.string().refine(isCustomerId),
   grantedBy: z.string(),
   /** Hash of the API token that has made the link; absent if a person has. */
@@ -39,7 +35,15 @@ const linkSchema = z.object({
   expiresAtMs: z.number(),
 });
 
-type Link = z.infer<typeof linkSchema>;
+type Link = z.infer<typeof schema>;
+
+const codes = createSecrets({ ...linkCode, keyOf: redisKeys.portalCode, schema });
+const sessions = createSecrets({
+  bits: 256,
+  lifetimeMs: portalSessionMs,
+  keyOf: redisKeys.portalSession,
+  schema,
+});
 
 /** Name in the audit log of what a customer does. */
 export const portalPerson = (customerId: CustomerId) => `portal:${customerId}`;
@@ -54,29 +58,27 @@ export async function makePortalCode(
   customer: string,
   tokenHash?: string,
 ): Promise<PortalCode> {
-  const { redis, audit } = session;
-  const { id: customerId } = await showCustomer(redis, customer);
-  const { code, codeHash, expiresAtMs, expiresAt } = newCode(session);
-  await audit({ action: 'portal.link', target: customerId, before: null, after: { expiresAt } });
-  const link: Link = { customerId, grantedBy: audit.who, tokenHash, expiresAtMs };
-  await storeCode(session, redisKeys.portalCode(codeHash), link);
+  const { id: customerId } = await showCustomer(session.redis, customer);
+  const record = { customerId, grantedBy: session.audit.who, tokenHash };
+  const change = { action: 'portal.link', target: customerId, after: {} } as const;
+  const { secret: code, expiresAt } = await codes.make(session, record, change);
   return { customer: customerId, code, expiresAt };
 }
 
-/**
- * Finds a link or a session.
- * @param lifetimeMs of all such
- * @returns undefined if it has ended, or the API token that has made it
- */
-async function findLink(session: ReadingSession, key: string, lifetimeMs: number): Promise<Link | undefined> {
-  const found = await findCode(session, key, linkSchema);
+/** Finds a link or a session. @returns undefined if it has ended, or the API token that has made it */
+async function findLink(
+  session: ReadingSession,
+  secrets: typeof codes,
+  secret: string,
+): Promise<Link | undefined> {
+  const found = await secrets.find(session, secret);
   if (found === undefined) return undefined;
   const { customerId, tokenHash, expiresAtMs } = found;
   const [endedMs, token] = await Promise.all([
     session.redis.get(redisKeys.portalEnded(customerId)),
     tokenHash === undefined ? 'of a person' : findValidToken(session, tokenHash),
   ]);
-  const isOver = endedMs !== null && expiresAtMs - lifetimeMs <= Number(endedMs);
+  const isOver = endedMs !== null && expiresAtMs - secrets.lifetimeMs <= Number(endedMs);
   return isOver || token === undefined ? undefined : found;
 }
 
@@ -104,8 +106,7 @@ export async function findCodeCustomer(
   session: ReadingSession,
   code: string,
 ): Promise<CustomerId | undefined> {
-  if (!codePattern.test(code)) return undefined;
-  return (await findLink(session, redisKeys.portalCode(hashSecret(code)), codeMs))?.customerId;
+  return (await findLink(session, codes, code))?.customerId;
 }
 
 /**
@@ -116,36 +117,24 @@ export async function beginPortalSession(
   { redis, now }: ReadingSession,
   code: string,
 ): Promise<{ token: string; session: PortalSession } | undefined> {
-  if (!codePattern.test(code)) return undefined;
-  const key = redisKeys.portalCode(hashSecret(code));
-  const found = await findLink({ redis, now }, key, codeMs);
-  if (found === undefined || !(await useCode({ redis }, key))) return undefined;
+  const found = await findLink({ redis, now }, codes, code);
+  if (found === undefined || !(await codes.useUp({ redis }, code))) return undefined;
   const { customerId, grantedBy } = found;
-  const token = generateSecret(tokenBits);
-  const expiresAtMs = now() + portalSessionMs;
-  const expiresAt = new Date(expiresAtMs).toISOString();
   const audit = createAuditLog({ redis, who: portalPerson(customerId) });
-  await audit({
-    action: 'portal.sign_in',
-    target: customerId,
-    before: null,
-    after: { grantedBy, expiresAt },
-  });
-  const record = JSON.stringify({ ...found, expiresAtMs } satisfies Link);
-  await redis.set(redisKeys.portalSession(hashSecret(token)), record, 'PX', portalSessionMs);
+  const change = { action: 'portal.sign_in', target: customerId, after: { grantedBy } } as const;
+  const { secret: token, expiresAt } = await sessions.make({ redis, audit, now }, found, change);
   return { token, session: { customerId, grantedBy, expiresAt } };
 }
 
 /**
- * @returns undefined if the session of a token has ended, has expired, never existed, or was edited into something else, or if its
- * customer was removed, or the API token that has made its link
+ * @returns undefined if the session of a token has ended, has expired, never existed, or if its customer was removed, or the API
+ * token that has made its link
  */
 export async function findPortalSession(
   session: ReadingSession,
   token: string,
 ): Promise<PortalSession | undefined> {
-  if (!portalTokenPattern.test(token)) return undefined;
-  const found = await findLink(session, redisKeys.portalSession(hashSecret(token)), portalSessionMs);
+  const found = await findLink(session, sessions, token);
   if (found === undefined) return undefined;
   const { customerId, grantedBy, expiresAtMs } = found;
   if ((await session.redis.exists(redisKeys.customer(customerId))) === 0) return undefined;
@@ -159,5 +148,5 @@ export async function endPortalSession({ redis, now }: ReadingSession, token: st
   const { customerId, grantedBy } = found;
   const audit = createAuditLog({ redis, who: portalPerson(customerId) });
   await audit({ action: 'portal.end', target: customerId, before: { grantedBy }, after: null });
-  await redis.del(redisKeys.portalSession(hashSecret(token)));
+  await sessions.useUp({ redis }, token);
 }

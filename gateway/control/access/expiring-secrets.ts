@@ -1,0 +1,54 @@
+import type { z } from 'zod';
+import { parseJson } from '../../platform/redis/parse-json.ts';
+import type { Change } from '../../platform/redis/record-change.ts';
+import type { ReadingSession, Session } from '../session.ts';
+import { generateSecret, hashSecret } from './console-secret.ts';
+
+interface SecretKind<Stored> {
+  /** Redis key by the hash of the secret, which alone is stored. */
+  keyOf: (hash: string) => string;
+  bits: number;
+  lifetimeMs: number;
+  schema: z.ZodType<Stored>;
+}
+
+/** Lifetime and size of a code in a link. */
+export const linkCode = { bits: 128, lifetimeMs: 5 * 60_000 };
+
+/** Secrets of a kind, each of which stands for a record until it expires. */
+export function createSecrets<Stored extends { expiresAtMs: number }>({
+  keyOf,
+  bits,
+  lifetimeMs,
+  schema,
+}: SecretKind<Stored>) {
+  const pattern = new RegExp(String.raw`^[\w-]{${Math.ceil(bits / 6)}}$`);
+  return {
+    lifetimeMs,
+    /** @param change for the audit log, which also says when the secret expires */
+    async make(
+      { redis, audit, now }: Session,
+      record: Omit<Stored, 'expiresAtMs'>,
+      { action, target, after }: Omit<Change, 'before' | 'after'> & { after: object },
+    ): Promise<{ secret: string; expiresAt: string }> {
+      const secret = generateSecret(bits);
+      const expiresAtMs = now() + lifetimeMs;
+      const expiresAt = new Date(expiresAtMs).toISOString();
+      await audit({ action, target, before: null, after: { ...after, expiresAt } });
+      const stored = JSON.stringify({ ...record, expiresAtMs });
+      await redis.set(keyOf(hashSecret(secret)), stored, 'PX', lifetimeMs);
+      return { secret, expiresAt };
+    },
+    /** @returns undefined if the secret was used up, has expired or never existed */
+    async find({ redis, now }: ReadingSession, secret: string): Promise<Stored | undefined> {
+      if (!pattern.test(secret)) return undefined;
+      const text = await redis.get(keyOf(hashSecret(secret)));
+      const record = schema.safeParse(parseJson(text ?? '')).data;
+      return record !== undefined && record.expiresAtMs > now() ? record : undefined;
+    },
+    /** @returns whether this call has used it up: of several with the same secret, on any gateways, one */
+    async useUp({ redis }: Pick<Session, 'redis'>, secret: string): Promise<boolean> {
+      return (await redis.del(keyOf(hashSecret(secret)))) === 1;
+    },
+  };
+}
