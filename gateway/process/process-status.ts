@@ -15,7 +15,7 @@ interface ProcessStatusDependencies {
   metrics: Metrics;
   health: () => Pick<Health, 'status' | 'services'>;
   access: () => ApiDescription['access'];
-  state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'setUpMarker'>;
+  state: () => Pick<RedisState, 'announcement' | 'invalidValues' | 'localMode' | 'setUpMarker'>;
 }
 
 /** Many records of keys can be invalid. The first ones say enough. */
@@ -35,11 +35,11 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   const readBusy = createBusyReading();
   const readRecent = createRecentMeasures(metrics);
   return async function readProcessStatus() {
-    const { instances, invalidValues, localMode, setUpMarker } = state();
+    const { announcement, invalidValues, localMode, setUpMarker } = state();
     const { status, services } = health();
     const [recent, connections] = await Promise.all([readRecent(), metrics.connections.get()]);
     return {
-      id: instances.id,
+      id: announcement.id,
       gateway,
       worker,
       pid: process.pid,

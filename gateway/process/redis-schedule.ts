@@ -1,6 +1,7 @@
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import type { Metrics } from '../platform/observability/metrics.ts';
+import type { Announcement } from '../platform/redis/process-statuses.ts';
 import { publishKeyPrefix } from '../platform/redis/published-key-prefix.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError, nameWrongType } from '../platform/redis/redis-errors.ts';
@@ -8,11 +9,10 @@ import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { readRedisMemory } from '../platform/redis/redis-memory.ts';
 import { findRiskySettings } from '../platform/redis/risky-settings.ts';
 import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
-import type { Instances } from '../quota/instances.ts';
 import { seedDefaults } from '../quota/seed-defaults.ts';
 import type { Reports } from './reports.ts';
 
-/** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
+/** Interval for plans, ban policy and the list of processes: a change is in force within a second. */
 const refreshMs = 500;
 /** Maximum delay of `ops top`. */
 const busyReportMs = 2000;
@@ -30,7 +30,7 @@ interface RedisScheduleDependencies {
   gate: RedisGate;
   /** Reads what operators may change at any time. */
   refreshSettings: () => Promise<void>;
-  instances: Instances;
+  announcement: Announcement;
   reports: Reports;
   setUpMarker: SetUpMarker;
   metrics: Metrics;
@@ -39,17 +39,17 @@ interface RedisScheduleDependencies {
 
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
-  const { redis, isPrivate, gate, refreshSettings, instances, setUpMarker } = dependencies;
+  const { redis, isPrivate, gate, refreshSettings, announcement, setUpMarker } = dependencies;
   const { metrics, log } = dependencies;
   const { events, usageReports, usageTotals, busyCustomers, keyUse, failures } = dependencies.reports;
 
   const isLogDue = createLogThrottle();
 
-  /** @throws Error if this instance can't be announced */
+  /** @throws Error if this process can't be announced */
   async function refresh(): Promise<void> {
     await Promise.all([refreshSettings(), setUpMarker.refresh()]);
     // After the settings were read, so that it publishes what is in force.
-    await instances.announce();
+    await announcement.publish();
   }
 
   function keepUp(): void {

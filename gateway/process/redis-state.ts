@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { ProcessStatus } from '../platform/observability/process-status.ts';
 import { createLocalModeTimes } from '../platform/redis/local-mode-times.ts';
+import { createAnnouncement, type EndCause } from '../platform/redis/process-statuses.ts';
 import { createRedis } from '../platform/redis/redis-client.ts';
 import { createRedisClock } from '../platform/redis/redis-clock.ts';
 import { createRedisGate } from '../platform/redis/redis-gate.ts';
 import { pingRedis } from '../platform/redis/redis-health.ts';
 import { createSetUpMarker } from '../platform/redis/set-up-marker.ts';
-import { createInstances, type EndCause } from '../quota/instances.ts';
 import { createLocalQuota } from '../quota/local-quota.ts';
 import { createTrafficReporter } from '../quota/traffic-reporter.ts';
 import { createLiveSettings } from './live-settings.ts';
@@ -20,8 +20,8 @@ interface RedisStateDependencies {
   isPrivate: boolean;
   log: Logger;
   metrics: Metrics;
-  /** What this process says of itself, for consoles; undefined if it says nothing. */
-  readStatus?: () => Promise<ProcessStatus>;
+  /** What this process says of itself. */
+  readStatus: () => Promise<ProcessStatus>;
   now: () => number;
 }
 
@@ -35,7 +35,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
   const settings = createLiveSettings({ redis, log, metrics, now: clock.now });
   const { enforced, usagePolicy } = settings;
   const reports = createReports({ ...dependencies, redis, usagePolicy, now: clock.now });
-  const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
+  const announcement = createAnnouncement({ redis, readStatus, enforced, now: clock.now });
   const setUpMarker = createSetUpMarker({
     redis,
     log,
@@ -69,7 +69,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     isPrivate,
     gate,
     refreshSettings,
-    instances,
+    announcement,
     reports,
     setUpMarker,
     metrics,
@@ -81,7 +81,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     gate,
     ...settings,
     ...reports,
-    instances,
+    announcement,
     local: createLocalQuota({ now: clock.now }),
     localMode,
     setUpMarker,
@@ -99,7 +99,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
       localMode.stop();
       schedule.stop();
       if (gate.open) {
-        await instances.leave(cause);
+        await announcement.withdraw(cause);
         await reports.reportAll();
       }
       await trafficReporter.close();

@@ -1,4 +1,5 @@
 import { defaultPlans } from '../limits/limits.ts';
+import { isInUse } from '../platform/redis/enforced-settings.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 import { seedSettings } from '../platform/redis/seed-settings.ts';
@@ -25,5 +26,5 @@ export async function seedDefaults(
 ): Promise<void> {
   const written = await seedSettings({ redis, settings, who, heartbeatMs });
   if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
-  if ((await redis.zcard(redisKeys.instances)) === 0) await markSetUp(redis);
+  if (!(await isInUse(redis))) await markSetUp(redis);
 }

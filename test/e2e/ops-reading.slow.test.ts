@@ -169,8 +169,8 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     expect(await run('plans', 'list')).toMatchObject({ code: 0, stderr: '' });
     // No defaults while a gateway is running: it still has the lost limits.
     await server.redis.flushall();
-    await server.redis.zadd(redisKeys.instances, Date.now(), 'running');
+    await server.redis.hset(redisKeys.processStatuses, 'running', JSON.stringify({ at: Date.now() }));
     expect((await run('bans', 'lift', 'key_none')).code).toBe(2);
-    expect(await server.redis.keys('*')).toEqual([redisKeys.instances]);
+    expect(await server.redis.keys('*')).toEqual([redisKeys.processStatuses]);
   });
 });

@@ -1,15 +1,13 @@
-import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/keys/api-key-cache.ts';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
-import { createMetrics } from '../../gateway/platform/observability/metrics.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { createRedisState } from '../../gateway/process/redis-state.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
+import { startRedisState } from '../support/kits/redis-state.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -37,15 +35,7 @@ describe('authentication', () => {
 
   test('a key is not cached before its plan is loaded', async () => {
     const { keyHash } = await kit.issue();
-    const log = pino({ level: 'silent' });
-    const metrics = createMetrics();
-    const state = createRedisState({
-      url: kit.server.url,
-      isPrivate: false,
-      log,
-      metrics,
-      now: Date.now,
-    });
+    const state = startRedisState(kit.server.url);
     try {
       expect(await state.waitUntilOpen(5000)).toBe(true);
       const cachedBeforeLoad: (Caller | undefined)[] = [];

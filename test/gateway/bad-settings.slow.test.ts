@@ -68,7 +68,7 @@ describe('invalid values in Redis', () => {
     await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('0');
   });
 
-  test.each([redisKeys.audit, redisKeys.instances])(
+  test.each([redisKeys.audit, redisKeys.processStatuses])(
     '%s of the wrong type fails ops commands, which name it',
     async (key) => {
       onTestFinished(async () => {

@@ -1,22 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { createInstances } from '../../gateway/quota/instances.ts';
 import { connectRedis } from '../support/kits/keys.ts';
+import { startRedisState } from '../support/kits/redis-state.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 test('a gateway that ends while it announces itself is not counted afterwards', async () => {
   await using server = await startAnyRedis();
   const redis = await connectRedis(server.url);
   onTestFinished(() => redis.disconnect());
-  const instances = createInstances({
-    redis,
-    enforced: () => ({ known: {}, defaults: {} }),
-    readStatus: undefined,
-    now: () => Date.now(),
-  });
-  const announced = instances.announce();
-  await instances.leave();
-  await announced;
-  expect(await redis.zcard(redisKeys.instances)).toBe(0);
-  expect(await redis.exists(redisKeys.instance(instances.id))).toBe(0);
+  const { announcement, close, waitUntilOpen } = startRedisState(server.url);
+  expect(await waitUntilOpen(5000)).toBe(true);
+  expect(await redis.hexists(redisKeys.processStatuses, announcement.id)).toBe(1);
+  const published = announcement.publish();
+  await close();
+  await published;
+  expect(await redis.exists(redisKeys.processStatuses)).toBe(0);
 });

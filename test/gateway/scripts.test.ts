@@ -14,30 +14,6 @@ describe('the script', () => {
   const kit = shared(startRedisKit);
   const redis = shared(async () => kit.redis);
 
-  test('announce tells a process that was not in the set, and removes those of long ago and of a clock set back', async () => {
-    const instances = key();
-    const now = 1_795_000_000_000;
-    for (const [age, name] of [
-      [60_000, 'long ago'],
-      [59_999, 'silent'],
-      [3000, 'alive'],
-      [-59_999, 'a little ahead'],
-      [-60_000, 'far ahead'],
-    ] as const) {
-      await redis.zadd(instances, now - age, name);
-    }
-    const announce = () => redis.announce(instances, now, 'own', 60);
-    expect(await announce()).toBe(1);
-    expect(await announce()).toBe(0);
-    expect(await redis.zrangebyscore(instances, '-inf', '+inf')).toEqual([
-      'silent',
-      'alive',
-      'own',
-      'a little ahead',
-    ]);
-    expect(await redis.ttl(instances)).toBe(60);
-  });
-
   test('consume keeps the number of bans until a ban counts as a first one again', async () => {
     const key = await createSimulatedKey(redis);
     const strikes = redisKeys.strikes(key);

@@ -3,7 +3,7 @@ import type { Session } from '../../gateway/control/session.ts';
 import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
 import {
   readEnforcedSettings,
-  type InstanceSettings,
+  type ProcessSettings,
 } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
@@ -35,8 +35,8 @@ export async function isEnforced(
 ): Promise<boolean> {
   const has = (hash: Record<string, string> | undefined, wanted: object) =>
     Object.entries(wanted).every(([field, value]) => hash?.[field] === String(value));
-  const enforced = await readEnforcedSettings(redis, Date.now() - seenMs);
-  const obeys = ({ known }: InstanceSettings) =>
+  const enforced = await readEnforcedSettings(redis, seenMs);
+  const obeys = ({ known }: ProcessSettings) =>
     has(known[redisKeys.banPolicy], policy) &&
     Object.entries(plans).every(([name, limits]) => {
       const plan = known[redisKeys.plan(name)];

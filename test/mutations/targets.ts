@@ -14,7 +14,6 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'add-failures-1.lua': ['gateway/failures.test.ts'],
   'add-key-use-1.lua': [direct],
   'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],
-  'announce-1.lua': [direct],
   'audited.lua': ['gateway/audited-changes.test.ts'],
   'bans.lua': [model, record],
   'change-record.lua': [direct, model, 'gateway/audited-changes.test.ts'],

@@ -44,14 +44,13 @@ interface PlanLimits {
 /** Creates a reader of limits that reads each plan once. */
 export function createLimitsReader({
   redis,
-  now,
-}: ReadingSession): (customer: CustomerLimits) => Promise<LimitsInForce> {
+}: Pick<ReadingSession, 'redis'>): (customer: CustomerLimits) => Promise<LimitsInForce> {
   const plans = new Map<string, Promise<PlanLimits>>();
 
   async function readPlan(name: string): Promise<PlanLimits> {
     const stored = name === enterprisePlan ? {} : parsePlanLimits(name, await readPlanLimits(redis, name));
     if (!Object.values(stored).includes(null)) return { stored, enforced: {} };
-    const enforced = await readEnforcedValues({ redis, now });
+    const enforced = await readEnforcedValues({ redis });
     return { stored, enforced: enforced.of(redisKeys.plan(name))[0] ?? {} };
   }
 

@@ -1,9 +1,8 @@
 import type { Fields } from '../../platform/redis/define-setting.ts';
 import { readEnforcedSettings } from '../../platform/redis/enforced-settings.ts';
-import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import type { ReadingSession } from '../session.ts';
 
-/** An instance that was seen longer ago may have ended. More than the skew of a clock. */
+/** A process that was seen longer ago may have ended. */
 const aliveMs = 10_000;
 
 /** What running gateways enforce, which may differ from what is stored in Redis. */
@@ -21,32 +20,26 @@ export interface EnforcedValues {
   ): { value: Value; gateways: number }[];
 }
 
-export async function readEnforcedValues({ redis, now }: ReadingSession): Promise<EnforcedValues> {
-  const [instances, statuses] = await Promise.all([
-    readEnforcedSettings(redis, now() - aliveMs),
-    // A process without a status counts as a gateway of its own.
-    readProcessStatuses(redis).catch(() => []),
-  ]);
-  const gatewayOf = new Map(statuses.map(({ id, gateway }) => [id, gateway.id]));
-  const gatewaysOf = (ids: readonly string[]) => new Set(ids.map((id) => gatewayOf.get(id) ?? id)).size;
+export async function readEnforcedValues({ redis }: Pick<ReadingSession, 'redis'>): Promise<EnforcedValues> {
+  const processes = await readEnforcedSettings(redis, aliveMs);
+  const gatewaysOf = (found: readonly { gateway: string }[]) =>
+    new Set(found.map(({ gateway }) => gateway)).size;
 
   const counted: EnforcedValues['counted'] = (valueOf) => {
-    const enforcing = instances.flatMap(({ id, known, defaults }) => {
+    const enforcing = processes.flatMap(({ gateway, known, defaults }) => {
       const value = valueOf((key) => sorted({ ...defaults[key], ...known[key] }));
-      return value === undefined ? [] : [{ id, value }];
+      return value === undefined ? [] : [{ gateway, value }];
     });
     const byValue = Map.groupBy(enforcing, ({ value }) => JSON.stringify(value));
     return Array.from(byValue.values())
       .toSorted((one, other) => other.length - one.length)
       .flatMap(([first, ...others]) =>
-        first === undefined
-          ? []
-          : [{ value: first.value, gateways: gatewaysOf([first, ...others].map(({ id }) => id)) }],
+        first === undefined ? [] : [{ value: first.value, gateways: gatewaysOf([first, ...others]) }],
       );
   };
 
   return {
-    gateways: gatewaysOf(instances.map(({ id }) => id)),
+    gateways: gatewaysOf(processes),
     of: (key) =>
       counted((fieldsOf) => {
         const fields = fieldsOf(key);

@@ -1,9 +1,9 @@
 import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { ProcessStatus } from '../../platform/observability/process-status.ts';
-import type { EndCause } from '../../quota/instances.ts';
+import type { EndCause } from '../../platform/redis/process-statuses.ts';
 import type { TargetState } from '../../upstream/target.ts';
 
-export type { EndCause } from '../../quota/instances.ts';
+export type { EndCause } from '../../platform/redis/process-statuses.ts';
 
 /** What serves requests: this process, or the workers that it has started. */
 export interface Service {

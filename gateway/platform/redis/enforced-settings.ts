@@ -6,37 +6,67 @@ import { redisKeys } from './redis-keys.ts';
 /** Fields of settings by the name of their Redis key, as text. */
 export type SettingsByKey = Record<string, Record<string, string>>;
 
-/** The settings that one instance enforces. */
+/** The settings that one process enforces. */
 export interface EnforcedSettings {
-  /** Last valid values, read from Redis or taken over from another instance. */
+  /** Last valid values, read from Redis or taken over from another process. */
   known: SettingsByKey;
   /** Built-in defaults, in force because no other value was found. */
   defaults: SettingsByKey;
 }
 
 const settings = z.record(z.string(), z.record(z.string(), z.string()));
-const enforcedSettings = z.object({ known: settings, defaults: settings });
+const published = z.object({
+  at: z.number(),
+  id: z.string(),
+  gateway: z.object({ id: z.string() }),
+  enforced: z.object({ known: settings, defaults: settings }),
+});
 
-/** The same with the name of the instance. */
-export type InstanceSettings = EnforcedSettings & { id: string };
+/** The same with the gateway of the process. */
+export type ProcessSettings = EnforcedSettings & { gateway: string };
+
+/** A process that was seen longer ago has ended without saying so. */
+const runningMs = 60_000;
 
 /**
- * Reads what instances publish, the one seen last first. A record that is not readable is left out.
- * @param sinceMs leaves out instances that were seen before this time
+ * Reads what running processes enforce, the one seen last first; undefined for one whose status is not readable, since
+ * another release may write it in another form.
+ * @param withinMs leaves out processes that were not seen for longer, by Redis' clock
  */
-export async function readEnforcedSettings(redis: RedisClient, sinceMs = 0): Promise<InstanceSettings[]> {
-  const ids = (await redis.zrangebyscore(redisKeys.instances, sinceMs, '+inf')).toReversed();
-  // One by one: in Redis Cluster they are in different slots.
-  const records = await Promise.all(ids.map((id) => redis.get(redisKeys.instance(id))));
-  return ids.flatMap((id, index) => {
-    const parsed = enforcedSettings.safeParse(parseJson(records[index] ?? '')).data;
-    return parsed === undefined ? [] : [{ id, ...parsed }];
-  });
+async function readAll(redis: RedisClient, withinMs: number): Promise<(ProcessSettings | undefined)[]> {
+  const [[seconds = 0], statuses] = await Promise.all([
+    redis.time(),
+    redis.hgetall(redisKeys.processStatuses),
+  ]);
+  return Object.values(statuses)
+    .map((text) => {
+      const json = parseJson(text);
+      return { at: published.pick({ at: true }).safeParse(json).data?.at ?? 0, json };
+    })
+    .filter(({ at }) => Math.abs(seconds * 1000 - at) <= withinMs)
+    .toSorted((one, other) => other.at - one.at)
+    .map(({ json }) => {
+      const { data } = published.safeParse(json);
+      return data === undefined ? undefined : { ...data.enforced, gateway: data.gateway.id };
+    });
 }
 
-/** Reads what instances enforce, once for all that ask in the meantime. Never rejects. */
-export function createOthersReader(redis: RedisClient): () => Promise<readonly InstanceSettings[]> {
-  let reading: Promise<readonly InstanceSettings[]> | undefined;
+/** Reads what running processes enforce, the one seen last first. A status that is not readable is left out. */
+export async function readEnforcedSettings(
+  redis: RedisClient,
+  withinMs = runningMs,
+): Promise<ProcessSettings[]> {
+  return (await readAll(redis, withinMs)).filter((settings) => settings !== undefined);
+}
+
+/** Whether any gateway runs on this Redis. */
+export async function isInUse(redis: RedisClient): Promise<boolean> {
+  return (await readAll(redis, runningMs)).length > 0;
+}
+
+/** Reads what running processes enforce, once for all that ask in the meantime. Never rejects. */
+export function createOthersReader(redis: RedisClient): () => Promise<readonly ProcessSettings[]> {
+  let reading: Promise<readonly ProcessSettings[]> | undefined;
   return () =>
     (reading ??= readEnforcedSettings(redis)
       .catch(() => [])
@@ -51,15 +81,17 @@ export function mergeEnforced(settings: readonly EnforcedSettings[]): EnforcedSe
 }
 
 /**
- * Finds settings that no running gateway enforces: none runs, or all are of a release that does not know them. A gateway that
- * has not published its settings may enforce any.
+ * Finds settings that no running gateway enforces: none runs, or all are of a release that does not know them. A gateway
+ * whose status is not readable may enforce any.
  * @returns those of the keys
  */
 export async function findUnenforced(redis: RedisClient, keys: readonly string[]): Promise<string[]> {
-  const running = await redis.zcard(redisKeys.instances);
-  const published = await readEnforcedSettings(redis);
-  if (published.length < running) return [];
-  return keys.filter((key) => !published.some(({ known, defaults }) => key in known || key in defaults));
+  const running = await readAll(redis, runningMs);
+  return keys.filter((key) =>
+    running.every(
+      (settings) => settings !== undefined && !(key in settings.known) && !(key in settings.defaults),
+    ),
+  );
 }
 
 /** Formats values as a hash in Redis has them. */

@@ -1,6 +1,6 @@
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
 import type { Fields, Reading, Setting } from './define-setting.ts';
-import { textFields, type EnforcedSettings, type InstanceSettings } from './enforced-settings.ts';
+import { textFields, type EnforcedSettings, type ProcessSettings } from './enforced-settings.ts';
 import type { HashReader } from './hash-reader.ts';
 import { UnexpectedValue } from './redis-errors.ts';
 
@@ -25,7 +25,7 @@ export interface LiveSettingDependencies {
   hashes: HashReader;
   invalidValues: InvalidValues;
   /** What other gateways enforce. Never rejects. */
-  readOthers: () => Promise<readonly InstanceSettings[]>;
+  readOthers: () => Promise<readonly ProcessSettings[]>;
 }
 
 interface LiveSettingOptions<Value extends object> extends LiveSettingDependencies {

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { processStatus, statusKeptMs, type ProcessStatus } from '../observability/process-status.ts';
+import type { EnforcedSettings } from './enforced-settings.ts';
 import { parseJson } from './parse-json.ts';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -10,34 +12,44 @@ export const publishedStatus = processStatus.extend(writtenAt.shape);
 
 export type PublishedStatus = z.infer<typeof publishedStatus>;
 
-const expiryIntervalMs = 60_000;
+/** A worker whose primary was killed ends, too, and leaves its status as the trace of a crash. */
+export type EndCause = 'shutdown' | 'primary_lost';
 
-export interface StatusPublisher {
-  publish(status: ProcessStatus): Promise<void>;
-  /** Ends the publishing. @param keep leaves the last status, as after a crash */
-  withdraw(keep: boolean): Promise<void>;
+/** This process among those that share a Redis. */
+export interface Announcement {
+  /** Name of the process, another one at each start. */
+  readonly id: string;
+  /**
+   * Publishes what the process says of itself, and the settings that it enforces.
+   * @throws Error if Redis refuses the writes, or is unavailable
+   */
+  publish(): Promise<void>;
+  /** Takes the process off the list, at the end. Never rejects. @param cause why it ends */
+  withdraw(cause?: EndCause): Promise<void>;
 }
 
-interface StatusPublisherDependencies {
+interface AnnouncementDependencies {
   redis: RedisClient;
-  /** Unique name of this process. */
-  id: string;
-  /** Redis' clock, in Unix milliseconds. */
+  readStatus: () => Promise<ProcessStatus>;
+  /** Settings that this process enforces now. */
+  enforced: () => EnforcedSettings;
+  /** Redis' clock, in Unix milliseconds, so that the clocks of the machines do not matter. */
   now: () => number;
 }
 
-/** One command for each status, and once a minute further ones, which keep the key and drop what is too old. */
-export function createStatusPublisher({ redis, id, now }: StatusPublisherDependencies): StatusPublisher {
+const expiryIntervalMs = 60_000;
+
+/** One command each time, and once a minute further ones, which keep the key and drop what is too old. */
+export function createAnnouncement(dependencies: AnnouncementDependencies): Announcement {
+  const { redis, readStatus, enforced, now } = dependencies;
   const key = redisKeys.processStatuses;
+  const id = randomUUID();
   let expirySetAtMs = Number.NEGATIVE_INFINITY;
+  let remembered = '';
   let withdrawn = false;
   let own: ProcessStatus['gateway'] | undefined;
 
-  async function write(status: ProcessStatus): Promise<void> {
-    // An announcement may have been under way.
-    if (withdrawn) return;
-    own = status.gateway;
-    await redis.hset(key, id, JSON.stringify({ ...status, at: now() }));
+  async function expire(): Promise<void> {
     if (now() - expirySetAtMs < expiryIntervalMs) return;
     expirySetAtMs = now();
     const outdated = Object.entries(await redis.hgetall(key))
@@ -62,11 +74,27 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
   }
 
   return {
-    publish: write,
-    async withdraw(keep) {
+    id,
+    async publish() {
+      const status = await readStatus();
+      if (withdrawn) return;
+      own = status.gateway;
+      const settings = enforced();
+      const added = await redis.hset(key, id, JSON.stringify({ ...status, at: now(), enforced: settings }));
+      const known = Object.keys(settings.known);
+      // Without the status, everything that this process has written may be lost.
+      if (known.length > 0 && (added === 1 || known.join() !== remembered)) {
+        await redis.sadd(redisKeys.settings, ...known);
+        remembered = known.join();
+      }
+      await expire();
+    },
+    async withdraw(cause) {
       withdrawn = true;
-      if (keep) return;
-      await redis.hdel(key, id, ...(await readPredecessors()));
+      if (cause === 'primary_lost') return;
+      await readPredecessors()
+        .then((predecessors) => redis.hdel(key, id, ...predecessors))
+        .catch(() => 0);
     },
   };
 }

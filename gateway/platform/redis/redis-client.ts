@@ -54,7 +54,6 @@ export const scriptFiles = {
   resetDay: 'reset-day-1.lua',
   setFields: 'set-fields-1.lua',
   readHashes: 'read-hashes.lua',
-  announce: 'announce-1.lua',
   changeRecord: 'change-record.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);

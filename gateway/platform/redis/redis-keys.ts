@@ -101,11 +101,7 @@ export const redisKeys = {
   apiKeyIds: 'gw:key-ids',
   /** Sorted set: ids of all API keys by time of creation. */
   apiKeysByCreation: 'gw:keys',
-  /** Sorted set with expiry: live gateway instances by the time they were last seen. */
-  instances: 'gw:instances',
-  /** String with expiry: the settings that an instance enforces (enforced-settings.ts). */
-  instance: (id: string) => `gw:instance:${id}`,
-  /** Hash with expiry: what each process says of itself, by its id (process-statuses.ts). */
+  /** Hash with expiry: what each process says of itself and enforces, by its id (process-statuses.ts). */
   processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
   settings: 'gw:settings',
