@@ -24,7 +24,7 @@ const catalogue = {
   ],
   api_key_banned: [
     429,
-    'This API key is banned for a while: it kept sending requests after 429, or an operator has banned it. Wait for Retry-After.',
+    'This API key is banned: it went on after 429, or an operator banned it. Wait for Retry-After: going on makes bans longer.',
   ],
   not_found: [404, 'There is nothing at this path.'],
   method_not_allowed: [

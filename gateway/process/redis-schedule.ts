@@ -93,7 +93,10 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   let started = false;
   gate.beforeOpening(async () => {
     // Later, what is missing was lost, and this instance still enforces it.
-    if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
+    if (!started && (await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined)))
+      log.info(
+        'Redis had no settings, and has the built-in ones now; if it has lost its data, restore it first',
+      );
     // The announcement is a write, so that a Redis that refuses writes is not used.
     await refresh();
     await publishKeyPrefix(redis);

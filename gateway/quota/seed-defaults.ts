@@ -18,13 +18,15 @@ const settings = [...new Set([...builtInPlans.values(), ...wholeSettings])];
  * (seed-settings.ts), and the marker. Running gateways have seen it, so that it is missing means a loss.
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
+ * @returns whether there were none
  */
 export async function seedDefaults(
   redis: RedisClient,
   who: string,
   heartbeatMs = otherHeartbeatMs,
-): Promise<void> {
+): Promise<boolean> {
   const written = await seedSettings({ redis, settings, who, heartbeatMs });
   if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
   if (!(await isInUse(redis))) await markSetUp(redis);
+  return written;
 }

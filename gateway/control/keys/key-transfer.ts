@@ -81,7 +81,7 @@ export async function importKeys(
     }
     const id = await redis.hget(redisKeys.apiKey(place), 'id');
     if (id !== null && id !== key.id) {
-      throw new InvalidOperation(`the key of ${key.id} has the id ${id} in this Redis`);
+      throw new InvalidOperation(`the key of ${key.id} has the id ${id} in this Redis; leave this line out`);
     }
     // Redis may have lost the customer alone.
     if (id !== null && (await hasCustomer(place))) {

@@ -90,7 +90,7 @@ function assertValid(record: ApiKeyRecord, nowMs: number): void {
 function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): StaleKey {
   return new StaleKey(
     `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} ` +
-      'without a grace period',
+      'with a grace period of 0s',
   );
 }
 

@@ -173,7 +173,7 @@ const tryIt =
         '  npm run --silent ops -- keys issue --plan free --name me',
       ]
     : [
-        '  Try it (a key on the Free plan, 60 requests a minute):',
+        '  Try it (a key on the Free plan):',
         '',
         `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' ${api}${example}`,
       ];
