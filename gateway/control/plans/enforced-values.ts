@@ -22,8 +22,6 @@ export interface EnforcedValues {
 
 export async function readEnforcedValues({ redis }: Pick<ReadingSession, 'redis'>): Promise<EnforcedValues> {
   const processes = await readEnforcedSettings(redis, aliveMs);
-  const gatewaysOf = (found: readonly { gateway: string }[]) =>
-    new Set(found.map(({ gateway }) => gateway)).size;
 
   const counted: EnforcedValues['counted'] = (valueOf) => {
     const enforcing = processes.flatMap(({ gateway, known, defaults }) => {
@@ -48,6 +46,9 @@ export async function readEnforcedValues({ redis }: Pick<ReadingSession, 'redis'
     counted,
   };
 }
+
+const gatewaysOf = (found: readonly { gateway: string }[]) =>
+  new Set(found.map(({ gateway }) => gateway)).size;
 
 /** Processes may publish the same fields in another order. */
 const sorted = (fields: Fields): Fields =>

@@ -47,7 +47,9 @@ async function readAll(redis: RedisClient, withinMs: number): Promise<(ProcessSe
     .toSorted((one, other) => other.at - one.at)
     .map(({ json }) => {
       const { data } = published.safeParse(json);
-      return data === undefined ? undefined : { ...data.enforced, gateway: data.gateway.id };
+      return (
+        data && { known: data.enforced.known, defaults: data.enforced.defaults, gateway: data.gateway.id }
+      );
     });
 }
 
