@@ -121,7 +121,7 @@ describe('a change and its entry in the audit log are one step', () => {
     relayed.disconnect();
     const { replacedBy = '' } = (await store.show(id)).record;
     await expect(store.rotate(id, 0)).rejects.toThrow(
-      `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} without`,
+      `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} with a`,
     );
     expect((await store.rotate(replacedBy, 0)).record).toMatchObject({ replaces: replacedBy, plan: 'free' });
   });
