@@ -133,6 +133,9 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     const { key } = await kit.kit.issue();
     const mistyped = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
     const observed = await kit.open(list);
+    const typed = key.slice(0, 13);
+    await searchField(observed.page).fill(typed);
+    expect(await searchField(observed.page).inputValue()).toBe(typed);
     await searchField(observed.page).fill(mistyped);
     await observed.page.getByText('The text contains no complete API key').waitFor();
     expect(await searchField(observed.page).inputValue()).toBe('');

@@ -4,10 +4,10 @@ import { apiPath, keyPath } from './key.ts';
 import type { KeyDetail } from './responses.ts';
 
 /**
- * An API key, or more of one than its hint, in a text that was pasted or typed. It must not get into an address, and so
- * not into a search.
+ * An API key, or most of one, in a text that was pasted or typed. It must not get into an address, and so not into a search.
+ * Fewer characters are searched for as a hint.
  */
-const keyPart = new RegExp(`${keyPrefix}[0-9A-Za-z]{5,}`);
+const keyPart = new RegExp(`${keyPrefix}[0-9A-Za-z]{13,}`);
 /** A key that was copied without its prefix: no name is such a word. */
 const bareKey = /^[0-9A-Za-z]{38}$/;
 const keyHash = /(?<![\da-f])[\da-f]{64}(?![\da-f])/i;
