@@ -32,6 +32,7 @@ export function keysShowCommand(): Command {
       const { windows, ban, strikes, strikesToBan, now: _now, next, ...view } = detail;
       printFields({
         ...view,
+        scopes: view.scopes ?? 'all',
         ...windowTexts(windows),
         strikes: describeStrikes(strikes, strikesToBan),
         ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt ?? 'no set time'}`,
