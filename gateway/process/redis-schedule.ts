@@ -95,7 +95,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     // Later, what is missing was lost, and this instance still enforces it.
     if (!started && (await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined)))
       log.info(
-        'Redis had no settings, and has the built-in ones now; if it has lost its data, restore it first',
+        'Redis was empty, and has the built-in plans now; if it should have held keys, stop and restore it',
       );
     // The announcement is a write, so that a Redis that refuses writes is not used.
     await refresh();
