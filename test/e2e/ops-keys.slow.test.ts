@@ -216,6 +216,8 @@ describe('the life cycle of keys', () => {
         [{ ...validRecord, key: 'pets_secret' }, /line 2: .*"key"/],
         [{ ...validRecord, id }, /line 2: key_\w+ is the id of another key in this Redis/],
         [{ ...validRecord, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
+        [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
+        [`${JSON.stringify(ofCustomer)}\n${JSON.stringify(ofCustomer)}`, /line 3: cus_new is in line 2, too/],
         [{ ...ofCustomer, plan: 'nope' }, /line 2: there is no plan named "nope"/],
         [{ ...ofCustomer, plan: 'enterprise' }, /line 2: an enterprise customer needs a limit of its own/],
         [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],

@@ -44,8 +44,14 @@ export async function importKeys(
 ): Promise<ImportResult> {
   const result: ImportResult = { added: 0, unchanged: 0, outdated: 0 };
   const absent: (TransferredKey | TransferredCustomer)[] = [];
+  const seen = new Map<string, number>();
   for await (const [number, line] of parseLines(lines)) {
     try {
+      for (const name of isKey(line) ? [line.id, line.sha256] : [line.customerId]) {
+        const earlier = seen.get(name);
+        if (earlier !== undefined) throw new InvalidOperation(`${name} is in line ${earlier}, too`);
+        seen.set(name, number);
+      }
       const outcome = isKey(line) ? await checkKey(line) : await checkCustomer(line);
       if (outcome === 'absent') absent.push(line);
       else result[outcome] += 1;
