@@ -18,7 +18,7 @@ const settings = [...new Set([...builtInPlans.values(), ...wholeSettings])];
  * (seed-settings.ts), and the marker. Running gateways have seen it, so that it is missing means a loss.
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
- * @returns whether there were none
+ * @returns whether it was not set up before
  */
 export async function seedDefaults(
   redis: RedisClient,
@@ -27,6 +27,5 @@ export async function seedDefaults(
 ): Promise<boolean> {
   const written = await seedSettings({ redis, settings, who, heartbeatMs });
   if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
-  if (!(await isInUse(redis))) await markSetUp(redis);
-  return written;
+  return !(await isInUse(redis)) && markSetUp(redis);
 }

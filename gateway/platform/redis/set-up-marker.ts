@@ -34,7 +34,7 @@ export function createSetUpMarker({ redis, log, onChange }: SetUpMarkerDependenc
   };
 }
 
-/** Says that this Redis is set up. */
-export async function markSetUp(redis: RedisClient): Promise<void> {
-  await redis.set(redisKeys.setUp, new Date().toISOString(), 'NX');
+/** Says that this Redis is set up. @returns false if it was before */
+export async function markSetUp(redis: RedisClient): Promise<boolean> {
+  return (await redis.set(redisKeys.setUp, new Date().toISOString(), 'NX')) === 'OK';
 }
