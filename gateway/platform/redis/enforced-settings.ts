@@ -17,7 +17,6 @@ export interface EnforcedSettings {
 const settings = z.record(z.string(), z.record(z.string(), z.string()));
 const published = z.object({
   at: z.number(),
-  id: z.string(),
   gateway: z.object({ id: z.string() }),
   enforced: z.object({ known: settings, defaults: settings }),
 });
@@ -47,9 +46,7 @@ async function readAll(redis: RedisClient, withinMs: number): Promise<(ProcessSe
     .toSorted((one, other) => other.at - one.at)
     .map(({ json }) => {
       const { data } = published.safeParse(json);
-      return (
-        data && { known: data.enforced.known, defaults: data.enforced.defaults, gateway: data.gateway.id }
-      );
+      return data && Object.assign(data.enforced, { gateway: data.gateway.id });
     });
 }
 

@@ -45,6 +45,7 @@ export function createAnnouncement(dependencies: AnnouncementDependencies): Anno
   const key = redisKeys.processStatuses;
   const id = randomUUID();
   let expirySetAtMs = Number.NEGATIVE_INFINITY;
+  /** Settings that Redis was told were set once, so that their defaults are not written again. */
   let remembered = '';
   let withdrawn = false;
   let own: ProcessStatus['gateway'] | undefined;
@@ -81,9 +82,10 @@ export function createAnnouncement(dependencies: AnnouncementDependencies): Anno
       own = status.gateway;
       const settings = enforced();
       const added = await redis.hset(key, id, JSON.stringify({ ...status, at: now(), enforced: settings }));
-      const known = Object.keys(settings.known);
       // Without the status, everything that this process has written may be lost.
-      if (known.length > 0 && (added === 1 || known.join() !== remembered)) {
+      if (added === 1) remembered = '';
+      const known = Object.keys(settings.known);
+      if (known.join() !== remembered) {
         await redis.sadd(redisKeys.settings, ...known);
         remembered = known.join();
       }
