@@ -9,7 +9,7 @@ export interface LogWriter {
   writeWaiting(): void;
   /** Resolves when all lines are written, when they can't be, or when the time is over. */
   flush(timeoutMs: number): Promise<void>;
-  /** Lines that were dropped because too many were waiting. */
+  /** Lines that were dropped since the last report because too many were waiting. */
   readonly droppedLines: number;
 }
 
@@ -43,7 +43,6 @@ export function createLogWriter(onDropped?: (lines: number) => void): LogWriter 
   let open = '';
   let waiting = 0;
   let droppedLines = 0;
-  let reportedDrops = 0;
   let timer: NodeJS.Timeout | undefined;
   const isFile = fstatSync(standardOutput).isFile();
   /** Whether a thread is writing at the moment. */
@@ -93,8 +92,9 @@ export function createLogWriter(onDropped?: (lines: number) => void): LogWriter 
   }
 
   function reportDrops(): void {
-    const lines = droppedLines - reportedDrops;
-    reportedDrops = droppedLines;
+    const lines = droppedLines;
+    // First: the report is a line, too.
+    droppedLines = 0;
     if (lines > 0) onDropped?.(lines);
   }
 
