@@ -192,6 +192,7 @@ try {
         key: inConsole(`/keys/${id}`),
         portal: `${origin}/portal`,
         docs: `${origin}/docs`,
+        reference: `${origin}/docs/reference`,
       },
     );
   }

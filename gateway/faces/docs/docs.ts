@@ -6,12 +6,11 @@ import { petsApi } from '../../upstream/pets-service.ts';
 import type { ApiRoute } from '../../upstream/routes.ts';
 import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
 import { guideMarkdown, type GuideSettings } from './guide.ts';
-import { escapeHtml, html } from './html.ts';
+import { escapeHtml } from './html.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage, type ReferenceSettings } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
-import { searchIndex } from './search-index.ts';
 
 /** A page of the documentation, as HTML or as Markdown. */
 export interface DocsFile {
@@ -42,8 +41,6 @@ const pageHeaders: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
 };
 
-const textHeaders: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' };
-
 const descriptionPath = '/openapi.json';
 const browserFolder = 'faces/docs/browser';
 
@@ -67,51 +64,30 @@ export function loadDocs(
   publicUrl = sampleOrigin,
   settings: DocsSettings = petsApi(),
 ): Docs {
-  const assets = createBrowserFiles('/docs/assets', browserFolder);
-  const { title: name, supportUrl } = document;
   const { clients, changelog } = settings;
-  const sources = [
-    markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
-    referencePage(document, operations, {
-      ...settings,
-      path: '/docs/reference',
-      descriptionPath,
-      methods: html`Every path also supports <code>HEAD</code> where it supports <code>GET</code>, and
-        <code>OPTIONS</code>.`,
-      about: 'Keys, limits and errors in short',
-      scopeHolder: 'A key with a list of scopes',
-    }),
-    ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
-    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
-  ];
-  const site = {
-    name,
-    supportUrl,
-    addressOf: assets.addressOf,
-    pages: sources,
-    hasSearch: true,
-  };
-  const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
-  const pages = new Map([
-    ...sources.flatMap((page) => [
-      served(
-        page.path,
-        'text/html',
-        renderPage(page, site).replaceAll(sampleOrigin, escapeHtml(publicUrl)),
-        pageHeaders,
-      ),
-      served(`${page.path}.md`, 'text/markdown', withAddress(page.markdown)),
-    ]),
-    served('/docs/search.json', 'application/json', withAddress(JSON.stringify(searchIndex(sources)))),
-    served('/llms.txt', 'text/plain', llmsText(document, sources)),
-  ]);
-
+  const site = createSite(
+    '/docs',
+    document,
+    [
+      markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
+      referencePage(document, operations, {
+        ...settings,
+        path: '/docs/reference',
+        descriptionPath,
+        methods: 'Every path also supports `HEAD` where it supports `GET`, and `OPTIONS`.',
+        scopeHolder: 'A key with a list of scopes',
+      }),
+      ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
+      ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
+    ],
+    publicUrl,
+  );
   return {
-    find: (path) => pages.get(path)?.file,
-    findAsset: assets.find,
+    ...site,
     match(path) {
       if (path === indexRoute.pattern) return indexRoute;
-      return assets.find(path) === undefined ? pages.get(path)?.route : assetRoute;
+      if (site.findAsset(path) !== undefined) return assetRoute;
+      return site.find(path) === undefined ? undefined : { pattern: path, allow };
     },
   };
 }
@@ -154,49 +130,51 @@ export function loadReference(
   }: { base: string } & Pick<ReferenceSettings, 'descriptionPath' | 'keyVariable' | 'scopeHolder'>,
 ): Pick<Docs, 'find' | 'findAsset'> {
   const document = readApiDocument(json, '');
-  const assets = createBrowserFiles(`${base}/assets`, browserFolder);
-  const page = referencePage(document, operations, {
-    ...settings,
-    path: base,
-    about: 'Tokens, limits and sessions in short',
-    keyPrefix: undefined,
-  });
-  const { title: name, supportUrl } = document;
-  const site = { name, supportUrl, addressOf: assets.addressOf, pages: [page], hasSearch: false };
-  const pages = new Map([
-    served(base, 'text/html', renderPage(page, site), pageHeaders),
-    served(`${base}.md`, 'text/markdown', page.markdown),
+  return createSite(base, document, [
+    referencePage(document, operations, { ...settings, path: base, keyPrefix: undefined }),
   ]);
-  return { find: (path) => pages.get(path)?.file, findAsset: assets.find };
 }
 
-/** What is at a path. */
-function served(
-  path: string,
-  contentType: string,
-  text: string,
-  headers = textHeaders,
-): [path: string, { route: ApiRoute; file: DocsFile }] {
-  const file = { text, contentType: `${contentType}; charset=utf-8`, headers };
-  return [path, { route: { pattern: path, allow }, file }];
-}
-
-/** @param markdown begins with the title of the page */
-function markdownPage(path: string, title: string, markdown: string): Page {
-  const { body, headings } = renderMarkdown(markdown);
-  return { path, title, contents: headings.filter(({ level }) => level === 2), body, markdown };
-}
-
-/** Where language models find the documentation, in the form of llmstxt.org. */
-function llmsText({ title, description }: ApiDocument, pages: readonly Page[]): string {
-  const links = pages.map(({ title: text, path }) => `- [${text}](${path}.md)`);
-  return `# ${title}
+/** Serves pages, each also as Markdown, and lists them for language models in the form of llmstxt.org. */
+function createSite(
+  base: string,
+  { title, description, supportUrl }: ApiDocument,
+  pages: readonly Page[],
+  publicUrl = sampleOrigin,
+): Pick<Docs, 'find' | 'findAsset'> {
+  const { addressOf, find: findAsset } = createBrowserFiles(`${base}/assets`, browserFolder);
+  const links = pages.map((page) => `- [${page.title}](${page.path}.md)`);
+  const index = `# ${title}
 
 > ${description.trim().split('\n\n')[0]?.replaceAll('\n', ' ')}
 
 ## Documentation
 
 ${links.join('\n')}
-- [OpenAPI description](/openapi.json)
+- [OpenAPI description](${descriptionPath})
 `;
+  const files: Record<string, DocsFile> = { '/llms.txt': textFile('text/plain', index) };
+  for (const page of pages) {
+    const text = renderPage(page, { name: title, supportUrl, addressOf, pages });
+    files[page.path] = {
+      ...textFile('text/html', text.replaceAll(sampleOrigin, escapeHtml(publicUrl))),
+      headers: pageHeaders,
+    };
+    files[`${page.path}.md`] = textFile('text/markdown', page.markdown.replaceAll(sampleOrigin, publicUrl));
+  }
+  return { find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined), findAsset };
 }
+
+const textFile = (contentType: string, text: string): DocsFile => ({
+  text,
+  contentType: `${contentType}; charset=utf-8`,
+  headers: { 'Cache-Control': 'public, max-age=300' },
+});
+
+/** @param markdown begins with the title of the page */
+const markdownPage = (path: string, title: string, markdown: string): Page => ({
+  path,
+  title,
+  body: renderMarkdown(markdown),
+  markdown,
+});

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { codesOf, type ApiDocument } from '../../upstream/api-document.ts';
-import type { KeySettings } from './key-form.ts';
-import { renderMarkdown } from './markdown.ts';
+import { headingsOf } from './markdown.ts';
 import { createSamples } from './samples.ts';
 
-export interface GuideSettings extends KeySettings {
+export interface GuideSettings {
+  keyPrefix: string;
+  /** Environment variable that holds the API key in samples. */
+  keyVariable: string;
   /** Guide of the API's own; undefined for a general one. */
   guide: string | undefined;
   /** Base path of the gateway's own operations. */
@@ -21,7 +23,7 @@ export function guideMarkdown(document: ApiDocument, settings: GuideSettings): s
   const generic = fillIn(document, settings);
   const [intro = '', ...sections] = generic.split(/^(?=### )/m);
   const guide = settings.guide ?? intro;
-  const { headings } = renderMarkdown(guide);
+  const headings = headingsOf(guide);
   const known = new Set(headings.map(({ id }) => id));
   const added = [...sections, ...codesOf(document).map(sectionOfCode)].filter((section) => {
     const [, code = ''] = /^### `(\w+)`/.exec(section) ?? [];

@@ -28,15 +28,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** The text of HTML that this module has built, without its tags. */
-export function plainText({ text }: Html): string {
-  // The ampersand last: what it begins is text.
-  return Object.entries(entities).reduceRight(
-    (plain, [character, entity]) => plain.replaceAll(entity, character),
-    text.replaceAll(/<[^<>]*>/g, ''),
-  );
-}
-
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }

@@ -1,13 +1,12 @@
 import type { BrowserFiles } from '../browser-files.ts';
 import { html, type Html } from './html.ts';
+import { headingsOf } from './markdown.ts';
 
 /** A page of the documentation. */
 export interface Page {
   /** Path of the page, such as /docs. */
   path: string;
   title: string;
-  /** Headings for the table of contents. */
-  contents: readonly { id: string; text: string }[];
   body: Html;
   /** The same as Markdown, for programs. */
   markdown: string;
@@ -19,14 +18,12 @@ interface Site {
   /** Where clients find help. */
   supportUrl: string | undefined;
   addressOf: BrowserFiles['addressOf'];
-  /** Whether there is an index of what its pages say. */
-  hasSearch: boolean;
   /** All pages, in the order of the navigation; the first is that of the name. */
   pages: readonly Pick<Page, 'path' | 'title'>[];
 }
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(page: Page, { name, supportUrl, addressOf, pages, hasSearch }: Site): string {
+export function renderPage(page: Page, { name, supportUrl, addressOf, pages }: Site): string {
   const links = pages.map(
     ({ path, title }) =>
       html`<li>
@@ -54,7 +51,7 @@ export function renderPage(page: Page, { name, supportUrl, addressOf, pages, has
               ${links}
             </ul>
           </nav>
-          ${hasSearch ? searchForm : undefined}
+          ${searchForm}
         </header>
         <div class="columns">
           ${tableOfContents(page)}
@@ -76,7 +73,8 @@ const searchForm = html`<form role="search" data-search hidden>
   <div data-results role="status"></div>
 </form>`;
 
-function tableOfContents({ contents }: Page): Html | undefined {
+function tableOfContents({ markdown }: Page): Html | undefined {
+  const contents = headingsOf(markdown).filter(({ level }) => level === 2);
   if (contents.length === 0) return undefined;
   const links = contents.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`);
   return html`<nav class="contents" aria-label="On this page">

@@ -1,128 +1,98 @@
 import type { OperationAccess } from '../../limits/access.ts';
 import type { Operation, Parameter } from '../../upstream/api-document.ts';
-import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
-import type { KeySettings } from './key-form.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
-import { describeType, descriptionOf } from './schema-type.ts';
+import { describeType, fieldItem } from './schema-text.ts';
 
 /** What the reference says of an operation beside its description. */
-export interface OperationSettings extends Pick<KeySettings, 'keyVariable'> {
+export interface OperationSettings {
+  /** Environment variable that holds the API key in samples. */
+  keyVariable: string;
   /** Who needs scopes, such as "A token". */
   scopeHolder: string;
   /** Prefix of the keys with which requests are tried; undefined if the page sends none. */
   keyPrefix: string | undefined;
 }
 
-/** Section of the reference about one operation. */
-export function operationSection(
+/** The section of the reference about one operation, and the same as Markdown. */
+export function describeOperation(
   operation: Operation,
   access: OperationAccess | undefined,
   { keyVariable, keyPrefix, scopeHolder }: OperationSettings,
-): Html {
-  const { operationId, summary, method, path, description, deprecated } = operation;
-  return html`<section class="operation" aria-labelledby="${operationId}">
-    <h2 id="${operationId}"><a class="anchor" href="#${operationId}">${summary}</a></h2>
-    <p class="endpoint">
-      <span class="method">${method}</span> <code>${path}</code>${
-        deprecated ? html` <strong class="deprecated">deprecated</strong>` : undefined
-      }
-    </p>
-    <div class="halves">
-      <div>
-        ${renderMarkdown(description).body} ${accessOf(access, scopeHolder)} ${parameters(operation)}
-        ${requestBody(operation)} ${responses(operation)} ${responseHeaders(operation)}
-      </div>
-      <div>
-        ${samples(operation, keyVariable)} ${keyPrefix === undefined ? undefined : tryIt(operation)}
-        ${exampleResponse(operation)}
-      </div>
-    </div>
-  </section> `;
-}
-
-/** What the operation asks of a key, or a token. */
-function accessOf(access: OperationAccess | undefined, scopeHolder: string): Html | undefined {
-  const { scopes = [], cost = 1 } = access ?? {};
-  if (scopes.length === 0 && cost === 1) return undefined;
-  const names = scopes.map((scope, index) => html`${index === 0 ? '' : ' '}<code>${scope}</code>`);
-  return html`<p class="hint">
-    ${cost === 1 ? '' : html`Costs ${cost} of the limits’ requests. `}${
-      scopes.length === 0 ? '' : html`${scopeHolder} needs ${names}.`
-    }
-  </p>`;
-}
-
-function parameters({ parameters }: Operation): Html | undefined {
-  if (parameters.length === 0) return undefined;
-  const fields = parameters.map((parameter) => ({
-    ...parameter,
-    note: `${parameter.in}${parameter.required ? ', required' : ''}`,
-  }));
-  return html`<h3>Parameters</h3>
-    ${fieldList(fields)}`;
-}
-
-function requestBody({ requestBody }: Operation): Html | undefined {
-  const schema = requestBody?.['application/json']?.schema;
-  return schema === undefined
-    ? undefined
-    : html`<h3>Body</h3>
-        <p>JSON: ${describeType(schema)}</p>`;
-}
-
-function responses({ responses }: Operation): Html {
-  const parts = responses.map(({ status, response }) => {
-    const { schema, example } = response.content['application/json'] ?? {};
-    // That of a success is beside the request.
-    const shown =
-      example === undefined || status.startsWith('2') ? undefined : codeBlock(JSON.stringify(example));
-    return html`<dt>${status}</dt>
-      <dd>
-        ${descriptionOf(response)}${
-          schema === undefined ? undefined : html`<p>Body: ${describeType(schema)}</p>`
-        }${shown}
-      </dd>`;
-  });
-  const succeeds = responses.map(({ status }) => status).filter((status) => status.startsWith('2'));
-  return html`<h3>Responses</h3>
-    <details>
-      <summary>${succeeds.join(', ')} and ${responses.length - succeeds.length} others</summary>
-      <dl class="statuses">${parts}</dl>
-    </details>`;
-}
-
-/** Headers of all responses, each with the statuses that it comes with. */
-function responseHeaders({ responses }: Operation): Html {
-  const headers = new Map<string, Field & { statuses: string[] }>();
-  for (const { status, response } of responses) {
-    for (const [name, { description, schema }] of Object.entries(response.headers)) {
-      const key = `${name} ${description}`;
-      const header = headers.get(key) ?? { name, description, schema, note: '', statuses: [] };
-      header.statuses.push(status);
-      headers.set(key, header);
-    }
-  }
-  for (const header of headers.values())
-    if (header.statuses.length < responses.length) header.note = header.statuses.join(', ');
-  return html`<details>
-    <summary>Headers of the responses</summary>
-    ${fieldList([...headers.values()])}
-  </details>`;
-}
-
-/** One after another without scripts; in a chosen language with them. */
-function samples(operation: Operation, keyVariable: string): Html {
-  const panels = createSamples(operation, keyVariable).map(
+): { markdown: string; section: Html } {
+  const about = aboutOf(operation, access, scopeHolder);
+  const responses = responsesOf(operation);
+  const samples = createSamples(operation, keyVariable);
+  const panels = samples.map(
     ({ language, code }) =>
       html`<div data-language="${language}">
-        <noscript><h4>${language}</h4></noscript>
+        <noscript><h3>${language}</h3></noscript>
         ${codeBlock(code)}
       </div>`,
   );
-  return html`<h3>Request</h3>
-    <div data-languages="${operation.summary}">${panels}</div>`;
+  return {
+    markdown: [about, `Responses:\n\n${responses}`, `\`\`\`sh\n${samples[0]?.code}\n\`\`\``].join('\n\n'),
+    section: html`<section class="operation">
+      <div>
+        ${renderMarkdown(about)}
+        <details>
+          <summary>Responses</summary>
+          ${renderMarkdown(responses)}
+        </details>
+      </div>
+      <div>
+        <div data-languages="${operation.summary}">${panels}</div>
+        ${keyPrefix === undefined ? undefined : tryIt(operation)} ${exampleResponse(operation)}
+      </div>
+    </section> `,
+  };
+}
+
+function aboutOf(operation: Operation, access: OperationAccess | undefined, scopeHolder: string): string {
+  const { summary, method, path, deprecated, description, parameters, requestBody } = operation;
+  const { scopes = [], cost = 1 } = access ?? {};
+  const body = requestBody?.['application/json']?.schema;
+  const needed = [
+    cost === 1 ? '' : `Costs ${cost} of the limits’ requests. `,
+    scopes.length === 0 ? '' : `${scopeHolder} needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
+  ];
+  const fields = parameters.map(({ name, in: place, required, schema, description: text }) =>
+    fieldItem(name, [place, required ? 'required' : '', describeType(schema)], text),
+  );
+  const parts = [
+    `## ${summary}`,
+    `\`${method} ${path}\`${deprecated ? ' **deprecated**' : ''}`,
+    description.trim(),
+    needed.join(''),
+    fields.length === 0 ? '' : `Parameters:\n\n${fields.join('\n')}`,
+    body === undefined ? '' : `Body, JSON: ${describeType(body)}`,
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** Each status with its body and, of an error, an example, and the headers of each with the statuses that they come with. */
+function responsesOf({ responses }: Operation): string {
+  const statuses = responses.map(({ status, response }) => {
+    const { schema, example } = response.content['application/json'] ?? {};
+    const shown = example === undefined || status.startsWith('2') ? '' : `\n\`${JSON.stringify(example)}\``;
+    return fieldItem(
+      status,
+      [schema === undefined ? 'no body' : describeType(schema)],
+      response.description + shown,
+    );
+  });
+  const each = responses.flatMap(({ status, response }) =>
+    Object.entries(response.headers).map(([name, header]) => ({ name, status, header })),
+  );
+  const headers = Map.groupBy(each, ({ name, header }) => `${name} ${header.description}`);
+  const items = Array.from(headers.values()).flatMap((same) => {
+    const of = same.length === responses.length ? '' : same.map(({ status }) => status).join(' ');
+    return same
+      .slice(0, 1)
+      .map(({ name, header }) => fieldItem(name, [describeType(header.schema), of], header.description));
+  });
+  return [...statuses, ...(items.length === 0 ? [] : ['\nTheir headers:\n', ...items])].join('\n');
 }
 
 function exampleResponse({ responses }: Operation): Html | undefined {
@@ -135,20 +105,41 @@ function exampleResponse({ responses }: Operation): Html | undefined {
   return undefined;
 }
 
+/**
+ * Field for the API key, which scripts keep in the tab's session storage. It has no name and its form no address, so that no
+ * browser can send the key as a part of an address.
+ */
+export const keyForm = (keyPrefix: string) =>
+  html`<form class="panel key" data-key hidden>
+      <label
+        >API key
+        <input
+          id="api-key"
+          type="password"
+          autocomplete="off"
+          placeholder="${keyPrefix}…"
+          aria-describedby="key-note"
+      /></label>
+      <p id="key-note" class="hint">
+        To try requests on this page. It stays in this browser tab, and is sent to this server only. Closing
+        the tab or emptying the field forgets it.
+      </p>
+    </form>
+    <noscript><p class="hint">Requests can be tried out here with JavaScript only.</p></noscript>`;
+
 function tryIt(operation: Operation): Html {
   const { operationId, method, path, summary } = operation;
   const body = exampleBody(operation);
-  return html`<details class="panel try" data-try-section hidden>
+  return html`<details class="panel try" data-try hidden>
     <summary>Try it</summary>
-    <form data-try data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
+    <form data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
       ${operation.parameters.map((parameter) => parameterField(operationId, parameter))}
       ${
         body === undefined
           ? undefined
-          : html`<label for="${operationId}-body">Body (JSON)</label
-              ><textarea id="${operationId}-body" data-body rows="6" spellcheck="false">${body}</textarea>`
+          : html`<label>Body (JSON) <textarea rows="6" spellcheck="false">${body}</textarea></label>`
       }
-      <div class="actions"><button type="submit" class="primary">Send ${method} ${path}</button></div>
+      <div class="actions"><button class="primary">Send ${method} ${path}</button></div>
       <p class="hint">
         A real request with your key: it counts against your
         limits${method === 'GET' ? '' : ', and changes data'}.
@@ -161,27 +152,18 @@ function tryIt(operation: Operation): Html {
 
 function parameterField(operationId: string, parameter: Parameter): Html {
   const { name, required, schema, choices } = parameter;
-  const id = `${operationId}-${name}`;
-  const place = html`id="${id}" data-in="${parameter.in}" data-name="${name}"`;
-  const label = html`<label for="${id}"
-    >${name} <small>${parameter.in}${required ? ', required' : ''}</small></label
-  >`;
+  const example = exampleOf(parameter) ?? '';
   // A header is of interest only if it has a value on purpose: an idempotency key that repeats would fail.
-  const value = required ? (exampleOf(parameter) ?? '') : '';
-  const placeholder = exampleOf(parameter) ?? schema.default ?? '';
-  if (choices === undefined) {
-    return html`${label}<input
-        ${place}
-        value="${value}"
-        placeholder="${placeholder}"
-        spellcheck="false"
-        autocomplete="off"
-        ${required ? html` required` : undefined}
-      />`;
-  }
-  const options = choices.map((choice) => html`<option>${choice}</option>`);
-  return html`${label}<select ${place}>
-      <option value="">any</option>
-      ${options}
-    </select>`;
+  return html`<label
+    >${name} <small>${parameter.in}${required ? ', required' : ''}</small>
+    <input
+      id="${operationId}-${name}"
+      data-in="${parameter.in}"
+      data-name="${name}"
+      value="${required ? example : ''}"
+      placeholder="${choices?.join(', ') ?? (example || (schema.default ?? ''))}"
+      spellcheck="false"
+      autocomplete="off"
+      ${required ? html` required` : undefined}
+  /></label>`;
 }

@@ -1,25 +1,20 @@
-/**
- * A text that the browser keeps, or this page if the browser forbids that.
- * @param place throws if it is forbidden
- */
+/** A text that the browser keeps, unless it forbids that. @param place throws if it is forbidden */
 export function keptText(place: () => Storage, name: string) {
-  let inMemory = '';
   return {
     get(): string {
       try {
-        return place().getItem(name) ?? inMemory;
+        return place().getItem(name) ?? '';
       } catch {
-        return inMemory;
+        return '';
       }
     },
     /** @param text empty to forget it */
     set(text: string) {
-      inMemory = text;
       try {
         place().setItem(name, text);
         if (text === '') place().removeItem(name);
       } catch {
-        // The page has it.
+        // This page still has it.
       }
     },
   };

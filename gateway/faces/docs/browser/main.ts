@@ -1,11 +1,9 @@
-import { connectKeyForm } from './api-key.ts';
 import { connectSampleLanguage } from './sample-language.ts';
 import { prepareSamples } from './samples.ts';
 import { connectSearch } from './search.ts';
 import { connectTryIt } from './try-it.ts';
 
 // Each does nothing on a page without what it is for.
-connectKeyForm();
 connectSampleLanguage();
 prepareSamples();
 connectTryIt();

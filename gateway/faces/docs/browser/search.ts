@@ -1,32 +1,26 @@
 import { element } from './elements.ts';
-
-/** As in ../search-index.ts. */
-interface SearchedSection {
-  page: string;
-  title: string;
-  path: string;
-  text: string;
-}
+import { headingId } from './heading-id.ts';
 
 const maxResults = 8;
 const excerptLength = 120;
 
-/** Searches all pages while somebody types. What they say is fetched with the first letter. */
+/** Searches all pages while somebody types. They are fetched as Markdown with the first letter. */
 export function connectSearch() {
-  const form = document.querySelector('form[data-search]');
+  const form = document.querySelector<HTMLFormElement>('form[data-search]');
   const input = form?.querySelector('input');
   const results = form?.querySelector('[data-results]');
-  if (!(form instanceof HTMLFormElement) || !input || !results) return;
-  let sections: Promise<SearchedSection[]> | undefined;
+  if (!form || !input || !results) return;
+  let sections: ReturnType<typeof fetchSections> | undefined;
   form.hidden = false;
 
   const show = async () => {
-    const words = wordsOf(input.value);
+    const typed = input.value;
+    const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return results.replaceChildren();
     sections ??= fetchSections();
     const found = await sections.catch(() => undefined);
     // Somebody may have typed on.
-    if (words.join(' ') !== wordsOf(input.value).join(' ')) return;
+    if (typed !== input.value) return;
     if (found === undefined) {
       sections = undefined;
       return results.replaceChildren(element('p', {}, 'The search is not available. Try again later.'));
@@ -50,19 +44,37 @@ export function connectSearch() {
   });
 }
 
+/** Reads the pages of the navigation, split at their headings. */
 async function fetchSections() {
-  const response = await fetch('/docs/search.json');
-  if (!response.ok) throw new Error(`search.json is ${response.status}`);
-  const sections: SearchedSection[] = await response.json();
-  return sections;
+  const links = Array.from(document.querySelectorAll<HTMLAnchorElement>('header nav a'));
+  const pages = links.map(async ({ pathname, textContent: page }) => {
+    const response = await fetch(`${pathname}.md`);
+    if (!response.ok) throw new Error(`${pathname}.md is ${response.status}`);
+    // A comment in code is no heading.
+    const text = (await response.text()).replaceAll(/^```[^]*?^```/gm, (code) =>
+      code.replaceAll('\n#', '\n #'),
+    );
+    return text.split(/^(?=#{1,3} )/m).map((section) => {
+      const [, level, heading = '', content = ''] = /^(#+) (.*)\n([^]*)$/.exec(section) ?? [];
+      return {
+        page,
+        title: plain(heading),
+        path: level === '#' ? pathname : `${pathname}#${headingId(heading)}`,
+        text: plain(content),
+      };
+    });
+  });
+  return (await Promise.all(pages)).flat();
 }
 
-const wordsOf = (text: string) => text.toLowerCase().split(/\s+/).filter(Boolean);
+/** Markdown without its marks, and links without their addresses. */
+const plain = (markdown: string) => markdown.replaceAll(/\]\([^)\s]*\)|[`*[\]]/g, '').replaceAll(/\s+/g, ' ');
+
+type Section = Awaited<ReturnType<typeof fetchSections>>[number];
 
 /** Sections with all words; those with more of them in the title come first. */
-function findSections(sections: readonly SearchedSection[], words: readonly string[]): SearchedSection[] {
-  const inTitle = ({ title }: SearchedSection) =>
-    words.filter((word) => title.toLowerCase().includes(word)).length;
+function findSections(sections: readonly Section[], words: readonly string[]): Section[] {
+  const inTitle = ({ title }: Section) => words.filter((word) => title.toLowerCase().includes(word)).length;
   return sections
     .filter(({ title, text }) => {
       const searched = `${title} ${text}`.toLowerCase();
@@ -71,7 +83,7 @@ function findSections(sections: readonly SearchedSection[], words: readonly stri
     .toSorted((one, other) => inTitle(other) - inTitle(one));
 }
 
-function resultOf({ page, title, path, text }: SearchedSection, [word = '']: readonly string[]) {
+function resultOf({ page, title, path, text }: Section, [word = '']: readonly string[]) {
   const start = Math.max(0, text.toLowerCase().indexOf(word) - excerptLength / 3);
   const excerpt = text.slice(start, start + excerptLength);
   return element(

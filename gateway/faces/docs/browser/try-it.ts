@@ -1,55 +1,97 @@
-import { currentKey } from './api-key.ts';
-import { apiRequest, describeResponse } from './api-request.ts';
+import { element } from './elements.ts';
+import { formatJson } from './format-json.ts';
+import { keptText } from './kept-text.ts';
 
-/** Shows the forms that send requests. */
+/** The key in the tab's session storage, which ends with the tab and which no other origin can read. */
+const kept = keptText(() => sessionStorage, 'api-key');
+
+/** Shows the field for the key, and the forms that send requests with it. */
 export function connectTryIt() {
-  for (const section of document.querySelectorAll('[data-try-section]')) {
-    if (section instanceof HTMLElement) section.hidden = false;
+  const keyForm = document.querySelector<HTMLFormElement>('[data-key]');
+  const key = keyForm?.querySelector('input');
+  if (!keyForm || !key) return;
+  key.value = kept.get();
+  key.addEventListener('input', () => kept.set(key.value.trim()));
+  keyForm.addEventListener('submit', (event) => event.preventDefault());
+  for (const part of document.querySelectorAll<HTMLElement>('[data-key], [data-try]')) part.hidden = false;
+  for (const section of document.querySelectorAll('[data-try]')) {
     const form = section.querySelector('form');
     const status = section.querySelector('[data-status]');
     const result = section.querySelector('[data-result]');
-    if (form === null || status === null || result === null) continue;
-    form.addEventListener('submit', (event) => {
+    form?.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (currentKey() === '') {
-        document.getElementById('api-key')?.focus();
-        status.textContent = 'Enter an API key first, at the top of the page.';
+      result?.replaceChildren();
+      const secret = key.value.trim();
+      if (secret === '') {
+        status?.replaceChildren('Enter an API key first, at the top of the page.');
+        key.focus();
         return;
       }
-      status.textContent = 'Sending…';
-      result.replaceChildren();
-      void apiRequest(...requestOf(form)).then((response) => show(response, status, result));
+      status?.replaceChildren('Sending…');
+      void send(form, secret).then((shown) => {
+        status?.replaceChildren(...shown.status);
+        result?.replaceChildren(...shown.details);
+      });
     });
   }
 }
 
-function requestOf(
-  form: HTMLFormElement,
-): [string, { method: string; headers: Record<string, string>; body?: string }] {
-  const { method = 'GET', path: pattern = '' } = form.dataset;
-  let path = pattern;
-  const query = new URLSearchParams();
-  const headers: Record<string, string> = {};
-  for (const field of form.querySelectorAll('[data-in]')) {
-    if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) continue;
-    const { in: place, name = '' } = field.dataset;
-    const value = field.value.trim();
-    if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value));
-    else if (value !== '' && place === 'query') query.set(name, value);
-    else if (value !== '' && place === 'header') headers[name] = value;
+/** Sends the request of a form to this origin. @returns what the page shows of the response, or why it was not sent */
+async function send(form: HTMLFormElement, key: string) {
+  try {
+    const response = await fetch(requestOf(form, key));
+    const body = await response.text();
+    const headers = Array.from(response.headers, ([name, value]) => `${name}: ${value}\n`).join('');
+    return {
+      status: [
+        element('strong', {}, `${response.status} ${response.statusText}`),
+        ...(response.ok ? [] : [' ', errorLink(body)]),
+      ],
+      details: [
+        block('Body of the response', formatJson(body), { 'data-body': '' }),
+        element(
+          'details',
+          {},
+          element('summary', {}, 'Headers of the response'),
+          block('Headers of the response', headers),
+        ),
+      ],
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { status: [`The request could not be sent: ${reason}.`], details: [] };
   }
-  const address = query.size === 0 ? path : `${path}?${query}`;
-  const body = form.querySelector('textarea')?.value;
-  if (body === undefined) return [address, { method, headers }];
-  return [address, { method, headers: { ...headers, 'Content-Type': 'application/json' }, body }];
 }
 
-async function show(response: Response | string, status: Element, result: Element) {
-  if (typeof response === 'string') {
-    status.textContent = response;
-    return;
+function requestOf(form: HTMLFormElement, key: string): Request {
+  const { method = 'GET', path = '' } = form.dataset;
+  const url = new URL(path, location.origin);
+  const headers = new Headers({ Authorization: `Bearer ${key}` });
+  for (const field of form.querySelectorAll<HTMLInputElement>('[data-in]')) {
+    const { in: place, name = '' } = field.dataset;
+    const value = field.value.trim();
+    if (place === 'path')
+      url.pathname = url.pathname.replace(encodeURI(`{${name}}`), encodeURIComponent(value));
+    else if (value !== '' && place === 'query') url.searchParams.set(name, value);
+    else if (value !== '' && place === 'header') headers.set(name, value);
   }
-  const described = await describeResponse(response);
-  status.replaceChildren(...described.status);
-  result.append(...described.details);
+  const body = form.querySelector('textarea')?.value ?? null;
+  if (body !== null) headers.set('Content-Type', 'application/json');
+  return new Request(url, {
+    method,
+    headers,
+    body,
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+  });
 }
+
+/** Link to what the guide says about an error; nothing if the body is no Error. */
+function errorLink(body: string) {
+  const [, code] = /"code": *"([a-z_]+)"/.exec(body) ?? [];
+  return code === undefined ? '' : element('a', { href: `/docs#${code}` }, `What to do about ${code}`);
+}
+
+const block = (label: string, text: string, attributes: Record<string, string> = {}) =>
+  element('pre', { tabindex: '0', 'aria-label': label, ...attributes }, element('code', {}, text));

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { renderMarkdown } from '../../../../../gateway/faces/docs/markdown.ts';
+import { headingsOf, renderMarkdown } from '../../../../../gateway/faces/docs/markdown.ts';
 
 test('HTML in Markdown is shown as text', () => {
-  const { body } = renderMarkdown('a <img src=x onerror=alert(1)> b\n\n<script>alert(1)</script>\n\n`<b>`');
+  const body = renderMarkdown('a <img src=x onerror=alert(1)> b\n\n<script>alert(1)</script>\n\n`<b>`');
   expect(body.text).not.toMatch(/<(?:img|script|b)\b/);
   expect(body.text).toContain('&lt;script&gt;');
 });
 
 test('a heading has an anchor: its text, or the code that it begins with', () => {
-  const { headings } = renderMarkdown('# A guide\n\n## 64-bit ids\n\n### `not_found` (404)\n');
+  const headings = headingsOf('# A guide\n\n## 64-bit ids\n\n### `not_found` (404)\n');
   expect(headings).toEqual([
     { id: 'a-guide', level: 1, text: 'A guide' },
     { id: '64-bit-ids', level: 2, text: '64-bit ids' },
@@ -17,7 +17,7 @@ test('a heading has an anchor: its text, or the code that it begins with', () =>
 });
 
 test('code is shown as it is', () => {
-  expect(renderMarkdown('```ts\nif (a < b && c > d) {}\n```').body.text).toContain(
+  expect(renderMarkdown('```ts\nif (a < b && c > d) {}\n```').text).toContain(
     '<pre><code>if (a &lt; b &amp;&amp; c &gt; d) {}</code></pre>',
   );
 });
