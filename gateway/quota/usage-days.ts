@@ -12,7 +12,6 @@ export const dayUsageSchema = z.object({
     z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
   ),
   refused: z.int().describe('Requests that were answered with 429'),
-  bannedSeconds: z.int().describe('Seconds of the day in which the key was banned'),
 });
 
 export type DayUsage = z.infer<typeof dayUsageSchema>;
@@ -24,22 +23,20 @@ export interface MonthRecord {
   plans: readonly string[];
 }
 
-/** Reads months of a customer's use by one Redis command. @param months as YYYYMM */
+/** Reads months of a customer's use. @param months as YYYYMM */
 export async function readMonthRecords(
   redis: RedisClient,
   customerId: CustomerId,
   months: readonly string[],
 ): Promise<Map<string, MonthRecord>> {
-  if (months.length === 0) return new Map();
-  const keys = months.map((month) => redisKeys.usageMonth(customerId, month));
-  const replies = await redis.readUsageMonths(keys.length, ...keys);
-  return new Map(months.map((month, index) => [month, parseMonth(replies[index] ?? [])]));
+  const records = await Promise.all(
+    months.map((month) => redis.hgetall(redisKeys.usageMonth(customerId, month))),
+  );
+  return new Map(months.map((month, index) => [month, parseMonth(records[index] ?? {})]));
 }
 
-function parseMonth(pairs: readonly string[]): MonthRecord {
-  const fields = new Map<string, string>();
-  for (let index = 0; index < pairs.length; index += 2)
-    fields.set(pairs[index] ?? '', pairs[index + 1] ?? '');
+function parseMonth(record: Readonly<Record<string, string>>): MonthRecord {
+  const fields = new Map(Object.entries(record));
   const plans = [...fields.keys()].filter((field) => /^p\d\d$/.test(field)).toSorted();
   return { fields, plans };
 }
@@ -53,7 +50,7 @@ export interface DayRange {
   oldest: number;
 }
 
-/** Reads each day of a range, oldest first, by one Redis command. */
+/** Reads each day of a range, oldest first. */
 export async function readUsageDays(
   redis: RedisClient,
   customerId: CustomerId,
@@ -86,21 +83,15 @@ const monthOf = (date: string) => date.slice(0, 6);
 export function dayUsage(record: MonthRecord, date: string): DayUsage {
   const { fields } = record;
   const day = date.slice(6);
-  const units = unitsOn(record, day);
+  const units = countOf(fields.get(day));
   const beyond = countOf(fields.get(`x${day}`));
   const use = {
     served: Math.max(0, units - beyond),
     refused: countOf(fields.get(`r${day}`)),
-    bannedSeconds: countOf(fields.get(`b${day}`)),
   };
-  const used = use.served + use.refused + use.bannedSeconds > 0;
+  const used = use.served + use.refused > 0;
   const iso = `${date.slice(0, 4)}-${date.slice(4, 6)}-${day}`;
   return { date: iso, plan: used ? planOn(record, day) : null, ...use, ...(beyond > 0 ? { units } : {}) };
-}
-
-/** Units of the quotas that were used on a day of the month. @param day of the month, as DD */
-export function unitsOn({ fields }: MonthRecord, day: string): number {
-  return countOf(fields.get(day));
 }
 
 /** The plan is recorded on its first day only. A day before that, if Redis' clock was set back, gets the first one. */

@@ -90,13 +90,18 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     try {
       await redis.addUsage(
         redisKeys.dayReport(customerId, `${processId}:${dayNumber}`),
-        redisKeys.dayPrefix(customerId),
+        redisKeys.usagePrefix(customerId),
         ...args,
       );
     } catch (error) {
       if (!isCommandError(error)) throw error;
       log.error(
-        { err: error, key: redisKeys.day(customerId, utcDate(dayNumber)), requests: served, refused },
+        {
+          err: error,
+          key: redisKeys.usageMonth(customerId, utcDate(dayNumber).slice(0, 6)),
+          requests: served,
+          refused,
+        },
         'Redis refuses the report of use, which is lost',
       );
     }

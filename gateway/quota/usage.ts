@@ -32,7 +32,7 @@ interface ReadUsageOptions {
   /** Rev of the record that the limits are from, or anyRev. */
   rev: number;
   limits: Limits;
-  banPolicy: { windowSeconds: number; maxBanSeconds: number };
+  banPolicy: { windowSeconds: number };
 }
 
 /**
@@ -45,7 +45,6 @@ export async function readUsage(redis: RedisClient, options: ReadUsageOptions): 
     ...quotaKeys(place),
     rev,
     banPolicy.windowSeconds * 1000,
-    banPolicy.maxBanSeconds * 1000,
     ...windows.map(({ name }) => limits[name] ?? ''),
   );
   const [outcome, nowMs = 0, banMs = 0, strikes = 0, ban = ''] = reply;

@@ -69,7 +69,10 @@ export async function setUpBench(): Promise<Fixture> {
   await writeFile(keysFile, textOf(await issue(keyCount, unlimited)));
   const exhausted = await issue(1000, { minute: 1, day: 1 });
   const today = utcDate(dayNumberOf(Date.now()));
-  await Promise.all(exhausted.map(({ record }) => redis.set(redisKeys.day(record.customerId, today), 1)));
+  const [month, day] = [today.slice(0, 6), today.slice(6)];
+  await Promise.all(
+    exhausted.map(({ record }) => redis.hset(redisKeys.usageMonth(record.customerId, month), day, 1)),
+  );
   await writeFile(exhaustedFile, textOf(exhausted));
   const scriptSha = String(await redis.script('LOAD', loadScript('consume.lua')));
   redis.disconnect();

@@ -161,7 +161,7 @@ describe('the API of customers', () => {
     expect(await pets(key)).toBe(200);
     const state = async () => ({
       record: await redis.hgetall(redisKeys.customer(customerId)),
-      days: await redis.keys(`${redisKeys.dayPrefix(customerId)}*`),
+      days: await redis.keys(`${redisKeys.usagePrefix(customerId)}*`),
       audited: await redis.xlen(redisKeys.audit),
     });
     const before = await state();

@@ -69,11 +69,11 @@ describe('the API of the use by month', () => {
       repeat(2, () => totals.count(pro, refused, 1));
       await totals.report();
     }
-    const banned = await kit.issue({ name: '=Banned' });
-    ids.push(banned.customerId);
-    await kit.redis.hset(redisKeys.usageMonth(banned.customerId, monthAgo(1).replace('-', '')), {
-      id: banned.customerId,
-      b15: 60,
+    const refusedOnly = await kit.issue({ name: '=Refused' });
+    ids.push(refusedOnly.customerId);
+    await kit.redis.hset(redisKeys.usageMonth(refusedOnly.customerId, monthAgo(1).replace('-', '')), {
+      id: refusedOnly.customerId,
+      r15: 1,
     });
   });
 
@@ -158,14 +158,14 @@ describe('the API of the use by month', () => {
     const rows = ids
       .slice(0, 12)
       .flatMap((id, index) => [
-        `${id},Customer ${index + 1},${monthAgo(1)}-01,pro,1,0,0,1`,
-        `${id},Customer ${index + 1},${monthAgo(1)}-02,pro,0,2,0,0`,
+        `${id},Customer ${index + 1},${monthAgo(1)}-01,pro,1,0,1`,
+        `${id},Customer ${index + 1},${monthAgo(1)}-02,pro,0,2,0`,
       ]);
     expect(await response.text()).toBe(
       [
-        'id,name,date,plan,served,refused,bannedSeconds,units',
+        'id,name,date,plan,served,refused,units',
         ...rows,
-        `${ids[12]},'=Banned,${monthAgo(1)}-15,free,0,0,60,0`,
+        `${ids[12]},'=Refused,${monthAgo(1)}-15,free,0,1,0`,
         '',
       ].join('\n'),
     );
@@ -173,7 +173,7 @@ describe('the API of the use by month', () => {
 
   test('exports a month without use as the headings alone', async () => {
     const response = await download('month=2001-02');
-    expect(await response.text()).toBe('id,name,date,plan,served,refused,bannedSeconds,units\n');
+    expect(await response.text()).toBe('id,name,date,plan,served,refused,units\n');
   });
 
   test.each(['', 'month=2026-13', 'month=2026-1', 'month=2026-11&day=1'])(

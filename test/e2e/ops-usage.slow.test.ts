@@ -29,7 +29,6 @@ describe('ops usage', { timeout: 120_000 }, () => {
       pDD: 'free',
       DD: 120,
       rDD: 4,
-      bDD: 60,
     });
     await kit.pets(acme.key);
     gone = await kit.issue({ name: 'Gone' });
@@ -38,8 +37,8 @@ describe('ops usage', { timeout: 120_000 }, () => {
     await kit.redis.del(redisKeys.apiKey(gone), redisKeys.customer(gone.customerId));
   });
 
-  const ofYesterday = { date: iso(yesterday), plan: 'free', served: 120, refused: 4, bannedSeconds: 60 };
-  const ofToday = { date: today, plan: 'pro', served: 1, refused: 0, bannedSeconds: 0 };
+  const ofYesterday = { date: iso(yesterday), plan: 'free', served: 120, refused: 4 };
+  const ofToday = { date: today, plan: 'pro', served: 1, refused: 0 };
 
   test('show prints the last days of a customer, oldest first', async () => {
     const show = (...days: string[]) => kit.json<object[]>('usage', 'show', acme.customerId, ...days);
@@ -52,12 +51,12 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(await show()).toHaveLength(30);
     const table = await kit.run('usage', 'show', acme.customerId, '--days', '2');
     expect(table.stdout).toMatch(
-      new RegExp(`^DATE .+\n${iso(yesterday)} +free +120 +4 +60\n${today} +pro +1 +0 +0\n$`),
+      new RegExp(`^DATE .+\n${iso(yesterday)} +free +120 +4\n${today} +pro +1 +0\n$`),
     );
     expect(await kit.run('usage', 'show', acme.customerId, '--days', '2', '--output', 'csv')).toEqual({
       code: 0,
       stderr: '',
-      stdout: `date,plan,served,refused,bannedSeconds,units\n${iso(yesterday)},free,120,4,60,120\n${today},pro,1,0,0,1\n`,
+      stdout: `date,plan,served,refused,units\n${iso(yesterday)},free,120,4,120\n${today},pro,1,0,1\n`,
     });
   });
 
@@ -84,7 +83,6 @@ describe('ops usage', { timeout: 120_000 }, () => {
         served: 3,
         units: 3,
         refused: 0,
-        bannedSeconds: 0,
       },
     ]);
     const range = ['--from', iso(yesterday), '--to', iso(yesterday)];
@@ -93,9 +91,9 @@ describe('ops usage', { timeout: 120_000 }, () => {
       code: 0,
       stderr: '',
       stdout:
-        'id,name,date,plan,served,refused,bannedSeconds,units\n' +
-        `${acme.customerId},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60,120\n` +
-        `${gone.customerId},Gone,${iso(yesterday)},free,3,0,0,3\n`,
+        'id,name,date,plan,served,refused,units\n' +
+        `${acme.customerId},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,120\n` +
+        `${gone.customerId},Gone,${iso(yesterday)},free,3,0,3\n`,
     });
     expect(await kit.run('usage', 'export', '--output', 'csv', ...range)).toEqual(csv);
     const array = await kit.run('usage', 'export', '--from', iso(yesterday), '--output', 'json');

@@ -4,7 +4,7 @@ import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
-import { dayCounterKey, dayUsage } from '../support/stores/day-counter.ts';
+import { dayUsage, todaysUse } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
 
@@ -140,7 +140,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       keys.map(({ key }) => key),
     );
     await load.more(200);
-    const killedMaster = await cluster.masterOf(dayCounterKey(keys[0]?.customerId ?? 'cus_'));
+    const killedMaster = await cluster.masterOf(todaysUse(keys[0]?.customerId ?? 'cus_')[0]);
     await killedMaster.kill();
     await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);

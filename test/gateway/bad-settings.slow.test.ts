@@ -1,6 +1,5 @@
 import { pino } from 'pino';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { utcDate } from '../../gateway/limits/utc-day.ts';
 import { createInvalidValues } from '../../gateway/platform/observability/invalid-values.ts';
 import { createOthersReader } from '../../gateway/platform/redis/enforced-settings.ts';
 import { createHashReader } from '../../gateway/platform/redis/hash-reader.ts';
@@ -11,6 +10,7 @@ import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps, type Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
+import { todaysUse } from '../support/stores/day-counter.ts';
 
 describe('invalid values in Redis', () => {
   let redis: RedisClient;
@@ -170,10 +170,7 @@ describe('invalid values in Redis', () => {
 
   test('a value of the wrong type is an error for its customer, and for no other one', async () => {
     const [one, other] = [await kit.issue(), await kit.issue()];
-    await redis.set(
-      redisKeys.usageMonth(one.customerId, utcDate(Math.floor(Date.now() / 86_400_000)).slice(0, 6)),
-      'oops',
-    );
+    await redis.set(todaysUse(one.customerId)[0], 'oops');
     const responses = await Promise.all(
       [one, other, one, other].map(({ key }) => send(`${gateway.url}/v1/pets`, { key })),
     );
@@ -187,7 +184,7 @@ describe('invalid values in Redis', () => {
     async (edited) => {
       const { key, customerId } = await kit.issue();
       await redis.set(redisKeys.openWindow(customerId, 'minute'), edited);
-      await redis.set(redisKeys.day(customerId, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
+      await redis.hset(...todaysUse(customerId), edited);
       const response = await send(`${gateway.url}/v1/pets`, { key });
       expect(response.status).toBe(200);
       expect(response.header('RateLimit')).toMatch(/^"minute";r=59;t=\d+, "day";r=999;t=\d+$/);

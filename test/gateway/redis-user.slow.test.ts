@@ -14,7 +14,7 @@ import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
-const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+const thisMonth = () => new Date().toISOString().slice(0, 7).replace('-', '');
 
 describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_000 }, () => {
   /** Permitted commands that this Redis does not know. */
@@ -110,8 +110,6 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       maxBanSeconds: '60',
       resetSeconds: '3600',
     });
-    // A day with use before the record was kept.
-    await redis.set(redisKeys.day(old.customerId, yesterday()), '7');
     await resetCommandUse(server.redis);
 
     await using gateway = await startGateway({ REDIS_URL: limitedUrl(), PETS_SERVICE_URL: upstream.url });
@@ -165,7 +163,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
     await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
     await using _replica = await startReplica();
     const { id, customerId } = await issue();
-    await redis.zadd(redisKeys.usageRanking(yesterday().slice(0, 6)), 1, customerId);
+    await redis.zadd(redisKeys.usageRanking(thisMonth()), 1, customerId);
     const file = join(directory.path, 'keys.jsonl');
     const plans = join(directory.path, 'plans.yaml');
     const commands = [

@@ -101,7 +101,6 @@ describe('GET /v1/usage', () => {
       plan: 'pro',
       [`p${before.slice(6)}`]: 'pro',
       [before.slice(6)]: 17,
-      [`b${before.slice(6)}`]: 60,
     });
     for (let index = 0; index < 5; index += 1) await pets(key);
     const days = async (count: number) => {
@@ -110,9 +109,9 @@ describe('GET /v1/usage', () => {
       return (response.json as { days: object[] }).days;
     };
     const iso = (date: string) => `${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}`;
-    const none = { plan: null, served: 0, refused: 0, bannedSeconds: 0 };
+    const none = { plan: null, served: 0, refused: 0 };
     const expected = [
-      { ...none, date: iso(before), plan: 'pro', served: 17, bannedSeconds: 60 },
+      { ...none, date: iso(before), plan: 'pro', served: 17 },
       { ...none, date: iso(dayOf(nowMs, 1)) },
       { ...none, date: iso(today), plan: 'free', served: 2, refused: 3 },
     ];

@@ -20,6 +20,7 @@ import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { localNetworks, startEventsKit } from '../support/kits/events-kit.ts';
 import { shared } from '../support/kits/shared.ts';
+import { todaysUse } from '../support/stores/day-counter.ts';
 import { contentOf, idOf, isSignedBy } from '../support/webhooks/receiver.ts';
 
 const kit = shared(startEventsKit);
@@ -65,10 +66,7 @@ describe('events', () => {
     }
     expect(at('/all').map(idOf).toSorted()).toEqual(received.map(idOf).toSorted());
     // Given back and used again, as after a failure of ours: the same event.
-    await kit.redis.decrby(
-      redisKeys.day(customerId, new Date().toISOString().slice(0, 10).replaceAll('-', '')),
-      2,
-    );
+    await kit.redis.hincrby(...todaysUse(customerId), -2);
     await pets(key);
     await pets(key);
     const eventId = await testWebhook(kit.session, own.id);

@@ -33,7 +33,7 @@ export const planted: readonly Planted[] = [
       edit(
         `${scripts}/consume.lua`,
         '    return addWindows({ outcome.limited, now',
-        '    add(dayCounter(customerTag, today), cost)\n    return addWindows({ outcome.limited, now',
+        '    addServed(customerTag, dayNumber, use, cost, retentionDays)\n    return addWindows({ outcome.limited, now',
       ),
     ],
   },
@@ -42,8 +42,8 @@ export const planted: readonly Planted[] = [
     edits: [
       edit(
         `${scripts}/consume.lua`,
-        '        add(counterOf(window, customerTag), cost)\n',
-        "        add(counterOf(window, customerTag), cost)\n        redis.call('PEXPIRE', counterOf(window, customerTag), window.lengthMs)\n",
+        "        redis.call('INCRBY', counterOf(window, customerTag), cost)\n",
+        "        redis.call('INCRBY', counterOf(window, customerTag), cost)\n        redis.call('PEXPIRE', counterOf(window, customerTag), window.lengthMs)\n",
       ),
     ],
   },

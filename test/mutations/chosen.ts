@@ -25,8 +25,8 @@ export const chosenChanges: readonly ChosenChange[] = [
   },
   {
     source: 'gateway/platform/redis/redis-keys.ts',
-    before: 'redisKeys.dayPrefix(place.customerId),',
-    after: 'redisKeys.dayPrefix(`cus_${place.keyHash}`),',
+    before: 'redisKeys.usagePrefix(place.customerId),',
+    after: 'redisKeys.usagePrefix(`cus_${place.keyHash}`),',
     tests: [customerKeys],
   },
   {

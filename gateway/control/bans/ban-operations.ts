@@ -13,7 +13,7 @@ export const banSchema = z
     name: z.string(),
     plan: z.string(),
     reason: z.string(),
-    endsAt: z.iso.datetime().nullable().describe('Null for a ban without an end that was made by hand'),
+    endsAt: z.iso.datetime(),
   })
   .meta({ id: 'Ban' });
 

@@ -1,9 +1,7 @@
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
-import { defaultBanPolicy } from '../../quota/ban-policy.ts';
 import { consecutiveBan, indexBan } from '../../quota/ban-reason.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
 import { showStoredKey } from '../keys/stored-keys.ts';
-import { readRetentionDays } from '../plans/settings.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
 
@@ -14,8 +12,8 @@ export interface ActiveBan {
   plan: string;
   /** What led to the ban: refused requests, or the reason that an operator gave. */
   reason: string;
-  /** ISO 8601 in UTC; null for a ban without an end, which was set by hand. */
-  endsAt: string | null;
+  /** ISO 8601 in UTC. */
+  endsAt: string;
 }
 
 const pageSize = 500;
@@ -27,26 +25,17 @@ export async function findBan(
 ): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
   const ban = await readBan(session, place);
   if (ban === undefined) return undefined;
-  // Set by hand without an expiry. The key's next request adds one.
-  const endsAt = ban.leftMs < 0 ? null : new Date(session.now() + ban.leftMs).toISOString();
-  return { reason: describeBan(ban.value), endsAt };
+  return { reason: describeBan(ban.value), endsAt: new Date(session.now() + ban.leftMs).toISOString() };
 }
 
-/** Value of a ban, and ms to its end, or a negative number if it has none. */
+/** Value of a ban, and ms to its end. */
 async function readBan(
   { redis }: ReadingSession,
   place: KeyPlace,
 ): Promise<{ value: string; leftMs: number } | undefined> {
-  // Most keys have none.
-  const expiresInMs = await redis.pttl(redisKeys.ban(place));
-  if (expiresInMs === -2) return undefined;
-  const [value, [recorded, banMs]] = await Promise.all([
-    redis.get(redisKeys.ban(place)).catch(() => 'not a text'),
-    redis.hmget(redisKeys.strikes(place), 'ban', 'banMs').catch(() => []),
-  ]);
-  if (value === null) return undefined;
-  // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
-  return { value, leftMs: recorded === value ? Math.min(expiresInMs, Number(banMs)) : expiresInMs };
+  const key = redisKeys.ban(place);
+  const [value, leftMs] = await Promise.all([redis.get(key), redis.pttl(key)]);
+  return value === null || leftMs <= 0 ? undefined : { value, leftMs };
 }
 
 /** Whether a key is banned by an operator, and not by a gateway. */
@@ -60,8 +49,7 @@ export async function carryOverBan(session: Session, from: KeyPlace, id: string)
   const ban = await readBan(session, from);
   if (ban === undefined) return;
   const { place } = await showStoredKey(session.redis, id);
-  const leftMs = ban.leftMs < 0 ? defaultBanPolicy.maxBanSeconds * 1000 : Math.max(1, ban.leftMs);
-  await writeBan(session, { id, place }, { value: ban.value, ms: leftMs }, []);
+  await writeBan(session, { id, place }, { value: ban.value, ms: ban.leftMs }, []);
 }
 
 /** Bans a key in place of any other ban, and notes it in the list of bans. */
@@ -73,8 +61,8 @@ async function writeBan(
 ): Promise<void> {
   await audit.make(entries, {
     script: 'setBanAudited',
-    keys: banKeys(place),
-    args: [value, ms, await readRetentionDays(redis)],
+    keys: [redisKeys.ban(place)],
+    args: [value, ms],
   });
   await indexBan(redis, id, now() + ms, now());
 }
@@ -147,8 +135,8 @@ export async function liftBan(session: Session, id: string): Promise<ActiveBan> 
   if (ban === undefined) throw new InvalidOperation(`the key ${id} is not banned`);
   await audit.make([{ action: 'bans.lift', target: id, before: ban, after: null }], {
     script: 'liftBanAudited',
-    keys: banKeys(place),
-    args: [await readRetentionDays(redis)],
+    keys: [redisKeys.ban(place), redisKeys.strikes(place)],
+    args: [],
   });
   await redis.zrem(redisKeys.bans, id);
   return ban;
@@ -161,10 +149,6 @@ async function describe(session: Session, id: string) {
   const key = { id, name, plan };
   const ban: ActiveBan | undefined = found === undefined ? undefined : { ...key, ...found };
   return { place, key, ban };
-}
-
-function banKeys(place: KeyPlace): [ban: string, strikes: string] {
-  return [redisKeys.ban(place), redisKeys.strikes(place)];
 }
 
 /** Gateways write the number of bans in a row, operators write a reason. */

@@ -273,12 +273,11 @@ export const customerOperations = [
         PLAN: 'plan',
         SERVED: 'served',
         REFUSED: 'refused',
-        'BANNED SECONDS': 'bannedSeconds',
         // Of a customer that calls operations that cost more than one.
         UNITS: ({ units, served }) => (units === served ? null : units),
       },
       sparse: ['UNITS'],
-      csv: ['date', 'plan', 'served', 'refused', 'bannedSeconds', 'units'],
+      csv: ['date', 'plan', 'served', 'refused', 'units'],
     },
     summary: 'Use of a customer on each of the last UTC days, oldest first, today included',
     input: z.strictObject({ days: countInput(400, 30) }),

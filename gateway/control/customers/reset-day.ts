@@ -14,13 +14,14 @@ import { showCustomer } from './stored-customers.ts';
 export async function resetDay({ redis, audit, now }: Session, id: string): Promise<number> {
   const { id: customerId } = await showCustomer(redis, id);
   const date = utcDate(dayNumberOf(now()));
-  const [used] = await redis.mget(redisKeys.day(customerId, date));
-  const changes = [
-    { action: 'usage.reset-day', target: id, before: { date, used }, after: { date, used: '0' } } as const,
-  ];
+  const [month, day] = [date.slice(0, 6), date.slice(6)];
+  const counts = await redis.hmget(redisKeys.usageMonth(customerId, month), day, `g${day}`);
+  const [served = 0, setBack = 0] = counts.map(Number);
+  const before = { date, used: String(served - setBack) };
+  const changes = [{ action: 'usage.reset-day', target: id, before, after: { date, used: '0' } } as const];
   const units = await audit.make(changes, {
     script: 'resetDayAudited',
-    keys: [redisKeys.dayPrefix(customerId)],
+    keys: [redisKeys.usagePrefix(customerId)],
     args: [await readRetentionDays(redis)],
   });
   if (!units) throw new InvalidOperation(`the customer ${customerId} has used nothing today (UTC)`);

@@ -100,7 +100,7 @@ export const keyDetailSchema = keyRowSchema
     ban: z
       .object({
         reason: z.string(),
-        endsAt: z.iso.datetime().nullable().describe('Null for a ban without an end, which was set by hand'),
+        endsAt: z.iso.datetime(),
       })
       .nullable(),
     next: nextRequestSchema,

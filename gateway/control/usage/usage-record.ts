@@ -98,7 +98,7 @@ async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesB
     recorded = fields.get('name') ?? recorded;
     for (const date of datesByMonth.get(month) ?? []) {
       const use = dayUsage(record, date);
-      if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
+      if (use.served + use.refused > 0) days.push(use);
     }
   }
   if (days.length === 0) return [];
@@ -134,16 +134,7 @@ async function* removedCustomers(
 }
 
 /** Columns of the CSV. They are stable: they are only added, at the end. */
-export const usageCsvColumns = [
-  'id',
-  'name',
-  'date',
-  'plan',
-  'served',
-  'refused',
-  'bannedSeconds',
-  'units',
-] as const;
+export const usageCsvColumns = ['id', 'name', 'date', 'plan', 'served', 'refused', 'units'] as const;
 
 /** Formats rows of use as CSV, page by page. */
 export async function* usageCsv(pages: AsyncIterable<readonly UsageRow[]>): AsyncGenerator<string> {

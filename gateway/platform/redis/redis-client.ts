@@ -15,14 +15,12 @@ declare module 'ioredis' {
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     giveBack(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
-    addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
-    /** Pairs of field and value for each month. */
-    readUsageMonths(numberOfKeys: number, ...monthKeys: string[]): Result<string[][], Context>;
+    addUsage(reportKey: string, usagePrefix: string, ...args: (string | number)[]): Result<number, Context>;
     addKeyUse(useKey: string, ...args: number[]): Result<null, Context>;
     addFailures(failuresKey: string, ...args: (string | number)[]): Result<null, Context>;
-    setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
-    liftBan(banKey: string, strikesKey: string, retentionDays: number): Result<number, Context>;
-    resetDay(dayPrefix: string, retentionDays: number): Result<number, Context>;
+    setBan(banKey: string, ...args: (string | number)[]): Result<null, Context>;
+    liftBan(banKey: string, strikesKey: string): Result<number, Context>;
+    resetDay(usagePrefix: string, retentionDays: number): Result<number, Context>;
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
     announce(instancesKey: string, ...args: (string | number)[]): Result<number, Context>;
@@ -46,10 +44,9 @@ export const scriptFiles = {
   readUsage: 'read-usage-4.lua',
   giveBack: 'give-back-4.lua',
   addUsage: 'add-usage-2.lua',
-  readUsageMonths: 'read-usage-months.lua',
   addKeyUse: 'add-key-use-1.lua',
   addFailures: 'add-failures-1.lua',
-  setBan: 'set-ban-2.lua',
+  setBan: 'set-ban-1.lua',
   liftBan: 'lift-ban-2.lua',
   resetDay: 'reset-day-1.lua',
   setFields: 'set-fields-1.lua',

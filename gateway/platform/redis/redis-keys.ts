@@ -52,10 +52,6 @@ export const redisKeys = {
   apiKey: ({ customerId, keyHash }: KeyPlace) => `gw:key:{${customerId}}:${keyHash}`,
   /** String with expiry: requests of a window that its first request opens, such as gw:minute:{<customer id>}. */
   openWindow: (customerId: CustomerId, window: WindowName) => `gw:${window}:{${customerId}}`,
-  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<customer id>}:20261120. */
-  dayPrefix: (customerId: CustomerId) => `gw:day:{${customerId}}`,
-  /** @param day UTC date as YYYYMMDD */
-  day: (customerId: CustomerId, day: string) => `gw:day:{${customerId}}:${day}`,
   /** String with expiry: present while the key is banned. */
   ban: ({ customerId, keyHash }: KeyPlace) => `gw:ban:{${customerId}}:${keyHash}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
@@ -67,7 +63,9 @@ export const redisKeys = {
   failures: (customerId: CustomerId) => `gw:failures:{${customerId}}`,
   /** String with expiry: last use of a key, and its requests of that day (add-key-use-1.lua). */
   keyUse: ({ customerId, keyHash }: KeyPlace) => `gw:key-use:{${customerId}}:${keyHash}`,
-  /** Hash with expiry: use of a customer in one month (usage.lua). @param month UTC month as YYYYMM */
+  /** Prefix of the records of use; the scripts append the UTC month. */
+  usagePrefix: (customerId: CustomerId) => `gw:usage:{${customerId}}`,
+  /** Hash with expiry: use of a customer in one month, which its limits count (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
   /** Hash with expiry: use of all customers in one month, by day and plan (usage-totals.ts). @param month UTC month as YYYYMM */
   usageTotals: (month: string) => `gw:usage:{totals}:${month}`,
@@ -130,12 +128,12 @@ export const redisKeys = {
 } as const;
 
 /** The keys of consume.lua and read-usage-4.lua, in their order. */
-export type QuotaKeys = [customer: string, dayPrefix: string, ban: string, strikes: string];
+export type QuotaKeys = [customer: string, usagePrefix: string, ban: string, strikes: string];
 
 export function quotaKeys(place: KeyPlace): QuotaKeys {
   return [
     redisKeys.customer(place.customerId),
-    redisKeys.dayPrefix(place.customerId),
+    redisKeys.usagePrefix(place.customerId),
     redisKeys.ban(place),
     redisKeys.strikes(place),
   ];

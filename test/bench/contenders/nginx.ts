@@ -126,7 +126,7 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local customer, rev = string.match(record, '^(%S+) (%d+)$')
         local tag = '{' .. customer .. '}'
         local results = redis(command(
-          'EVALSHA', '${scriptSha}', 4, 'gw:customer:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag .. ':' .. keyHash,
+          'EVALSHA', '${scriptSha}', 4, 'gw:customer:' .. tag, 'gw:usage:' .. tag, 'gw:ban:' .. tag .. ':' .. keyHash,
           'gw:strikes:' .. tag .. ':' .. keyHash, ${formatPolicies(defaultBanPolicy)
             .map((value) => `'${value}'`)
             .join(', ')}, rev, '', ${limits}

@@ -25,13 +25,14 @@ interface Expiring {
 
 interface Violations {
   refusedSinceMs: number | undefined;
-  /** Day and number of the key's last allowed request. */
-  lastAllowed: string;
+  /** Units of the month with the customer's last allowed request. */
+  lastAllowed: number | undefined;
   strikes: number;
   strikesSinceMs: number;
   consecutiveBans: number;
   bannedUntilMs: number;
-  lastBan: { reason: string | undefined; lengthMs: number; wentOn: boolean } | undefined;
+  /** By a gateway. */
+  lastBan: { sinceMs: number; wentOn: boolean } | undefined;
 }
 
 const minuteMs = 60_000;
@@ -39,8 +40,6 @@ const banUnderWayMs = 1000;
 
 /** A counter that is not a positive integer counts as zero. */
 const parseCount = (text: string | undefined) => (/^[1-9]\d{0,14}$/.test(text ?? '') ? Number(text) : 0);
-
-const integer = /^(0|-?[1-9]\d*)$/;
 
 /** Limits of the windows that the model has. */
 export type ModelLimits = Record<'minute' | 'day', number>;
@@ -51,9 +50,9 @@ export class QuotaModel {
   minute: (Expiring & { text: string }) | undefined;
   days = new Map<number, string>();
   private beyond = new Map<number, number>();
-  /** The day that a request or a report opened last; an edit of a counter opens none. */
-  private open: number | undefined;
-  ban: (Expiring & { reason?: string }) | undefined;
+  /** Units of the month. An edit of a day does not change it. */
+  private sum = 0;
+  ban: { endsAtMs: number; reason?: string } | undefined;
   violations: (Violations & Expiring) | undefined;
   /** Ban and strikes of the other key. All else is the customer's. */
   private other: Pick<QuotaModel, 'ban' | 'violations'> = { ban: undefined, violations: undefined };
@@ -79,51 +78,33 @@ export class QuotaModel {
     units = 1,
   ): Expected {
     if (rev !== undefined && rev !== this.rev) return { outcome: 'stale' };
-    const { ban, policy } = this;
-    if (ban !== undefined) {
-      ban.endsAtMs ??= nowMs + policy.maxBanSeconds * 1000;
-      if (nowMs < ban.endsAtMs) {
-        const { lastBan } = this.keptViolations(nowMs);
-        const isLast = lastBan !== undefined && lastBan.reason === ban.reason;
-        if (isLast) ban.endsAtMs = Math.min(ban.endsAtMs, nowMs + lastBan.lengthMs);
-        const remainingMs = ban.endsAtMs - nowMs;
-        if (isLast && lastBan.lengthMs - remainingMs >= banUnderWayMs) lastBan.wentOn = true;
-        return { outcome: 'banned', remainingMs, isNew: false, reason: ban.reason };
-      }
+    const { ban } = this;
+    if (ban !== undefined && nowMs < ban.endsAtMs) {
+      const { lastBan } = this.keptViolations(nowMs);
+      if (lastBan !== undefined && nowMs - lastBan.sinceMs >= banUnderWayMs) lastBan.wentOn = true;
+      return { outcome: 'banned', remainingMs: ban.endsAtMs - nowMs, isNew: false, reason: ban.reason };
     }
     const { minuteUsed, minuteLeftMs, isOpen } = this.openMinute(nowMs);
     const dayUsage = parseCount(this.days.get(day));
-    if (this.minute !== undefined && isOpen) {
-      this.minute.endsAtMs = Math.min(this.minute.endsAtMs ?? Number.POSITIVE_INFINITY, nowMs + minuteMs);
-    }
     const [isMinuteShort, isDayShort] = [minuteUsed + units > limits.minute, dayUsage + units > limits.day];
     if (isMinuteShort || isDayShort) {
       const refused: Expected = { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsage };
       const refusedForMs = Math.max(isMinuteShort ? minuteLeftMs : 0, isDayShort ? msToMidnight : 0);
-      return this.recordRefusal(nowMs, day, limits.minute, refusedForMs) ?? refused;
+      return this.recordRefusal(nowMs, limits.minute, refusedForMs) ?? refused;
     }
     const endsAtMs = isOpen ? this.minute?.endsAtMs : nowMs + minuteMs;
     this.minute = { text: String(minuteUsed + units), endsAtMs };
-    if (dayUsage === 0) this.openDay(day);
     this.days.set(day, String(dayUsage + units));
+    this.sum += units;
     this.beyond.set(day, this.beyondOn(day) + units - 1);
     return { outcome: 'allowed', minuteUsed: minuteUsed + units, minuteLeftMs, dayUsage: dayUsage + units };
   }
 
   usage(nowMs: number, day: number): ExpectedUsage {
-    const { ban, policy } = this;
-    const { lastBan } = this.keptViolations(nowMs);
-    const isLast = lastBan !== undefined && lastBan.reason === ban?.reason;
-    const banEndsAtMs =
-      ban &&
-      Math.min(
-        ban.endsAtMs ?? nowMs + policy.maxBanSeconds * 1000,
-        isLast ? nowMs + lastBan.lengthMs : Number.POSITIVE_INFINITY,
-      );
     return {
       ...this.openMinute(nowMs),
       dayUsage: parseCount(this.days.get(day)),
-      banMs: Math.max(0, (banEndsAtMs ?? nowMs) - nowMs),
+      banMs: Math.max(0, (this.ban?.endsAtMs ?? nowMs) - nowMs),
       strikes: this.currentStrikes(nowMs),
     };
   }
@@ -142,30 +123,10 @@ export class QuotaModel {
     return this.beyond.get(day) ?? 0;
   }
 
-  /** The counter of the day that was open before is moved into the record, which holds valid numbers only. */
-  private openDay(day: number): void {
-    const { open } = this;
-    if (open !== undefined && open !== day) this.days.set(open, String(parseCount(this.days.get(open))));
-    this.open = day;
-  }
-
-  /** An earlier day opens only while today has no counter. @returns false if the day's counter is not an integer */
-  addToDay(day: number, requests: number, today: number): boolean {
-    if (!this.days.has(day) && !this.days.has(today)) this.openDay(day);
-    const text = this.days.get(day) ?? '0';
-    if (!integer.test(text)) return false;
-    this.days.set(day, String(BigInt(text) + BigInt(requests)));
-    return true;
-  }
-
-  /** As an operator does with the ops command. */
-  banFor(nowMs: number, lengthMs: number, reason: string): void {
-    const violations = this.keptViolations(nowMs);
-    violations.lastBan = { reason, lengthMs, wentOn: false };
-    this.ban = { endsAtMs: nowMs + lengthMs, reason };
-    if (this.violations === undefined || (violations.endsAtMs ?? 0) < nowMs + lengthMs) {
-      this.violations = { ...violations, endsAtMs: nowMs + lengthMs };
-    }
+  /** @param isInMonth whether the day is in the month of today */
+  addToDay(day: number, requests: number, isInMonth: boolean): void {
+    this.days.set(day, String(this.unitsOn(day) + requests));
+    if (isInMonth) this.sum += requests;
   }
 
   /** The violations that have not expired, or none. */
@@ -177,7 +138,7 @@ export class QuotaModel {
     return {
       endsAtMs: undefined,
       refusedSinceMs: undefined,
-      lastAllowed: '',
+      lastAllowed: undefined,
       strikes: 0,
       strikesSinceMs: 0,
       consecutiveBans: 0,
@@ -207,6 +168,7 @@ export class QuotaModel {
     if (violations.refusedSinceMs !== undefined) violations.refusedSinceMs += byMs;
     if (violations.strikesSinceMs > 0) violations.strikesSinceMs += byMs;
     if (violations.bannedUntilMs > 0) violations.bannedUntilMs += byMs;
+    if (violations.lastBan !== undefined) violations.lastBan.sinceMs += byMs;
   }
 
   /** Times at which a decision changes. The decision on a request close to one is unpredictable. */
@@ -216,7 +178,7 @@ export class QuotaModel {
     return [
       minute?.endsAtMs,
       ban?.endsAtMs,
-      ban?.endsAtMs === undefined ? undefined : ban.endsAtMs - (lastBan?.lengthMs ?? 0) + banUnderWayMs,
+      lastBan && lastBan.sinceMs + banUnderWayMs,
       violations?.endsAtMs,
       refusedSinceMs + policy.graceSeconds * 1000,
       strikesSinceMs + policy.windowSeconds * 1000,
@@ -225,10 +187,12 @@ export class QuotaModel {
   }
 
   private openMinute(nowMs: number): { minuteUsed: number; minuteLeftMs: number; isOpen: boolean } {
-    const { text, endsAtMs = nowMs + minuteMs } = this.minute ?? {};
+    const { text, endsAtMs = nowMs } = this.minute ?? {};
     const minuteUsed = nowMs < endsAtMs ? parseCount(text) : 0;
     // A minute of which everything was given back goes on.
     const isOpen = minuteUsed > 0 || (nowMs < endsAtMs && text === '0');
+    // It is longer after the clock was set back.
+    if (this.minute !== undefined && isOpen) this.minute.endsAtMs = Math.min(endsAtMs, nowMs + minuteMs);
     return { minuteUsed, minuteLeftMs: isOpen ? Math.min(minuteMs, endsAtMs - nowMs) : minuteMs, isOpen };
   }
 
@@ -238,25 +202,15 @@ export class QuotaModel {
     return isOpen ? strikes : 0;
   }
 
-  private lastAllowed(day: number): string {
-    const usage = parseCount(this.days.get(day));
-    return usage > 0 ? `${day}:${usage}` : `${day - 1}:${parseCount(this.days.get(day - 1))}`;
-  }
-
   /** @returns the ban that this refusal leads to, if any */
-  private recordRefusal(
-    nowMs: number,
-    day: number,
-    limit: number,
-    refusedForMs: number,
-  ): Expected | undefined {
+  private recordRefusal(nowMs: number, limit: number, refusedForMs: number): Expected | undefined {
     const { policy } = this;
     if (!policy.enabled) return undefined;
     const before = this.keptViolations(nowMs);
     const { refusedSinceMs, bannedUntilMs, lastBan } = before;
     const resetAtMs = bannedUntilMs + policy.resetSeconds * 1000;
     const endsAtMs = Math.max(nowMs + refusedForMs, nowMs + policy.windowSeconds * 1000, resetAtMs);
-    const lastAllowed = this.lastAllowed(day);
+    const lastAllowed = this.sum;
     const isFirst =
       refusedSinceMs === undefined || refusedSinceMs > nowMs || before.lastAllowed !== lastAllowed;
     if (isFirst) {
@@ -282,8 +236,8 @@ export class QuotaModel {
       strikes: 0,
       consecutiveBans,
       bannedUntilMs: untilMs,
-      lastBan: { reason: undefined, lengthMs, wentOn: false },
-      endsAtMs: Math.max(before.endsAtMs ?? 0, nowMs + refusedForMs, untilMs + policy.resetSeconds * 1000),
+      lastBan: { sinceMs: nowMs, wentOn: false },
+      endsAtMs: Math.max(nowMs + refusedForMs, untilMs + policy.resetSeconds * 1000),
     };
     return { outcome: 'banned', remainingMs: lengthMs, isNew: true, reason: undefined };
   }

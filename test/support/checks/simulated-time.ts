@@ -11,7 +11,7 @@ export interface SimulatedTime {
    * set back.
    */
   moveTimes(passedMs: number): Promise<void>;
-  /** Makes today's counter yesterday's, and open if it was. The record of the days before is deleted. */
+  /** Makes the use of today that of yesterday, in the same month. The days before are deleted. */
   passMidnights(count: number): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ for index = 1, 3 do
   end
 end
 if redis.call('TYPE', KEYS[3]).ok == 'hash' then
-  for _, field in ipairs({ 'refusedSince', 'strikesSince', 'bannedUntil' }) do
+  for _, field in ipairs({ 'refusedSince', 'strikesSince', 'bannedSince', 'bannedUntil' }) do
     local text = redis.call('HGET', KEYS[3], field)
     if text and string.find(text, '^[1-9]%d*$') then
       redis.call('HSET', KEYS[3], field, string.format('%.0f', math.max(0, tonumber(text) - passed)))
@@ -36,33 +36,16 @@ if redis.call('TYPE', KEYS[3]).ok == 'hash' then
 end
 `;
 
-/** Older counters than yesterday's would have expired. */
+/** The sum of the month stays where it is: a midnight of the scenario ends no month. */
 const midnightScript = `
 local today, yesterday = ARGV[2], ARGV[3]
-local open = redis.call('HGET', KEYS[4], 'open')
-local beyond = redis.call('HGET', KEYS[4], 'x' .. string.sub(today, 7))
-redis.call('DEL', KEYS[4], KEYS[5])
-if ARGV[1] == '1' and open == string.sub(today, 7) then
-  redis.call('HSET', KEYS[5], 'open', string.sub(yesterday, 7))
-  redis.call('EXPIRE', KEYS[5], 86400)
-end
-if ARGV[1] == '1' and beyond then
-  redis.call('HSET', KEYS[5], 'x' .. string.sub(yesterday, 7), beyond)
-  redis.call('EXPIRE', KEYS[5], 86400)
-end
-if ARGV[1] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
-  redis.call('RENAME', KEYS[2], KEYS[3])
-else
-  redis.call('DEL', KEYS[2], KEYS[3])
-end
-if redis.call('TYPE', KEYS[1]).ok == 'hash' then
-  local text = redis.call('HGET', KEYS[1], 'lastAllowed')
-  if text then
-    local moved = ''
-    if ARGV[1] == '1' and string.sub(text, 1, 8) == today then
-      moved = yesterday .. string.sub(text, 9)
-    end
-    redis.call('HSET', KEYS[1], 'lastAllowed', moved)
+for _, prefix in ipairs({ '', 'x', 'g' }) do
+  local use = redis.call('HGET', KEYS[1], prefix .. today)
+  redis.call('HDEL', KEYS[1], prefix .. today)
+  redis.call('HDEL', KEYS[2], prefix .. yesterday)
+  if ARGV[1] == '1' and use then
+    redis.call('HSET', KEYS[2], prefix .. yesterday, use)
+    redis.call('EXPIRE', KEYS[2], 86400)
   end
 end
 `;
@@ -90,13 +73,8 @@ export function createSimulatedTime(
       if (count === 0) return;
       const dayNumber = dayNumberOf(await serverMs());
       const [today, yesterday] = [utcDate(dayNumber), utcDate(dayNumber - 1)];
-      const dates = [today, yesterday];
-      const keys = [
-        strikesKey,
-        ...dates.map((date) => redisKeys.day(customerId, date)),
-        ...dates.map((date) => redisKeys.usageMonth(customerId, date.slice(0, 6))),
-      ];
-      await redis.eval(midnightScript, keys.length, ...keys, count, today, yesterday);
+      const keys = [today, yesterday].map((date) => redisKeys.usageMonth(customerId, date.slice(0, 6)));
+      await redis.eval(midnightScript, keys.length, ...keys, count, today.slice(6), yesterday.slice(6));
     },
   };
 }

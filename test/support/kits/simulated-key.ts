@@ -76,9 +76,9 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       reports += 1;
       const mark = redisKeys.dayReport(customerId, 'process');
       const day = dayNumberOf(nowMs) - daysAgo;
-      await redis.addUsage(mark, redisKeys.dayPrefix(customerId), reports, day, served, refused, 400);
+      await redis.addUsage(mark, redisKeys.usagePrefix(customerId), reports, day, served, refused, 400);
     },
-    resetDay: () => redis.resetDay(redisKeys.dayPrefix(customerId), 400),
+    resetDay: () => redis.resetDay(redisKeys.usagePrefix(customerId), 400),
     days: (from, to) =>
       readUsageDays(redis, customerId, {
         first: Date.parse(from) / dayMs,

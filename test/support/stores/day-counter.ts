@@ -2,14 +2,15 @@ import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../../gateway/platform/redis/redis-keys.ts';
 
-/** Redis key of today's counter of a customer. */
-export function dayCounterKey(customerId: CustomerId): string {
-  return redisKeys.day(customerId, utcDate(dayNumberOf(Date.now())));
+/** Redis key of this month's record of a customer's use, and its field for today. */
+export function todaysUse(customerId: CustomerId): [key: string, field: string] {
+  const date = utcDate(dayNumberOf(Date.now()));
+  return [redisKeys.usageMonth(customerId, date.slice(0, 6)), date.slice(6)];
 }
 
 /** Requests of a customer that Redis has counted today. */
 export async function dayUsage(redis: RedisClient, customerId: CustomerId): Promise<number> {
-  return Number(await redis.get(dayCounterKey(customerId)));
+  return Number(await redis.hget(...todaysUse(customerId)));
 }
 
 /** Records use of a customer on a day before today. */

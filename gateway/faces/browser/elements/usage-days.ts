@@ -1,7 +1,7 @@
 import './time-chart.ts';
 import { html } from 'lit';
 import type { DayUsage } from '../../../quota/usage-days.ts';
-import { formatDuration, formatNumber } from '../format.ts';
+import { formatNumber } from '../format.ts';
 
 /** Chart and sums of the use by day. @param days oldest first */
 export function usageDays(days: readonly DayUsage[]) {
@@ -9,12 +9,10 @@ export function usageDays(days: readonly DayUsage[]) {
   const served = sum((day) => day.served);
   const refused = sum((day) => day.refused);
   const units = sum((day) => day.units ?? day.served);
-  const bannedSeconds = sum((day) => day.bannedSeconds);
   const cost = units === served ? '' : ` at a cost of ${formatNumber(units)}`;
-  const banned = bannedSeconds === 0 ? '' : `, and banned for ${formatDuration(bannedSeconds)} in all`;
   return html`<h2>The last ${days.length} days</h2>
     ${
-      served + refused + bannedSeconds === 0
+      served + refused === 0
         ? html`<p class="quiet">No requests on these days.</p>`
         : html`<time-chart
               heading="Requests a day (UTC)"
@@ -23,7 +21,7 @@ export function usageDays(days: readonly DayUsage[]) {
               .times=${days.map(({ date }) => Date.parse(date) / 1000)}
               .series=${servedAndRefused(days)}
             ></time-chart>
-            <p>${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused${banned}.</p>`
+            <p>${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused.</p>`
     }`;
 }
 

@@ -1,11 +1,11 @@
--- include: windows.lua
+-- include: usage.lua
 --[[
 Adds what a process has counted of one customer and UTC day: requests that were served without Redis, and refused requests. Once
 for each report.
 
 KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the customer and day, so that a
          report that is sent again is not added again
-KEYS[2]  prefix of the day counters, as in consume.lua
+KEYS[2]  prefix of the records of use, as in consume.lua
 ARGV[1]  number of the report; a later one of the same process, customer and day has a larger one
 ARGV[2]  number of the day since 1970
 ARGV[3]  units that served requests cost
@@ -19,26 +19,11 @@ Returns 1 if it was added, 0 if it had been added before.
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
   return 0
 end
-local customerTag = customerTagOf(KEYS[2])
-local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[6] or 0)
+local customerTag, dayNumber, retentionDays = customerTagOf(KEYS[2]), tonumber(ARGV[2]), tonumber(ARGV[5])
+local served, refused, beyond = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6] or 0)
 
 if served > 0 then
-  local date = utcDate(dayNumber)
-  local counter = dayCounter(customerTag, date)
-  local today = dayNumberOf(nowMs())
-  local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(customerTag, utcDate(today))) == 1
-  if dayNumber < today then
-    -- It is summed up again.
-    redis.call('DEL', monthCounter(customerTag, today))
-  end
-  if redis.call('EXISTS', counter) == 1 then
-    redis.call('INCRBY', counter, served)
-  elseif isOver then
-    addToDay(customerTag, dayNumber, '', served, retentionDays)
-  else
-    openDay(customerTag, dayNumber, rolledUp(customerTag, date) + served, retentionDays)
-  end
+  addServed(customerTag, dayNumber, readUse(customerTag, dayNumber), served, retentionDays)
 end
 if beyond > 0 then
   addToDay(customerTag, dayNumber, 'x', beyond, retentionDays)

@@ -37,3 +37,8 @@ local function wholeNumber(value)
   return 0
 end
 
+-- A whole number as text. Lua itself writes large ones with an exponent.
+local function wholeText(number)
+  return string.format('%.0f', number)
+end
+

@@ -1,20 +1,21 @@
 -- include: windows.lua
--- include: bans.lua
 --[[
 Decides on a batch of requests, one after another, and counts what each costs: in every window of its customer that has a limit,
 or in none.
 
 Four KEYS for each request:
   1  record of the customer (hash, field rev)
-  2  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
-     other counters (windows.lua, usage.lua) are derived from its hash tag, {<customer id>}, and so have its slot.
+  2  prefix of the records of use; the UTC month of this server is appended, so that the gateways' clocks do not matter. The
+     other counters (windows.lua) are derived from its hash tag, {<customer id>}, and so have its slot.
      While a slot of a Redis Cluster moves to another node, a command of which a key is missing is told to try again: no key
      has this name, so none is decided where only some of them are
   3  ban of the API key (string, expires when the ban ends)
-  4  strikes of the API key (hash). Besides the fields of bans.lua:
+  4  strikes of the API key (hash):
        refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
        strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
-       bans, bannedUntil          consecutive bans, and the end of the last one
+       bans                       consecutive bans
+       bannedSince, bannedUntil   the last of them, in Unix ms
+       wentOn                     1 if the key sent requests during it
 ARGV, for the batch:
   1  strikes that lead to a ban, 0 for no bans
   2  strikes for each request of the minute limit, if there is one and that is more
@@ -36,9 +37,11 @@ Returns an array for each request, in their order. Outcomes are those of define-
   {stale}, or {wrongType} if one of the customer's values has another type than the gateway writes
 ]]
 
+-- What was under way when a ban began is no offence. As long as a process remembers a ban (ban-cache.ts).
+local banUnderWayMs = 1000
+
 local now = nowMs()
 local dayNumber = dayNumberOf(now)
-local today = utcDate(dayNumber)
 
 local policyArguments = 8
 local maxStrikes, strikesPerLimit = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -46,26 +49,14 @@ local graceMs, windowMs = tonumber(ARGV[3]), tonumber(ARGV[4])
 local firstBanMs, maxBanMs, resetMs = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local retentionDays = tonumber(ARGV[8])
 
--- Tells a customer's last allowed request: its day and its number on that day. A refused request changes no counter.
-local function lastAllowedOf(customerTag, dayUsed)
-  if dayUsed > 0 then
-    return string.format('%s:%.0f', today, dayUsed)
-  end
-  local yesterday = utcDate(dayNumber - 1)
-  local used = wholeNumber(redis.call('GET', dayCounter(customerTag, yesterday)))
-  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(customerTag, yesterday))
-end
-
 -- Returns the reply for a request during a ban.
-local function refuseBanned(banKey, strikesKey, expiresInMs)
-  local leftMs, value, wentOn, endMs = readBan(banKey, strikesKey, expiresInMs, maxBanMs)
-  if leftMs ~= expiresInMs then
-    redis.call('PEXPIRE', banKey, wholeMs(leftMs))
-  end
-  if wentOn then
+local function refuseBanned(banKey, strikesKey, leftMs)
+  local last = redis.call('HMGET', strikesKey, 'bannedSince', 'bannedUntil')
+  local since = wholeNumber(last[1])
+  if since > 0 and now - since >= banUnderWayMs then
     redis.call('HSET', strikesKey, 'wentOn', 1)
   end
-  return { outcome.banned, now, leftMs, 0, value, endMs }
+  return { outcome.banned, now, leftMs, 0, redis.call('GET', banKey), wholeNumber(last[2]) }
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
@@ -81,8 +72,8 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refus
   -- A time in the future is from before Redis' clock was set back.
   local refusedSince = wholeNumber(history[1])
   if refusedSince == 0 or refusedSince > now or history[2] ~= lastAllowed then
-    redis.call('HSET', strikesKey, 'refusedSince', wholeMs(now), 'lastAllowed', lastAllowed)
-    redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
+    redis.call('HSET', strikesKey, 'refusedSince', wholeText(now), 'lastAllowed', lastAllowed)
+    redis.call('PEXPIRE', strikesKey, wholeText(keepMs))
     return nil, 0
   end
   if now - refusedSince <= graceMs then
@@ -96,8 +87,8 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refus
   strikes = strikes + 1
   local strikesToBan = math.max(maxStrikes, math.ceil((minuteLimit or 0) * strikesPerLimit))
   if strikes < strikesToBan then
-    redis.call('HSET', strikesKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
-    redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
+    redis.call('HSET', strikesKey, 'strikes', strikes, 'strikesSince', wholeText(strikesSince))
+    redis.call('PEXPIRE', strikesKey, wholeText(keepMs))
     return nil, strikesToBan - strikes
   end
 
@@ -106,45 +97,39 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refus
     bans = 0
   end
   local banMs = math.min(firstBanMs * 2 ^ math.min(bans, 40), maxBanMs)
-  setBan(banKey, strikesKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + resetMs), retentionDays)
+  redis.call('SET', banKey, wholeText(bans + 1), 'PX', wholeText(banMs))
   redis.call(
     'HSET', strikesKey,
     'strikes', 0,
     'bans', bans + 1,
-    'bannedUntil', wholeMs(now + banMs)
+    'bannedSince', wholeText(now),
+    'bannedUntil', wholeText(now + banMs),
+    'wentOn', 0
   )
+  redis.call('PEXPIRE', strikesKey, wholeText(math.max(refusedForMs, banMs + resetMs)))
   return banMs
 end
 
-local function add(counter, cost)
-  if cost == 1 then
-    redis.call('INCR', counter)
-  else
-    redis.call('INCRBY', counter, cost)
-  end
-end
-
-local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limits)
+local function consume(recordKey, usagePrefix, banKey, strikesKey, rev, cost, limits)
   if rev ~= '-1' and (redis.call('HGET', recordKey, 'rev') or '0') ~= rev then
     return { outcome.stale }
   end
 
   local expiresInMs = redis.call('PTTL', banKey)
-  if expiresInMs > 0 or expiresInMs == -1 then
+  if expiresInMs > 0 then
     return refuseBanned(banKey, strikesKey, expiresInMs)
   end
 
-  local customerTag = customerTagOf(dayPrefix)
-  local used, leftMs, dayUsed, dayIsOpen = readWindows(customerTag, limits, now, true)
+  local customerTag = customerTagOf(usagePrefix)
+  local used, leftMs, use = readWindows(customerTag, limits, now)
   local refusing = refusingWindow(limits, used, leftMs, cost)
   if refusing then
     local strikesLeft = 0
     if maxStrikes > 0 then
+      -- The units of the month tell its last allowed request: a refused one does not change them.
+      local lastAllowed, banMs = string.sub(use.month, -6) .. ':' .. wholeText(use.sum)
       -- The first window of the list is the minute.
-      local banMs
-      banMs, strikesLeft = recordRefusal(
-        strikesKey, banKey, lastAllowedOf(customerTag, dayUsed), limits[1], leftMs[refusing]
-      )
+      banMs, strikesLeft = recordRefusal(strikesKey, banKey, lastAllowed, limits[1], leftMs[refusing])
       if banMs then
         return { outcome.banned, now, banMs, 1, '', now + banMs }
       end
@@ -157,16 +142,12 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
       if window.lengthMs and used[index] == 0 and leftMs[index] == window.lengthMs then
         redis.call('SET', counterOf(window, customerTag), cost, 'PX', window.lengthMs)
       elseif window.lengthMs then
-        add(counterOf(window, customerTag), cost)
+        redis.call('INCRBY', counterOf(window, customerTag), cost)
       end
       used[index] = used[index] + cost
     end
   end
-  if dayIsOpen then
-    add(dayCounter(customerTag, today), cost)
-  else
-    openDay(customerTag, dayNumber, dayUsed + cost, retentionDays)
-  end
+  addServed(customerTag, dayNumber, use, cost, retentionDays)
   if cost > 1 then
     addToDay(customerTag, dayNumber, 'x', cost - 1, retentionDays)
   end

@@ -16,36 +16,33 @@ Returns {1 if something was given back or 0, now in Unix ms, and for each window
 local sameMs = 20
 
 local now, customerTag = nowMs(), customerTagOf(KEYS[2])
-local decidedAt, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
+local decidedAt, cost, retentionDays = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local limits = limitsFrom(ARGV, 4)
 
 local function giveBack()
   local dayNumber = dayNumberOf(now)
-  local day = dayCounter(customerTag, utcDate(dayNumber))
-  local dayUsed = wholeNumber(redis.call('GET', day))
-  if dayNumberOf(decidedAt) ~= dayNumber or dayUsed < cost then
+  local use = readUse(customerTag, dayNumber)
+  if dayNumberOf(decidedAt) ~= dayNumber or use.served - use.setBack < cost then
     return 0
   end
-  redis.call('INCRBY', day, -cost)
+  addServed(customerTag, dayNumber, use, -cost, retentionDays)
   if cost > 1 then
-    addToDay(customerTag, dayNumber, 'x', 1 - cost, tonumber(ARGV[3]))
+    addToDay(customerTag, dayNumber, 'x', 1 - cost, retentionDays)
   end
   for index, window in ipairs(windows) do
     if limits[index] and window.lengthMs then
-      local counter = counterOf(window, customerTag)
-      local used, leftMs = wholeNumber(redis.call('GET', counter)), redis.call('PTTL', counter)
-      local isSame = leftMs > 0 and now + leftMs - window.lengthMs <= decidedAt + sameMs
+      local used, leftMs = readOpenWindow(window, customerTag)
       -- A window of which nothing is used goes on to its end, as responses have announced it.
-      if used >= cost and isSame then
-        redis.call('INCRBY', counter, -cost)
+      if used >= cost and now + leftMs - window.lengthMs <= decidedAt + sameMs then
+        redis.call('INCRBY', counterOf(window, customerTag), -cost)
       end
     end
   end
-  -- It was an allowed request, but its number on that day is that of another one from now on (consume.lua).
+  -- It was an allowed request, but its number in that month is that of another one from now on (consume.lua).
   redis.call('HDEL', KEYS[4], 'lastAllowed')
   return 1
 end
 
 local given = giveBack()
-local used, leftMs = readWindows(customerTag, limits, now, false)
+local used, leftMs = readWindows(customerTag, limits, now)
 return addWindows({ given, now }, limits, used, leftMs)

@@ -1,19 +1,18 @@
--- include: windows.lua
+-- include: usage.lua
 --[[
 Sets the day of a customer back: its day limit counts from 0 again. What was served stays in the record of use, and counts for
 the month limit.
 
-KEYS[1]  prefix of the day counters, as in consume.lua
+KEYS[1]  prefix of the records of use, as in consume.lua
 ARGV[1]  days for which use is kept
 
 Returns the units that were set back; 0 if there were none, and nothing was changed.
 ]]
 
 local customerTag, dayNumber = customerTagOf(KEYS[1]), dayNumberOf(nowMs())
-local counter = dayCounter(customerTag, utcDate(dayNumber))
-local used = wholeNumber(redis.call('GET', counter))
+local use = readUse(customerTag, dayNumber)
+local used = use.served - use.setBack
 if used > 0 then
   addToDay(customerTag, dayNumber, 'g', used, tonumber(ARGV[1]))
-  redis.call('DEL', counter, monthCounter(customerTag, dayNumber))
 end
-return used
+return math.max(0, used)

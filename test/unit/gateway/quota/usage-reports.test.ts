@@ -29,7 +29,7 @@ test('a report that Redis refuses is given up, with a line in the log that names
   served(reports);
   await reports.report();
   expect(reports.pending()).toBe(0);
-  expect(lines).toEqual([expect.stringContaining('"key":"gw:day:{cus_1}:20261118","requests":2')]);
+  expect(lines).toEqual([expect.stringContaining('"key":"gw:usage:{cus_1}:202611","requests":2')]);
 });
 
 test('what is not in Redis when the process ends is in its log', async () => {
