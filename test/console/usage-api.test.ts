@@ -73,6 +73,7 @@ describe('the API of the use by month', () => {
     ids.push(refusedOnly.customerId);
     await kit.redis.hset(redisKeys.usageMonth(refusedOnly.customerId, monthAgo(1).replace('-', '')), {
       id: refusedOnly.customerId,
+      p15: 'free',
       r15: 1,
     });
   });

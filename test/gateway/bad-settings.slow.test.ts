@@ -193,18 +193,12 @@ describe('invalid values in Redis', () => {
     },
   );
 
-  test.each([
-    ['was removed', (counter: string) => redis.persist(counter)],
-    [
-      'is too far in the future, as after Redis set its clock back',
-      (counter: string) => redis.expire(counter, 3600),
-    ],
-  ])('a minute counter whose expiry %s expires within a minute again', async (_name, edit) => {
+  test('a minute counter whose expiry is too far in the future, as after Redis set its clock back, expires within a minute', async () => {
     const { key, customerId } = await kit.issue();
     const counter = redisKeys.openWindow(customerId, 'minute');
     const count = () => send(`${gateway.url}/v1/pets`, { key });
     await count();
-    await edit(counter);
+    await redis.expire(counter, 3600);
     const usage = await send(`${gateway.url}/v1/usage`, { key });
     expect(usage.header('RateLimit')).toMatch(/^"minute";r=59;t=([1-5]?\d|60),/);
     expect((await count()).header('X-RateLimit-Remaining')).toBe('58');
