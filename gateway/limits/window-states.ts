@@ -21,7 +21,7 @@ interface Rankable {
 
 /**
  * The window that refuses a request: of those with less left than it costs, the one that ends last, since a retry can succeed
- * only then. The scripts decide alike (windows.lua).
+ * only then.
  * @returns undefined if none has less
  */
 export function refusingWindow(states: ByWindow<Rankable>, units = 1): WindowName | undefined {

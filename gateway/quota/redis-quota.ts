@@ -2,7 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
 import type { Caller } from '../keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
-import { mapWindows, windows, type ByWindow } from '../limits/windows.ts';
+import { alignedLeftMs, mapWindows, windowOf, windows, type ByWindow } from '../limits/windows.ts';
 import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import { scriptOutcome } from '../platform/redis/define-scripts.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
@@ -182,7 +182,7 @@ export async function giveBackQuota(
     ...windows.map(({ name }) => limits[name] ?? ''),
   );
   if (given !== 1) return undefined;
-  return { outcome: 'allowed', windows: windowStates(limits, parseUses(uses, 0, limits)), nowMs };
+  return { outcome: 'allowed', windows: windowStates(limits, parseUses(uses, 0, limits, nowMs)), nowMs };
 }
 
 function parseReply(reply: readonly number[], limits: Limits, units: number): QuotaDecision {
@@ -192,7 +192,7 @@ function parseReply(reply: readonly number[], limits: Limits, units: number): Qu
     case scriptOutcome.allowed:
       return decisionOf(outcome === scriptOutcome.allowed, limits, {
         units,
-        uses: parseUses(reply, 3, limits),
+        uses: parseUses(reply, 3, limits, nowMs),
         nowMs,
         strikesLeft: reply[2],
       });
@@ -216,12 +216,21 @@ function parseReply(reply: readonly number[], limits: Limits, units: number): Qu
   }
 }
 
-/** Parses what addWindows of windows.lua appends to a reply, from an element on. */
-export function parseUses(reply: readonly number[], first: number, limits: Limits): ByWindow<WindowUse> {
-  let index = first;
-  return mapWindows(limits, () => {
-    const use = { used: reply[index] ?? 0, leftMs: reply[index + 1] ?? 0 };
+/**
+ * Parses what addWindows of windows.lua appends to a reply, from an element on.
+ * @param nowMs Redis' clock, by which calendar windows end
+ */
+export function parseUses(
+  reply: readonly number[],
+  first: number,
+  limits: Limits,
+  nowMs: number,
+): ByWindow<WindowUse> {
+  let index = first - 2;
+  return mapWindows(limits, (_limit, name) => {
     index += 2;
-    return use;
+    const isCalendar = windowOf(name).calendar !== undefined;
+    const leftMs = isCalendar ? alignedLeftMs(name, nowMs) : (reply[index + 1] ?? 0);
+    return { used: reply[index] ?? 0, leftMs };
   });
 }

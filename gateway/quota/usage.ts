@@ -49,7 +49,7 @@ export async function readUsage(redis: RedisClient, options: ReadUsageOptions): 
   );
   const [outcome, nowMs = 0, banMs = 0, strikes = 0, ban = ''] = reply;
   if (outcome !== scriptOutcome.allowed) return undefined;
-  const uses = parseUses(reply, 5, limits);
+  const uses = parseUses(reply, 5, limits, nowMs);
   const used = mapWindows(windowStates(limits, uses), (state, name) => ({
     ...state,
     used: uses[name]?.used ?? 0,

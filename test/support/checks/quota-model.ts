@@ -70,13 +70,7 @@ export class QuotaModel {
   }
 
   /** @param rev the rev in the caller's cache; undefined accepts any */
-  request(
-    nowMs: number,
-    { day, msToMidnight }: { day: number; msToMidnight: number },
-    limits: ModelLimits,
-    rev: number | undefined,
-    units = 1,
-  ): Expected {
+  request(nowMs: number, day: number, limits: ModelLimits, rev: number | undefined, units = 1): Expected {
     if (rev !== undefined && rev !== this.rev) return { outcome: 'stale' };
     const { ban } = this;
     if (ban !== undefined && nowMs < ban.endsAtMs) {
@@ -86,11 +80,9 @@ export class QuotaModel {
     }
     const { minuteUsed, minuteLeftMs, isOpen } = this.openMinute(nowMs);
     const dayUsage = parseCount(this.days.get(day));
-    const [isMinuteShort, isDayShort] = [minuteUsed + units > limits.minute, dayUsage + units > limits.day];
-    if (isMinuteShort || isDayShort) {
+    if (minuteUsed + units > limits.minute || dayUsage + units > limits.day) {
       const refused: Expected = { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsage };
-      const refusedForMs = Math.max(isMinuteShort ? minuteLeftMs : 0, isDayShort ? msToMidnight : 0);
-      return this.recordRefusal(nowMs, limits.minute, refusedForMs) ?? refused;
+      return this.recordRefusal(nowMs, limits.minute) ?? refused;
     }
     const endsAtMs = isOpen ? this.minute?.endsAtMs : nowMs + minuteMs;
     this.minute = { text: String(minuteUsed + units), endsAtMs };
@@ -203,13 +195,13 @@ export class QuotaModel {
   }
 
   /** @returns the ban that this refusal leads to, if any */
-  private recordRefusal(nowMs: number, limit: number, refusedForMs: number): Expected | undefined {
+  private recordRefusal(nowMs: number, limit: number): Expected | undefined {
     const { policy } = this;
     if (!policy.enabled) return undefined;
     const before = this.keptViolations(nowMs);
     const { refusedSinceMs, bannedUntilMs, lastBan } = before;
     const resetAtMs = bannedUntilMs + policy.resetSeconds * 1000;
-    const endsAtMs = Math.max(nowMs + refusedForMs, nowMs + policy.windowSeconds * 1000, resetAtMs);
+    const endsAtMs = Math.max(nowMs + (policy.graceSeconds + policy.windowSeconds) * 1000, resetAtMs);
     const lastAllowed = this.sum;
     const isFirst =
       refusedSinceMs === undefined || refusedSinceMs > nowMs || before.lastAllowed !== lastAllowed;
@@ -237,7 +229,7 @@ export class QuotaModel {
       consecutiveBans,
       bannedUntilMs: untilMs,
       lastBan: { sinceMs: nowMs, wentOn: false },
-      endsAtMs: Math.max(nowMs + refusedForMs, untilMs + policy.resetSeconds * 1000),
+      endsAtMs: untilMs + policy.resetSeconds * 1000,
     };
     return { outcome: 'banned', remainingMs: lengthMs, isNew: true, reason: undefined };
   }

@@ -221,8 +221,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const nowMs = decision.outcome === 'stale' ? 0 : decision.nowMs;
     assertNoStall(nowMs);
     const known = rev === anyRev ? undefined : rev;
-    const day = { day: modelDay(nowMs), msToMidnight: dayMs - (nowMs % dayMs) };
-    const expected = model.request(nowMs + aheadMs, day, limits, known, cost);
+    const expected = model.request(nowMs + aheadMs, modelDay(nowMs), limits, known, cost);
     expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs, cost));
     for (const [actual, wanted] of timePairs(decision, expected, nowMs)) {
       expect(Math.abs(actual - wanted), `${actual} ms instead of ${wanted}`).toBeLessThan(toleranceMs);

@@ -60,14 +60,14 @@ local function refuseBanned(banKey, strikesKey, leftMs)
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
-local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refusedForMs)
+local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit)
   local history = redis.call(
     'HMGET', strikesKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
   )
   local bannedUntil = wholeNumber(history[6])
   -- After this time nothing in it has an effect any more.
-  local keepMs = math.max(refusedForMs, windowMs, bannedUntil + resetMs - now)
+  local keepMs = math.max(graceMs + windowMs, bannedUntil + resetMs - now)
 
   -- A time in the future is from before Redis' clock was set back.
   local refusedSince = wholeNumber(history[1])
@@ -106,7 +106,7 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit, refus
     'bannedUntil', wholeText(now + banMs),
     'wentOn', 0
   )
-  redis.call('PEXPIRE', strikesKey, wholeText(math.max(refusedForMs, banMs + resetMs)))
+  redis.call('PEXPIRE', strikesKey, wholeText(banMs + resetMs))
   return banMs
 end
 
@@ -121,15 +121,14 @@ local function consume(recordKey, usagePrefix, banKey, strikesKey, rev, cost, li
   end
 
   local customerTag = customerTagOf(usagePrefix)
-  local used, leftMs, use = readWindows(customerTag, limits, now)
-  local refusing = refusingWindow(limits, used, leftMs, cost)
-  if refusing then
+  local used, leftMs, use = readWindows(customerTag, limits, dayNumber)
+  if isOverLimit(limits, used, cost) then
     local strikesLeft = 0
     if maxStrikes > 0 then
       -- The units of the month tell its last allowed request: a refused one does not change them.
       local lastAllowed, banMs = string.sub(use.month, -6) .. ':' .. wholeText(use.sum)
       -- The first window of the list is the minute.
-      banMs, strikesLeft = recordRefusal(strikesKey, banKey, lastAllowed, limits[1], leftMs[refusing])
+      banMs, strikesLeft = recordRefusal(strikesKey, banKey, lastAllowed, limits[1])
       if banMs then
         return { outcome.banned, now, banMs, 1, '', now + banMs }
       end

@@ -16,11 +16,11 @@ Returns {1 if something was given back or 0, now in Unix ms, and for each window
 local sameMs = 20
 
 local now, customerTag = nowMs(), customerTagOf(KEYS[2])
+local dayNumber = dayNumberOf(now)
 local decidedAt, cost, retentionDays = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local limits = limitsFrom(ARGV, 4)
 
 local function giveBack()
-  local dayNumber = dayNumberOf(now)
   local use = readUse(customerTag, dayNumber)
   if dayNumberOf(decidedAt) ~= dayNumber or use.served - use.setBack < cost then
     return 0
@@ -44,5 +44,5 @@ local function giveBack()
 end
 
 local given = giveBack()
-local used, leftMs = readWindows(customerTag, limits, now)
+local used, leftMs = readWindows(customerTag, limits, dayNumber)
 return addWindows({ given, now }, limits, used, leftMs)

@@ -17,7 +17,7 @@ end
 
 local now = nowMs()
 local limits = limitsFrom(ARGV, 3)
-local used, leftMs = readWindows(customerTagOf(KEYS[2]), limits, now)
+local used, leftMs = readWindows(customerTagOf(KEYS[2]), limits, dayNumberOf(now))
 
 local history = redis.call('HMGET', KEYS[4], 'strikes', 'strikesSince')
 local strikes, strikesSince = wholeNumber(history[1]), wholeNumber(history[2])

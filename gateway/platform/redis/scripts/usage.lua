@@ -11,46 +11,30 @@ limit count. Its fields, with the day of the month as DD:
   rDD       refused requests
   pDD       plan of this and the following days, up to the next such field
   plan      plan of the last field pDD
-  id, name  of the customer, so that its use has a name after its record is gone
+  name      of the customer, so that its use has a name after its record is gone
 
-Values are short, and at most 97 without costs, so that the hash stays a listpack: as a hash table it would take several times the
-memory.
+Without costs there are at most 96 fields, so that the hash stays a listpack: as a hash table it would take several times the memory.
 ]]
-
--- Longer ones would make the hash a hash table (hash-max-listpack-value).
-local maxValueBytes = 64
 
 -- The part of a Redis key that all keys of one customer share: {<customer id>}.
 local function customerTagOf(redisKey)
   return string.match(redisKey, '{[^}]*}')
 end
 
-local function usageMonth(customerTag, date)
-  return 'gw:usage:' .. customerTag .. ':' .. string.sub(date, 1, 6)
-end
-
--- Cuts a text between two UTF-8 characters.
-local function shortText(text)
-  if #text <= maxValueBytes then
-    return text
-  end
-  local last = maxValueBytes
-  while last > 0 and string.byte(text, last + 1) >= 128 and string.byte(text, last + 1) < 192 do
-    last = last - 1
-  end
-  return string.sub(text, 1, last)
+-- The Redis key of the record of a month, and a day of it as DD.
+local function recordOf(customerTag, dayNumber)
+  local date = utcDate(dayNumber)
+  return 'gw:usage:' .. customerTag .. ':' .. string.sub(date, 1, 6), string.sub(date, 7)
 end
 
 -- Completes the record of a month to which a day was added: whose it is, the plan of the day if that is another one than before,
 -- and its expiry. That differs by up to 18 hours from customer to customer, so that the records of all do not expire at once.
 local function describeDay(customerTag, dayNumber, retentionDays)
-  local date = utcDate(dayNumber)
-  local month, day = usageMonth(customerTag, date), string.sub(date, 7)
-  local record = redis.call('HMGET', 'gw:customer:' .. customerTag, 'plan', 'id', 'name')
-  local plan = record[1] and shortText(record[1])
+  local month, day = recordOf(customerTag, dayNumber)
+  local customer = redis.call('HMGET', 'gw:customer:' .. customerTag, 'plan', 'name')
+  local plan, name = customer[1], customer[2] or ''
   if plan and redis.call('HGET', month, 'plan') ~= plan then
-    local id, name = shortText(record[2] or ''), shortText(record[3] or '')
-    redis.call('HSET', month, 'plan', plan, 'p' .. day, plan, 'id', id, 'name', name)
+    redis.call('HSET', month, 'plan', plan, 'p' .. day, plan, 'name', name)
   end
   -- Imported ids may have other characters there.
   local spread = tonumber(string.match(customerTag, '^{cus_(%x%x%x%x)') or '0', 16)
@@ -59,10 +43,9 @@ end
 
 -- Adds to a field of a day. None falls below 0.
 local function addToDay(customerTag, dayNumber, prefix, amount, retentionDays)
-  local date = utcDate(dayNumber)
-  local month, field = usageMonth(customerTag, date), prefix .. string.sub(date, 7)
-  local before = redis.call('HMGET', month, field, 'plan')
-  redis.call('HSET', month, field, wholeText(math.max(0, wholeNumber(before[1]) + amount)))
+  local month, day = recordOf(customerTag, dayNumber)
+  local before = redis.call('HMGET', month, prefix .. day, 'plan')
+  redis.call('HSET', month, prefix .. day, wholeText(math.max(0, wholeNumber(before[1]) + amount)))
   if not before[2] then
     describeDay(customerTag, dayNumber, retentionDays)
   end
@@ -70,8 +53,7 @@ end
 
 -- Units that requests of a day and of its month have cost.
 local function readUse(customerTag, dayNumber)
-  local date = utcDate(dayNumber)
-  local month, day = usageMonth(customerTag, date), string.sub(date, 7)
+  local month, day = recordOf(customerTag, dayNumber)
   local counts = redis.call('HMGET', month, day, 'g' .. day, 'sum')
   return {
     month = month,

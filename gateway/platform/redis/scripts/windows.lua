@@ -1,23 +1,16 @@
 -- include: usage.lua
 --[[
-The windows in which the units that requests cost are counted, and the decision between them. The table `windows` comes before every script
-(load-script.ts): for each window, in order, its name and either lengthMs, if the first request opens it, or calendar, which
-is day or month. Limits, units used and ms to the end are arrays in the same order; false is no limit.
+The windows in which the units that requests cost are counted. The table `windows` comes before every script (load-script.ts): for
+each window, in order, its name and either lengthMs, if the first request opens it, or calendar, which is day or month. Limits,
+units used and ms to the end are arrays in the same order; false is no limit. The ends of calendar windows follow from the time,
+and are 0.
 
 Day and month are counted in the record of use (usage.lua), the others in
   gw:<window>:{<customer id>}  units of the window (string, expires when the window ends)
 ]]
 
-local dayLengthMs = 86400000
-
 local function counterOf(window, customerTag)
   return 'gw:' .. window.name .. ':' .. customerTag
-end
-
--- Number of the first day of the next month.
-local function nextMonth(dayNumber)
-  local inNextMonth = dayNumber - tonumber(string.sub(utcDate(dayNumber), 7)) + 32
-  return inNextMonth - tonumber(string.sub(utcDate(inNextMonth), 7)) + 1
 end
 
 -- Units used and ms to the end of a window that its first request opens.
@@ -42,34 +35,28 @@ local function readOpenWindow(window, customerTag)
 end
 
 -- Reads the windows with a limit. Returns units used and ms to the end of each, and what readUse does of the day.
-local function readWindows(customerTag, limits, now)
-  local dayNumber = dayNumberOf(now)
+local function readWindows(customerTag, limits, dayNumber)
   local use = readUse(customerTag, dayNumber)
   local used, leftMs = {}, {}
   for index, window in ipairs(windows) do
-    if not limits[index] then
-      used[index], leftMs[index] = 0, 0
-    elseif window.lengthMs then
+    used[index], leftMs[index] = 0, 0
+    if limits[index] and window.lengthMs then
       used[index], leftMs[index] = readOpenWindow(window, customerTag)
-    elseif window.calendar == 'day' then
-      used[index], leftMs[index] = math.max(0, use.served - use.setBack), (dayNumber + 1) * dayLengthMs - now
-    else
-      used[index], leftMs[index] = use.sum, nextMonth(dayNumber) * dayLengthMs - now
+    elseif limits[index] then
+      used[index] = window.calendar == 'month' and use.sum or math.max(0, use.served - use.setBack)
     end
   end
   return used, leftMs, use
 end
 
--- The place of the window that refuses a request: of those with less left than it costs, the one that ends last, since a retry
--- can succeed only then (window-states.ts decides alike). Nil if none has less.
-local function refusingWindow(limits, used, leftMs, cost)
-  local refusing
+-- Whether a window has less left than a request costs.
+local function isOverLimit(limits, used, cost)
   for index = 1, #windows do
-    if limits[index] and used[index] + cost > limits[index] and not (refusing and leftMs[index] < leftMs[refusing]) then
-      refusing = index
+    if limits[index] and used[index] + cost > limits[index] then
+      return true
     end
   end
-  return refusing
+  return false
 end
 
 -- Appends units used and ms to the end of each window with a limit to a reply.
