@@ -19,7 +19,7 @@ export const asvs5: Standard = {
     [
       '1.2.1',
       'output is encoded for where it is shown',
-      ['unit/gateway/faces/docs/html: a value is escaped, wherever it stands'],
+      ['unit/gateway/faces/html: a value is escaped, wherever it stands'],
     ],
     [
       '1.2.4',

@@ -1,7 +1,8 @@
 import { Router } from 'express';
 import { serveFiles } from '../../platform/http/serve-files.ts';
 import { createBrowserFiles } from '../browser-files.ts';
-import { pageHeaders, renderShell } from './shell.ts';
+import { html } from '../html.ts';
+import { pageHeaders, renderDocument } from '../page-document.ts';
 
 /** What the pages of a gateway say of its API. */
 export interface PageSettings {
@@ -26,11 +27,11 @@ export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings
   });
   router.get('/console{/*path}', (_req, res) => {
     // Not at the start: the port of the API is not known then.
-    shell ??= renderShell(files, {
+    shell ??= renderDocument(files, {
       title: `Console – ${productName}`,
       facts: { 'application-name': productName, 'key-prefix': keyPrefix, 'sample-url': sampleUrl() },
-      element: 'console-app',
-      withoutScript: 'The console needs JavaScript. The command does the same: npm run ops -- --help',
+      body: html`<console-app></console-app>
+        <noscript>The console needs JavaScript. The command does the same: npm run ops -- --help</noscript>`,
     });
     res.set(pageHeaders).type('html').send(shell);
   });

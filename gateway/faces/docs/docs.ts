@@ -5,8 +5,9 @@ import { readApiDocument, type ApiDocument } from '../../upstream/api-document.t
 import { petsApi } from '../../upstream/pets-service.ts';
 import type { ApiRoute } from '../../upstream/routes.ts';
 import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
+import { escapeHtml } from '../html.ts';
+import { pageHeaders } from '../page-document.ts';
 import { guideMarkdown, type GuideSettings } from './guide.ts';
-import { escapeHtml } from './html.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage, type ReferenceSettings } from './reference-page.ts';
@@ -29,16 +30,15 @@ export interface Docs {
   match(path: string): ApiRoute | undefined;
 }
 
-const pageHeaders: Readonly<Record<string, string>> = {
+const documentHeaders: Readonly<Record<string, string>> = {
+  ...pageHeaders,
   'Cache-Control': 'public, max-age=300',
   'Content-Security-Policy': [
     ...pagePolicy,
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
 };
 
 const descriptionPath = '/openapi.json';
@@ -142,7 +142,7 @@ function createSite(
   pages: readonly Page[],
   publicUrl = sampleOrigin,
 ): Pick<Docs, 'find' | 'findAsset'> {
-  const { addressOf, find: findAsset } = createBrowserFiles(`${base}/assets`, browserFolder);
+  const assets = createBrowserFiles(`${base}/assets`, browserFolder);
   const links = pages.map((page) => `- [${page.title}](${page.path}.md)`);
   const index = `# ${title}
 
@@ -155,14 +155,14 @@ ${links.join('\n')}
 `;
   const files: Record<string, DocsFile> = { '/llms.txt': textFile('text/plain', index) };
   for (const page of pages) {
-    const text = renderPage(page, { name: title, supportUrl, addressOf, pages });
+    const text = renderPage(page, { name: title, supportUrl, files: assets, pages });
     files[page.path] = {
       ...textFile('text/html', text.replaceAll(sampleOrigin, escapeHtml(publicUrl))),
-      headers: pageHeaders,
+      headers: documentHeaders,
     };
     files[`${page.path}.md`] = textFile('text/markdown', page.markdown.replaceAll(sampleOrigin, publicUrl));
   }
-  return { find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined), findAsset };
+  return { find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined), findAsset: assets.find };
 }
 
 const textFile = (contentType: string, text: string): DocsFile => ({

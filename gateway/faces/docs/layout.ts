@@ -1,5 +1,6 @@
 import type { BrowserFiles } from '../browser-files.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../html.ts';
+import { renderDocument } from '../page-document.ts';
 import { headingsOf } from './markdown.ts';
 
 /** A page of the documentation. */
@@ -17,55 +18,41 @@ interface Site {
   name: string;
   /** Where clients find help. */
   supportUrl: string | undefined;
-  addressOf: BrowserFiles['addressOf'];
+  files: Pick<BrowserFiles, 'addressOf'>;
   /** All pages, in the order of the navigation; the first is that of the name. */
   pages: readonly Pick<Page, 'path' | 'title'>[];
 }
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(page: Page, { name, supportUrl, addressOf, pages }: Site): string {
+export function renderPage(page: Page, { name, supportUrl, files, pages }: Site): string {
   const links = pages.map(
     ({ path, title }) =>
       html`<li>
         <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${title}</a>
       </li>`,
   );
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <title>${page.title} – ${name}</title>
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <link rel="icon" href="${addressOf('icon.svg')}" type="image/svg+xml" />
-        <link rel="alternate" href="${page.path}.md" type="text/markdown" />
-        <link rel="stylesheet" href="${addressOf('main.css')}" />
-        <script type="module" src="${addressOf('main.js')}"></script>
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="page-header">
-          <p class="name"><a href="${pages[0]?.path}">${name}</a></p>
-          <nav class="tabs" aria-label="Documentation">
-            <ul>
-              ${links}
-            </ul>
-          </nav>
-          ${searchForm}
-        </header>
-        <div class="columns">
-          ${tableOfContents(page)}
-          <main id="main" tabindex="-1">${page.body}</main>
-        </div>
-        ${
-          supportUrl === undefined
-            ? undefined
-            : html`<footer>
-                <p><a href="${supportUrl}">Support</a></p>
-              </footer>`
-        }
-      </body>
-    </html> `.text;
+  const body = html`<a class="skip" href="#main">Skip to the content</a>
+    <header class="page-header">
+      <p class="name"><a href="${pages[0]?.path}">${name}</a></p>
+      <nav class="tabs" aria-label="Documentation">
+        <ul>
+          ${links}
+        </ul>
+      </nav>
+      ${searchForm}
+    </header>
+    <div class="columns">
+      ${tableOfContents(page)}
+      <main id="main" tabindex="-1">${page.body}</main>
+    </div>
+    ${
+      supportUrl === undefined
+        ? undefined
+        : html`<footer>
+            <p><a href="${supportUrl}">Support</a></p>
+          </footer>`
+    }`;
+  return renderDocument(files, { title: `${page.title} – ${name}`, markdown: `${page.path}.md`, body });
 }
 
 const searchForm = html`<form role="search" data-search hidden>

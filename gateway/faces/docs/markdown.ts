@@ -1,6 +1,6 @@
 import { Marked, type Tokens } from 'marked';
+import { escapeHtml, html, Html } from '../html.ts';
 import { headingId } from './browser/heading-id.ts';
-import { escapeHtml, html, Html } from './html.ts';
 
 const marked = new Marked({
   renderer: {

@@ -1,6 +1,6 @@
 import type { OperationAccess } from '../../limits/access.ts';
 import type { Operation, Parameter } from '../../upstream/api-document.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
 import { describeType, fieldItem } from './schema-text.ts';

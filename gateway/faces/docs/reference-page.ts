@@ -1,6 +1,6 @@
 import type { ApiDescription } from '../../upstream/api-description.ts';
 import type { ApiDocument, Schema } from '../../upstream/api-document.ts';
-import { html } from './html.ts';
+import { html } from '../html.ts';
 import type { Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { describeOperation, keyForm, type OperationSettings } from './operation-section.ts';

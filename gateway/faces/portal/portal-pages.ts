@@ -1,7 +1,8 @@
 import { Router } from 'express';
 import { serveFiles } from '../../platform/http/serve-files.ts';
 import { createBrowserFiles } from '../browser-files.ts';
-import { pageHeaders, renderShell } from '../console/shell.ts';
+import { html } from '../html.ts';
+import { pageHeaders, renderDocument } from '../page-document.ts';
 
 export interface PortalLook {
   title: string;
@@ -14,11 +15,10 @@ export interface PortalLook {
 export function portalPages(look: PortalLook): Router {
   const { title, supportUrl = '' } = look;
   const files = createBrowserFiles('/portal/assets', 'faces/portal/browser', themeOf(look));
-  const page = renderShell(files, {
+  const page = renderDocument(files, {
     title,
     facts: { 'application-name': title, 'support-url': supportUrl },
-    element: 'portal-app',
-    withoutScript: 'This page needs JavaScript.',
+    body: html`<portal-app></portal-app> <noscript>This page needs JavaScript.</noscript>`,
   });
   const router = Router();
   router.use('/portal/assets', serveFiles(files.find), (_req, res) => {

@@ -1,5 +1,4 @@
-import { connectSampleLanguage } from './sample-language.ts';
-import { prepareSamples } from './samples.ts';
+import { connectSampleLanguage, prepareSamples } from './samples.ts';
 import { connectSearch } from './search.ts';
 import { connectTryIt } from './try-it.ts';
 

@@ -23,7 +23,7 @@ test('the page has title, color and support address of its own, and runs nothing
   const get = await serve();
   const page = await get('/portal');
   const text = await page.text();
-  expect(text).toContain('<title>Keys &amp; &lt;b>Co&lt;/b> &quot;Ltd&quot;</title>');
+  expect(text).toContain('<title>Keys &amp; &lt;b&gt;Co&lt;/b&gt; &quot;Ltd&quot;</title>');
   expect(text).toContain('content="https://example.com/?a=1&amp;b=2"');
   expect(page.headers.get('Content-Security-Policy')).toMatch(
     /^default-src 'none'; script-src 'self'; style-src 'self'; /,

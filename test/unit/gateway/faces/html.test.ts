@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { html } from '../../../../../gateway/faces/docs/html.ts';
+import { html } from '../../../../gateway/faces/html.ts';
 
 test('a value is escaped, wherever it stands', () => {
   const value = `"><script>alert('&')</script>`;
