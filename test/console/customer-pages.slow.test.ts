@@ -57,7 +57,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
       expect.stringMatching(/Add key….*Make a link.*Reset today's usage.*Suspend…/s),
     ]);
     await page.getByRole('searchbox').fill('c-47');
-    await page.getByText(/^1 of \d+ customers match$/).waitFor();
+    await page.getByText(/^1 match of \d+ customers?$/).waitFor();
     await row.getByRole('link', { name: 'Acme' }).click();
     await heading(page, 'Acme').waitFor();
     const keys = page.getByRole('region', { name: 'Keys', exact: true });

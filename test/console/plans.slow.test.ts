@@ -153,6 +153,9 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'edited' });
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('40');
     await page.getByText('by 1 of 1').waitFor();
+    // The last changes say what has changed, without a press.
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await expect.poll(() => changes.innerText()).toMatch(/Grace changed the plan edited.*minute: 50 → 40/s);
     // Not that the gateway enforces the old limits, which it does for a moment.
     expect(await page.evaluate('warnings')).toEqual([]);
     // axe-core is refused a style of its own.

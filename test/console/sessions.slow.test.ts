@@ -20,7 +20,7 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
   test('lists who is signed in, and an operator ends one session, with the keyboard alone', async () => {
     const grace = await started.signIn({ name: 'Grace', role: 'viewer' });
     const { page } = await started.open('/console', { name: 'Ada' });
-    await page.locator('session-menu > button').focus();
+    await page.locator('[popovertarget=session-menu]').focus();
     await page.keyboard.press('Enter');
     await tabTo(page, 'Who is signed in');
     await page.keyboard.press('Enter');

@@ -3,7 +3,6 @@ import { ApiFailure, unreachable } from './api-failure.ts';
 interface RequestOptions {
   body?: unknown;
   headers?: Record<string, string>;
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -13,17 +12,15 @@ interface RequestOptions {
 export async function request(
   method: string,
   path: string,
-  { body, headers, signal }: RequestOptions = {},
+  { body, headers }: RequestOptions = {},
 ): Promise<Response> {
   try {
     return await fetch(path, {
       method,
-      signal: signal ?? null,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
       body: body === undefined ? null : JSON.stringify(body),
     });
-  } catch (error) {
-    if (signal?.aborted) throw error;
+  } catch {
     throw new ApiFailure(unreachable);
   }
 }
@@ -45,4 +42,33 @@ export async function enterWith<Session>(path: string, code: string, replace = f
 export async function failureOf(response: Response) {
   const body = await response.json().catch(() => ({ ...unreachable, status: response.status }));
   return new ApiFailure({ ...body, retryAfterMs: 1000 * Number(response.headers.get('Retry-After') ?? 0) });
+}
+
+/**
+ * Calls an API. A call returns the body, which is what responses.ts says, and throws an ApiFailure.
+ * @param base before all paths
+ * @param headersOfChange headers of a request that is no GET
+ * @param isRepeated whether a call that has failed is made again
+ */
+export function createApi(
+  base: string,
+  headersOfChange: () => Record<string, string>,
+  isRepeated: (failure: ApiFailure, attempt: number, path: string) => boolean | Promise<boolean>,
+) {
+  async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const headers = method === 'GET' ? {} : headersOfChange();
+      const response = await request(method, base + path, { body, headers });
+      if (response.ok) return response.json().catch(() => undefined);
+      const failure = await failureOf(response);
+      if (!(await isRepeated(failure, attempt, path))) throw failure;
+    }
+  }
+  return {
+    get: <T>(path: string) => call<T>('GET', path),
+    post: <T>(path: string, body: unknown = {}) => call<T>('POST', path, body),
+    put: <T>(path: string, body: unknown) => call<T>('PUT', path, body),
+    patch: <T>(path: string, body: unknown) => call<T>('PATCH', path, body),
+    delete: <T>(path: string, body?: unknown) => call<T>('DELETE', path, body),
+  };
 }

@@ -1,5 +1,6 @@
 import './copy-field.ts';
 import { html, nothing } from 'lit';
+import { changeReason } from '../change-reason.ts';
 import { formTexts, textsOf, type FormTexts } from '../form-text.ts';
 import { ActingElement } from './acting-element.ts';
 import { CopyField } from './copy-field.ts';
@@ -35,8 +36,8 @@ class AskDialog extends ActingElement {
   message: (form: FormTexts) => unknown = () => nothing;
   /** Makes the change. @returns a secret to show, or else the dialog is closed */
   run: (form: FormTexts) => Promise<Secret | void> = () => Promise.resolve();
-  /** Called when it is closed. */
-  closed = () => {};
+  /** Whether it closes only when it is done. */
+  isRequired = false;
   secret: Secret | undefined;
   form: FormTexts = () => '';
   /** Whether somebody tried to close the dialog without having confirmed. */
@@ -66,7 +67,7 @@ class AskDialog extends ActingElement {
   /** Neither a secret may be lost, nor a change under way. Chromium closes with the second Escape whatever `cancel` says. */
   hold(event: Event) {
     const isClosing = !(event instanceof KeyboardEvent) || event.key === 'Escape';
-    if (!isClosing || !(this.busy || this.secret)) return;
+    if (!isClosing || !(this.busy || this.secret || this.isRequired)) return;
     event.preventDefault();
     this.reminded = this.secret !== undefined;
   }
@@ -75,6 +76,7 @@ class AskDialog extends ActingElement {
     const form = formTexts(event);
     void this.act(async () => {
       this.secret = (await this.run(form)) ?? undefined;
+      changeReason.text = '';
       if (this.secret === undefined) this.close();
       else await this.focusSecret();
     });
@@ -90,10 +92,7 @@ class AskDialog extends ActingElement {
       aria-label=${this.heading}
       @keydown=${this.hold}
       @cancel=${this.hold}
-      @close=${() => {
-        this.remove();
-        this.closed();
-      }}
+      @close=${() => this.remove()}
     >
       <h2>${this.heading}</h2>
       ${this.secret === undefined ? this.formView() : this.secretView(this.secret)}
@@ -115,7 +114,13 @@ class AskDialog extends ActingElement {
       }
       ${this.asksReason ? reasonField() : nothing} ${inlineFailure(this.failure)}
       <div class="dialog-actions">
-        <button type="button" class="plain" ?disabled=${this.busy} @click=${this.close}>Cancel</button>
+        ${
+          this.isRequired
+            ? nothing
+            : html`<button type="button" class="plain" ?disabled=${this.busy} @click=${this.close}>
+                Cancel
+              </button>`
+        }
         <button class=${this.danger ? 'danger' : 'primary'} ?disabled=${this.busy || !isReady}>
           ${this.busy ? 'Working…' : this.action}
         </button>
@@ -152,7 +157,10 @@ export function ask(
   host: LightElement,
   question: Pick<AskDialog, 'heading'> &
     Partial<
-      Pick<AskDialog, 'action' | 'message' | 'run' | 'secret' | 'danger' | 'typed' | 'asksReason' | 'closed'>
+      Pick<
+        AskDialog,
+        'action' | 'message' | 'run' | 'secret' | 'danger' | 'typed' | 'asksReason' | 'isRequired'
+      >
     >,
 ) {
   const dialog = Object.assign(new AskDialog(), question);

@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 
-export type ChartKind = 'lines' | 'stacked' | 'bars';
-export type ChartSeries = { label: string; tone: string; values: (number | null)[] };
+export type ChartKind = 'stacked' | 'bars';
+export type ChartSeries = { label: string; tone: string; values: number[] };
 
 const timeZone = 'UTC';
 
@@ -48,7 +48,7 @@ export function chartOptions(chart: {
     width,
     height,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
       x: { range: (u, min, max) => [min - halfBar(kind, u), max + halfBar(kind, u)] },
       y: { range: (_u, _min, max) => [0, uPlot.rangeNum(0, max > 0 ? max : 1, 0.1, true)[1] ?? 1] },
@@ -63,41 +63,28 @@ export function chartOptions(chart: {
       },
       { ...axis, size: axisWidth, values: (_u, splits) => splits.map((value) => axisNumbers.format(value)) },
     ],
-    series: [
-      {},
-      ...inDrawingOrder(kind, series).map(({ tone }) => seriesOptions(kind, colorOf(`tone-${tone}`))),
-    ],
+    series: [{}, ...series.toReversed().map(({ tone }) => seriesOptions(kind, colorOf(`tone-${tone}`)))],
     hooks: { setCursor: [({ cursor }) => chart.onCursor(cursor.idx ?? undefined, cursor.left ?? 0)] },
   };
 }
 
 function seriesOptions(kind: ChartKind, stroke: string): uPlot.Series {
-  // A point without a neighbour has no line.
-  if (kind === 'lines') return { stroke, width: 2, points: { show: true, size: 3, fill: stroke } };
   const paths = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.8, 48], align: 0 }) : undefined;
   return { stroke, fill: stroke, width: 1, points: { show: false }, ...(paths && { paths }) };
 }
 
 /**
- * Data of uPlot. Values of a stack are sums, and the highest is drawn first.
+ * Data of uPlot. Values are sums, and the highest is drawn first.
  * @param times Unix seconds
  */
-export function chartData(
-  kind: ChartKind,
-  times: readonly number[],
-  series: readonly ChartSeries[],
-): uPlot.AlignedData {
-  if (kind === 'lines') return [[...times], ...series.map(({ values }) => values)];
+export function chartData(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
   const sums = times.map(() => 0);
   const stacked = series.map(({ values }) => {
-    for (const [index, value] of values.entries()) sums[index] = (sums[index] ?? 0) + (value ?? 0);
+    for (const [index, value] of values.entries()) sums[index] = (sums[index] ?? 0) + value;
     return [...sums];
   });
   return [[...times], ...stacked.toReversed()];
 }
-
-const inDrawingOrder = (kind: ChartKind, series: readonly ChartSeries[]) =>
-  kind === 'lines' ? series : series.toReversed();
 
 /** Points that have a tick: all, or every other one and so on as there is room. */
 function namedPoints({ data: [times], width }: uPlot) {

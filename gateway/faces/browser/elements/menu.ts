@@ -12,11 +12,16 @@ export interface Action {
 /**
  * A button that opens a menu of further actions.
  * @param id of the menu, on its page
- * @param name of the button, if it is not its label
+ * @param options name: of the button, if it is not its label. about: what the menu says above the actions
  */
-export const menu = (id: string, label: unknown, actions: readonly (Action | false)[], name?: string) =>
+export const menu = (
+  id: string,
+  label: unknown,
+  actions: readonly (Action | false)[],
+  { name, about }: { name?: string; about?: unknown } = {},
+) =>
   html`<button type="button" popovertarget=${id} aria-label=${name ?? nothing}>${label}</button>
-    <div class="menu" id=${id} popover>${actionButtons(actions)}</div>`;
+    <div class="menu" id=${id} popover>${about} ${actionButtons(actions)}</div>`;
 
 /** A button for each action, in a menu or in a row. */
 export const actionButtons = (actions: readonly (Action | false)[]) =>
@@ -42,7 +47,7 @@ export const menuColumn = <Item extends { id: string }>(
   (item) => {
     const actions = actionsOf(item);
     return actions.some(Boolean)
-      ? menu(`menu-${item.id}`, '⋯', actions, `Actions of ${nameOf(item)}`)
+      ? menu(`menu-${item.id}`, '⋯', actions, { name: `Actions of ${nameOf(item)}` })
       : nothing;
   },
   'more',

@@ -5,17 +5,7 @@ import { ActingElement } from './acting-element.ts';
 import { tell } from './notice.ts';
 import { inlineFailure, loadFailure, loading } from './page-state.ts';
 
-/** Whether anybody is there to read for. A page whose people can sign in again says when they do not want to. */
-export const readers = {
-  haveLeft: () => false,
-  /** @param _listener called when that may have changed. @returns ends it */
-  subscribe: (_listener: () => void) => () => {},
-};
-
-/**
- * An element that reads again and again what it shows while it is visible: not in a background tab, never twice at once, and
- * not for a person who does not want to sign in again.
- */
+/** An element that reads again and again what it shows while it is visible: not in a background tab, and never twice at once. */
 export abstract class PolledElement<Content> extends ActingElement {
   content: Content | undefined;
   /** Why the last read failed. */
@@ -23,25 +13,19 @@ export abstract class PolledElement<Content> extends ActingElement {
   #reading = false;
   /** Whether it was asked for during a read, which may be too old then. */
   #again = false;
-  /** Whether it waits for a session. */
-  #isWaiting = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.whileConnected(() => {
       const onVisible = () => {
-        if (!document.hidden) this.#tick();
+        if (!document.hidden) void this.reload();
       };
       document.addEventListener('visibilitychange', onVisible);
-      const unsubscribe = readers.subscribe(() => {
-        if (this.#isWaiting && !readers.haveLeft()) void this.reload();
-      });
       void this.reload();
       return () => {
         clearTimeout(this.#timer);
         document.removeEventListener('visibilitychange', onVisible);
-        unsubscribe();
       };
     });
   }
@@ -55,15 +39,8 @@ export abstract class PolledElement<Content> extends ActingElement {
     return 5000;
   }
 
-  /** Reads, unless that would only ask again to sign in. */
-  #tick() {
-    this.#isWaiting = readers.haveLeft();
-    if (!this.#isWaiting) void this.reload();
-  }
-
   async reload() {
     clearTimeout(this.#timer);
-    this.#isWaiting = false;
     this.#again = this.#reading;
     if (this.#reading) return;
     this.#reading = true;
@@ -79,7 +56,7 @@ export abstract class PolledElement<Content> extends ActingElement {
     this.#reading = false;
     if (!this.isConnected || document.hidden) return;
     const retryAfterMs = this.readFailure instanceof ApiFailure ? this.readFailure.retryAfterMs : 0;
-    this.#timer = setTimeout(() => this.#tick(), Math.max(this.pauseMs, retryAfterMs));
+    this.#timer = setTimeout(() => void this.reload(), Math.max(this.pauseMs, retryAfterMs));
   }
 
   /** Makes a change from a dialog, says what it did, and shows what is there then. */

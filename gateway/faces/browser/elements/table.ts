@@ -11,18 +11,22 @@ import { LightElement } from './light-element.ts';
 export type Column<Item> = readonly [
   heading: string,
   cell: (item: Item) => unknown,
-  kind?: '' | 'number' | 'action' | 'more' | 'labelled' | 'minor',
+  kind?: '' | 'number' | 'action' | 'more' | 'labelled' | 'minor' | 'number minor',
   by?: (item: Item) => unknown,
 ];
 
 /** A column of numbers. A text stays as it is, and null is a dash. */
-export const count = <Item>(heading: string, cell: (item: Item) => unknown): Column<Item> => [
+export const count = <Item>(
+  heading: string,
+  cell: (item: Item) => unknown,
+  kind: 'number' | 'number minor' = 'number',
+): Column<Item> => [
   heading,
   (item) => {
     const value = cell(item) ?? '–';
     return typeof value === 'number' ? formatNumber(value) : value;
   },
-  'number',
+  kind,
   cell,
 ];
 

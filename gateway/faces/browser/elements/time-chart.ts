@@ -23,13 +23,13 @@ let lastId = 0;
  *     <time-chart heading="Requests" kind="stacked" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
  *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
  *
- * Tones are those of the styles: good, quiet, caution, bad, brand, other.
+ * Tones are those of the styles: good, quiet, caution, bad, other.
  */
 class TimeChart extends LightElement {
   static override properties = { heading: {}, kind: {}, unit: {} };
 
   heading = '';
-  kind: ChartKind = 'lines';
+  kind: ChartKind = 'stacked';
   unit: ChartUnit = 'time';
   /** Unix seconds. */
   times: readonly number[] = [];
@@ -86,7 +86,7 @@ class TimeChart extends LightElement {
         this.moveTooltip(axisWidth + left);
       },
     });
-    this.#plot = new uPlot(options, chartData(kind, times, series), target);
+    this.#plot = new uPlot(options, chartData(times, series), target);
   }
 
   /** To the side of the cursor that has more room. */
@@ -145,8 +145,8 @@ class TimeChart extends LightElement {
     return this.series.map(({ label, values }) => `${label} ${this.formatOrNone(values[index])}`);
   }
 
-  formatOrNone(value: number | null | undefined) {
-    return value === null || value === undefined ? '–' : this.format(value);
+  formatOrNone(value: number | undefined) {
+    return value === undefined ? '–' : this.format(value);
   }
 
   timeText(seconds: number) {

@@ -1,3 +1,4 @@
+import './pages/access.ts';
 import './pages/audit.ts';
 import './pages/bans.ts';
 import './pages/customer.ts';
@@ -5,11 +6,8 @@ import './pages/customers.ts';
 import './pages/key.ts';
 import './pages/keys.ts';
 import './pages/overview.ts';
-import './pages/plan.ts';
 import './pages/plans.ts';
-import './pages/sessions.ts';
 import './pages/settings.ts';
-import './pages/tokens.ts';
 import './pages/usage.ts';
 import './pages/webhooks.ts';
 import './elements/console-app.ts';

@@ -1,7 +1,6 @@
 import { keyPrefix } from '../../browser/page-facts.ts';
 import { api } from './api.ts';
-import { apiPath, keyPath } from './key.ts';
-import type { KeyDetail } from './responses.ts';
+import { keyPath } from './key.ts';
 
 /**
  * An API key, or most of one, in a text that was pasted or typed. It must not get into an address, and so not into a search.
@@ -19,10 +18,6 @@ export function pastedKey(text: string): string | undefined {
   return keyPart.test(trimmed) || keyHash.test(trimmed) ? trimmed : undefined;
 }
 
-/** @returns the path of the page of a pasted key, or of its customer if it has a record */
-export async function findKey(text: string, wanted: 'customer' | 'key' = 'key') {
-  const { id } = await api.post<{ id: string }>('/api/keys/find', { text });
-  if (wanted === 'key') return keyPath(id);
-  const { customerId } = await api.get<KeyDetail>(apiPath(id));
-  return keyPath(customerId || id);
-}
+/** @returns the path of the page of a pasted key */
+export const findKey = async (text: string) =>
+  keyPath((await api.post<{ id: string }>('/api/keys/find', { text })).id);

@@ -16,10 +16,8 @@ export const router = {
    * @param options replace: no new entry in the history, as for a filter that is typed
    */
   navigate(path: string, { replace = false }: { replace?: boolean } = {}) {
-    if (path === location.pathname + location.search + location.hash) return;
-    if (replace) history.replaceState(null, '', path);
-    else history.pushState(null, '', path);
-    notify();
+    if (path !== location.pathname + location.search + location.hash)
+      navigation.navigate(path, { history: replace ? 'replace' : 'push' });
   },
 
   /** Changes parameters of the query; an empty text removes one. */
@@ -37,23 +35,15 @@ export const router = {
   subscribe,
 };
 
-addEventListener('popstate', notify);
-
-/** A plain click on a link of the console does not load the page again. Any other click is the browser's. */
-document.addEventListener('click', (event) => {
-  const { defaultPrevented, button, metaKey, ctrlKey, shiftKey, altKey } = event;
-  if (defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return;
-  const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
-  if (!(link instanceof HTMLAnchorElement) || link.target !== '' || link.hasAttribute('download')) return;
-  const { origin, pathname, search, hash } = new URL(link.href);
-  if (
-    origin !== location.origin ||
-    !/^\/console(?:\/|$)/.test(pathname) ||
-    pathname.startsWith('/console/assets/')
-  )
-    return;
-  // A link within the page, such as the one that skips the navigation.
-  if (hash !== '' && pathname === location.pathname && search === location.search) return;
-  event.preventDefault();
-  router.navigate(pathname + search + hash);
+/** A link of the console, and back and forward, do not load the page again. */
+navigation.addEventListener('navigate', (event) => {
+  const { canIntercept, destination, downloadRequest, hashChange, navigationType } = event;
+  const isInside = /^\/console(?:\/(?!assets\/)|$)/.test(new URL(destination.url).pathname);
+  const isLoaded = hashChange || navigationType === 'reload' || downloadRequest !== null;
+  if (!canIntercept || !isInside || isLoaded) return;
+  event.intercept({
+    handler: async () => notify(),
+    focusReset: 'manual',
+    scroll: 'manual',
+  });
 });

@@ -1,12 +1,10 @@
-import { readers } from '../../browser/elements/polled-element.ts';
 import { enterWith, failureOf, request } from '../../browser/request.ts';
 import { createSignal } from '../../browser/signal.ts';
 import type { Session } from './responses.ts';
 
 let current: Session | undefined;
 const { notify, subscribe } = createSignal();
-let waiting: PromiseWithResolvers<boolean> | undefined;
-let hasGivenUp = false;
+let waiting: PromiseWithResolvers<void> | undefined;
 
 /** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
 const tabs = new BroadcastChannel('console-session');
@@ -31,11 +29,6 @@ export const session = {
     return waiting !== undefined;
   },
 
-  /** Whether the person has closed that dialog. */
-  get hasGivenUp() {
-    return hasGivenUp;
-  },
-
   /**
    * Reads the session.
    * @returns whether there is one
@@ -56,21 +49,11 @@ export const session = {
     tabs.postMessage('signed in');
   },
 
-  /**
-   * Waits until the person has signed in again.
-   * @returns false if they gave up
-   */
-  signInAgain(): Promise<boolean> {
+  /** Waits until the person has signed in again. */
+  signInAgain(): Promise<void> {
     waiting ??= Promise.withResolvers();
     notify();
     return waiting.promise;
-  },
-
-  giveUp() {
-    hasGivenUp = true;
-    waiting?.resolve(false);
-    waiting = undefined;
-    notify();
   },
 
   /** @throws ApiFailure */
@@ -79,19 +62,16 @@ export const session = {
     const response = await request('DELETE', '/api/session', { headers });
     // 401: it is over already.
     if (!response.ok && response.status !== 401) throw await failureOf(response);
-    location.assign('/console');
+    location.reload();
   },
 
   /** Calls a listener after each change. */
   subscribe,
 };
 
-Object.assign(readers, { haveLeft: () => hasGivenUp, subscribe } satisfies typeof readers);
-
 function begin(begun: Session) {
   current = begun;
-  hasGivenUp = false;
-  waiting?.resolve(true);
+  waiting?.resolve();
   waiting = undefined;
   notify();
 }

@@ -1,5 +1,4 @@
-import { readers } from '../../browser/elements/polled-element.ts';
-import { enterWith, failureOf, request } from '../../browser/request.ts';
+import { createApi, enterWith } from '../../browser/request.ts';
 import { createSignal } from '../../browser/signal.ts';
 import type { PortalSessionView } from '../portal-session-routes.ts';
 
@@ -19,20 +18,14 @@ function setOver(why: string) {
 
 const ended = 'Your session has ended. Open the portal again from where you came.';
 
-/** @returns the body, as portal-routes.ts says. @throws ApiFailure */
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const headers = method === 'GET' ? {} : { 'X-CSRF-Token': current?.csrfToken ?? '' };
-  const response = await request(method, base + path, { body, headers });
-  if (response.ok) return response.json().catch(() => undefined);
-  if (response.status === noSession && path !== '/session' && over === '') setOver(ended);
-  throw await failureOf(response);
-}
-
-export const api = {
-  get: <T>(path: string) => call<T>('GET', path),
-  post: <T>(path: string, body: unknown = {}) => call<T>('POST', path, body),
-  delete: <T>(path: string) => call<T>('DELETE', path),
-};
+export const api = createApi(
+  base,
+  () => ({ 'X-CSRF-Token': current?.csrfToken ?? '' }),
+  ({ status }, _attempt, path) => {
+    if (status === noSession && path !== '/session' && over === '') setOver(ended);
+    return false;
+  },
+);
 
 export const session = {
   get current() {
@@ -67,5 +60,3 @@ export const session = {
   /** Calls a listener when the session begins or is over. */
   subscribe,
 };
-
-Object.assign(readers, { haveLeft: () => over !== '', subscribe } satisfies typeof readers);

@@ -110,7 +110,7 @@ class KeySection extends LightElement {
               ...keyColumns,
               ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
               count('Served today', ({ servedToday }) => servedToday),
-              count('Refused today', ({ refusedToday }) => refusedToday),
+              count('Refused today', ({ refusedToday }) => refusedToday, 'number minor'),
               menuColumn(
                 ({ name, hint }) => `${name} ${hint}`,
                 (key) => this.actions(key),

@@ -1,5 +1,6 @@
 import './key-section.ts';
 import { html, nothing } from 'lit';
+import { dayMs } from '../../../limits/utc-day.ts';
 import { ApiFailure } from '../../browser/api-failure.ts';
 import { failureTable } from '../../browser/elements/failure-table.ts';
 import { notify } from '../../browser/elements/notice.ts';
@@ -18,8 +19,9 @@ class PortalApp extends PolledElement<Content> {
   /** Code of the link that the page was opened with, until it was used. */
   code = takeLinkCode();
 
+  /** Without a session, a visit or a link begins one. */
   override get pauseMs() {
-    return 10_000;
+    return session.over === '' ? 10_000 : dayMs;
   }
 
   override connectedCallback() {
@@ -28,10 +30,6 @@ class PortalApp extends PolledElement<Content> {
     addEventListener('hashchange', () => {
       this.code = takeLinkCode();
       if (this.code !== undefined) void this.reload();
-    });
-    // Another tab may have begun a session.
-    document.addEventListener('visibilitychange', () => {
-      if (!document.hidden && session.over !== '') void this.reload();
     });
   }
 

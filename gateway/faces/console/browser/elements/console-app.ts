@@ -1,9 +1,10 @@
 import './search-dialog.ts';
-import './session-menu.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
+import { menu } from '../../../browser/elements/menu.ts';
 import { notify } from '../../../browser/elements/notice.ts';
 import { failureText, loadFailure, loading } from '../../../browser/elements/page-state.ts';
+import { formatTime } from '../../../browser/format.ts';
 import { hasLinkCode, takeLinkCode } from '../../../browser/link-code.ts';
 import { productName } from '../../../browser/page-facts.ts';
 import { router } from '../router.ts';
@@ -166,13 +167,38 @@ class ConsoleApp extends LightElement {
           </ul>
         </nav>
         <search-dialog .pages=${searchedPages}></search-dialog>
-        <session-menu></session-menu>
+        ${sessionMenu()}
       </header>
-      ${session.hasGivenUp ? endedNote() : nothing} ${segments(current?.tab, path)}
+      ${segments(current?.tab, path)}
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
     `;
   }
+}
+
+/** Who is signed in, until when, and the way out. */
+function sessionMenu() {
+  const { current } = session;
+  if (current === undefined) return nothing;
+  const { name, role, expiresAt, version } = current;
+  return menu(
+    'session-menu',
+    html`${name}${role === 'viewer' ? ' (viewer)' : ''} <span aria-hidden="true">▾</span>`,
+    [
+      { text: 'Who is signed in', act: () => router.navigate('/console/sessions') },
+      {
+        text: 'Sign out',
+        act: () => session.signOut().catch((error: unknown) => notify(failureText(error))),
+      },
+    ],
+    {
+      about: html`<p>
+          ${role === 'operator' ? 'Operator: can change everything' : 'Viewer: can change nothing'}
+        </p>
+        <p>Session ends ${formatTime(expiresAt)}</p>
+        <p class="quiet">Version ${version}</p>`,
+    },
+  );
 }
 
 /** Pages of the current tab, if it has several. */
@@ -187,12 +213,6 @@ function segments(current: string | undefined, path: string) {
     </ul>
   </nav>`;
 }
-
-const endedNote = () =>
-  html`<div class="session-warning" role="status">
-    <span>Your session has ended.</span>
-    <button type="button" @click=${() => void session.signInAgain()}>Sign in again</button>
-  </div>`;
 
 const notFound = () =>
   html`<h1>Not found</h1>

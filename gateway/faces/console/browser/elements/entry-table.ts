@@ -8,7 +8,7 @@ import type { AuditEntry } from '../responses.ts';
 import { targetPage } from '../target-page.ts';
 
 /** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
-export function entryTable(label: string, entries: readonly AuditEntry[]) {
+export function entryTable(label: string, entries: readonly AuditEntry[], { isOpen = false } = {}) {
   return listTable<AuditEntry>(
     label,
     entries,
@@ -17,8 +17,8 @@ export function entryTable(label: string, entries: readonly AuditEntry[]) {
       [
         'What',
         (entry) =>
-          html`<div>${sentenceOf(entry)}</div>
-            <details>
+          html`${sentenceOf(entry)}
+            <details ?open=${isOpen}>
               <summary class="quiet"><code>${entry.action}</code></summary>
               ${changeList(entry)}
             </details>`,

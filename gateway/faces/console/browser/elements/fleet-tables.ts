@@ -44,15 +44,7 @@ export function gatewayTable({ gateways, at }: LiveState) {
     count('Connections', ({ isSeen, connections }) => (isSeen ? connections : null)),
     count('Busy', ({ isSeen, busy }) => (isSeen ? formatShare(busy) : null)),
     count('Memory', ({ isSeen, rssBytes }) => (isSeen ? formatMegabytes(rssBytes) : null)),
-    ['Without Redis', ({ localMode }) => localModeText(localMode), 'labelled'],
   ]);
-}
-
-function localModeText(localMode: { from: string; to: string | null } | null) {
-  if (localMode === null) return html`<span class="quiet">never</span>`;
-  const { from, to } = localMode;
-  if (to === null) return html`<span class="tag bad">since ${formatTime(from, { dateStyle: 'time' })}</span>`;
-  return html`${formatDuration((Date.parse(to) - Date.parse(from)) / 1000)} until ${formatTime(to)}`;
 }
 
 export const upstreamTable = ({ upstreams }: LiveState) =>

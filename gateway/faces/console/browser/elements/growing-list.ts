@@ -2,22 +2,29 @@ import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { api } from '../api.ts';
 import type { Page } from '../responses.ts';
+import { router } from '../router.ts';
 
-/** A list whose further pages are put below the first one. */
-export abstract class GrowingList<Item> extends PolledElement<Page<Item>> {
+const pageSize = 50;
+
+/** A list whose further pages are put below the first one. What it shows of all is in the address. */
+export abstract class GrowingList<Item, More = object> extends PolledElement<Page<Item> & More> {
   pages = 1;
 
-  /** @param path with a query */
-  async readPages(path: string): Promise<Page<Item>> {
+  /**
+   * Reads until there are as many items as were asked for: the API reads a part of many records at a time.
+   * @param path with a query
+   * @returns undefined if something else is asked for by then
+   */
+  async readPages(path: string): Promise<(Page<Item> & More) | undefined> {
+    const asked = `${router.location.query}`;
     const items: Item[] = [];
-    let next: string | null = null;
-    for (let page = 0; page === 0 || (page < this.pages && next !== null); page += 1) {
-      const after: string = next === null ? '' : `&after=${encodeURIComponent(next)}`;
-      const read: Page<Item> = await api.get(path + after);
+    for (let after = ''; ;) {
+      const read: Page<Item> & More = await api.get(path + after);
+      if (`${router.location.query}` !== asked) return undefined;
       items.push(...read.items);
-      ({ next } = read);
+      if (read.next === null || items.length >= this.pages * pageSize) return { ...read, items };
+      after = `&after=${encodeURIComponent(read.next)}`;
     }
-    return { items, next };
   }
 
   more() {

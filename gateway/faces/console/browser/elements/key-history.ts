@@ -42,7 +42,7 @@ class KeyHistory extends PolledElement<History> {
       ${
         entries.length === 0
           ? html`<p class="quiet">None that the audit log still has.</p>`
-          : entryTable('Changes', entries)
+          : entryTable('Changes', entries, { isOpen: true })
       }
       <p>
         <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>

@@ -35,15 +35,6 @@ class PolicySettings extends SettlingElement<Shown> {
     return own.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(own);
   }
 
-  describe({ value }: { value: Partial<Policy> }) {
-    return Object.entries(this.own(value) ?? {})
-      .map(([name, value]) => {
-        const unit = this.group.fields.find((field) => field.name === name)?.unit;
-        return unit === undefined ? `${name} ${value}` : `${formatNumber(Number(value))} ${unit}`;
-      })
-      .join(', ');
-  }
-
   effect(values: Policy, plans: KeyPlan[]) {
     return this.group.effect(values, plans).map((sentence) => html`<p>${sentence}</p>`);
   }
@@ -111,8 +102,7 @@ class PolicySettings extends SettlingElement<Shown> {
     return html`${own === undefined ? issueList(state.issues) : nothing}
       <div class="narrow stack">${inForce === undefined ? nothing : this.effect(shown, plans)}</div>
       <p class="quiet">
-        In force:
-        ${enforcedText({ gateways, enforced }, running, (other) => this.describe(other), this.isSettling)}
+        In force: ${enforcedText({ gateways, enforced }, running, () => 'other values', this.isSettling)}
       </p>
       ${
         session.isOperator

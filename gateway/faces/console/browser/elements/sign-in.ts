@@ -27,7 +27,7 @@ async function signInWith(form: FormTexts) {
   throw new ApiFailure({ code: 'invalid_code', message, status: 0 });
 }
 
-/** Asks to sign in again, over a page that stays as it is, until there is a session or the person gives up. */
+/** Asks to sign in again, over a page that stays as it is, until there is a session. */
 export function askToSignInAgain(host: LightElement) {
   let close: (() => void) | undefined;
   session.subscribe(() => {
@@ -40,13 +40,11 @@ export function askToSignInAgain(host: LightElement) {
       heading: 'Your session has ended',
       action: 'Sign in',
       asksReason: false,
+      isRequired: true,
       message: () =>
         html`<p>Nothing that you have typed is lost. What you were doing goes on after you sign in.</p>
           ${howToSignIn()}`,
       run: signInWith,
-      closed: () => {
-        if (session.isAsking) session.giveUp();
-      },
     });
   });
 }

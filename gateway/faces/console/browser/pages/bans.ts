@@ -14,7 +14,7 @@ import { session } from '../session.ts';
 /** Active bans, soonest to expire first, and the limits of those who go too far. */
 class PageBans extends GrowingList<Ban> {
   read() {
-    return this.readPages('/api/bans?limit=100');
+    return this.readPages('/api/bans?');
   }
 
   override render() {
@@ -40,7 +40,7 @@ class PageBans extends GrowingList<Ban> {
     }
     return html`${listTable('Active bans', items, [
       ['Key', keyLink, '', keyTitle],
-      ['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan],
+      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
       ['Ends', ({ endsAt }) => relativeOr(endsAt, 'with its next requests'), '', ({ endsAt }) => endsAt],
       ['Reason', ({ reason }) => reason],
       session.isOperator &&

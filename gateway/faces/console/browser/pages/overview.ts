@@ -1,14 +1,16 @@
+import '../../../browser/elements/copy-field.ts';
 import '../../../browser/elements/time-chart.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
-import { formatNumber, formatRate, formatShare } from '../../../browser/format.ts';
+import { formatNumber, formatRate, formatShare, plural, withTimes } from '../../../browser/format.ts';
+import { sampleUrl } from '../../../browser/page-facts.ts';
 import { api } from '../api.ts';
-import { firstUse } from '../elements/first-use.ts';
 import { busiestTable, milliseconds } from '../elements/fleet-tables.ts';
-import { problemList } from '../elements/problem-list.ts';
-import type { KeyList, LiveState, Page, TrafficPoint } from '../responses.ts';
+import { askToIssue } from '../elements/new-key-dialogs.ts';
+import type { KeyList, LiveState, Page, Problem, ProblemLink, TrafficPoint } from '../responses.ts';
+import { session } from '../session.ts';
 
 interface Content {
   state: LiveState;
@@ -35,7 +37,6 @@ const classes = [
 
 /** What happens now, on one screen: what is wrong, four figures of the last minute, a chart, and the busiest customers. */
 class PageOverview extends PolledElement<Content> {
-  showsDurations = false;
   #trafficAt = -Infinity;
 
   override get pauseMs() {
@@ -71,11 +72,18 @@ class PageOverview extends PolledElement<Content> {
       ${figures(state, points.slice(-shortMinutes))}
       <div class="overview">
         <section>
+          <h2>The last 24 hours</h2>
           ${
             keys === undefined
-              ? this.chart(points)
-              : html`<h2>The last 24 hours</h2>
-                  ${firstUse(this, keys)}`
+              ? html`<time-chart
+                  class="panel"
+                  heading="Requests a second"
+                  kind="stacked"
+                  .times=${points.map(({ at }) => Date.parse(at) / 1000)}
+                  .series=${requests(points)}
+                  .format=${formatRate}
+                ></time-chart>`
+              : firstUse(this, keys)
           }
         </section>
         <section>
@@ -83,32 +91,6 @@ class PageOverview extends PolledElement<Content> {
           ${busiestTable(state)}
         </section>
       </div>`;
-  }
-
-  chart(points: readonly TrafficPoint[]) {
-    const choice = (shows: boolean, label: string) =>
-      html`<button
-        type="button"
-        class="choice"
-        aria-pressed=${this.showsDurations === shows}
-        @click=${() => (this.showsDurations = shows)}
-      >
-        ${label}
-      </button>`;
-    return html`<div class="section-head">
-        <h2>The last 24 hours</h2>
-        <div class="actions" role="group" aria-label="Chart of">
-          ${choice(false, 'Requests')} ${choice(true, 'Durations')}
-        </div>
-      </div>
-      <time-chart
-        class="panel"
-        heading=${this.showsDurations ? 'Duration of served requests (ms)' : 'Requests a second'}
-        kind=${this.showsDurations ? 'lines' : 'stacked'}
-        .times=${points.map(({ at }) => Date.parse(at) / 1000)}
-        .series=${this.showsDurations ? durations(points) : requests(points)}
-        .format=${formatRate}
-      ></time-chart>`;
   }
 }
 
@@ -151,11 +133,6 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
   </div>`;
 }
 
-const durations = (points: readonly TrafficPoint[]): ChartSeries[] => [
-  { label: 'p50', tone: 'brand', values: points.map(({ latencyMs }) => latencyMs?.p50 ?? null) },
-  { label: 'p99', tone: 'caution', values: points.map(({ latencyMs }) => latencyMs?.p99 ?? null) },
-];
-
 /** Requests a second by class of status. Classes that do not occur are left out, except for 2xx. */
 const requests = (points: readonly TrafficPoint[]): ChartSeries[] =>
   classes
@@ -166,3 +143,67 @@ const requests = (points: readonly TrafficPoint[]): ChartSeries[] =>
       values: points.map(({ byStatus }) => (byStatus[status] ?? 0) / 60),
     }))
     .filter(({ status, values }) => status === '2xx' || values.some((value) => value > 0));
+
+const tones = { critical: 'bad', warning: 'caution', notice: '' };
+
+/** What is wrong, in words, most severe first. */
+function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
+  return html`<p><span class=${worst(problems)} aria-hidden="true">●</span> ${summary}</p>
+    <ul class="problems">
+      ${problems.map(row)}
+    </ul>`;
+}
+
+const worst = ([problem]: readonly Problem[]) =>
+  problem === undefined || problem.severity === 'notice' ? 'good' : tones[problem.severity];
+
+const row = ({ id, severity, title, detail, advice, link }: Problem) =>
+  html`<li class="panel" data-problem=${id}>
+    <details>
+      <summary><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></summary>
+      <p>${withTimes(detail)}</p>
+      <p>${advice}</p>
+    </details>
+    <span class="quiet">${linkTo(link)}</span>
+  </li>`;
+
+function linkTo(link: ProblemLink) {
+  if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
+  return html`“${link.heading}” in <code>${link.document}</code>`;
+}
+
+/**
+ * What to do with a gateway that nobody has used yet, in place of a chart without anything in it.
+ * @param keys number of keys
+ */
+const firstUse = (page: PolledElement<unknown>, keys: number) =>
+  html`<div class="panel">
+    <h3>No requests yet</h3>
+    <ol>
+      <li>
+        <p>
+          A request needs an API key. There ${keys === 1 ? 'is' : 'are'}
+          <a href="/console/keys">${plural(keys, 'key')}</a>.
+        </p>
+        ${
+          session.isOperator
+            ? html`<button
+                type="button"
+                class="primary"
+                @click=${() => askToIssue(page, () => page.reload())}
+              >
+                Issue a key
+              </button>`
+            : nothing
+        }
+      </li>
+      <li>
+        <p>Send a request with it, in place of <code>YOUR_KEY</code>:</p>
+        <copy-field
+          label="Command that sends a request"
+          .text=${`curl -H 'Authorization: Bearer YOUR_KEY' ${sampleUrl}`}
+        ></copy-field>
+      </li>
+      <li><p>The figures above count it within seconds.</p></li>
+    </ol>
+  </div>`;

@@ -64,10 +64,10 @@ function months(items: MonthUsage[]) {
         '',
         ({ month }) => month,
       ],
-      count('Customers', ({ customers }) => customers),
+      count('Customers', ({ customers }) => customers, 'number minor'),
       ...counts(items),
       [
-        'Each customer by day',
+        'Use of each customer by day',
         ({ month }) =>
           html`<a
             download
@@ -75,6 +75,7 @@ function months(items: MonthUsage[]) {
             aria-label=${`Download CSV of ${formatMonth(month)}`}
             >Download CSV</a
           >`,
+        'action',
       ],
     ])}
     ${chosen === undefined ? nothing : html`${plans(chosen)}${largest(chosen)}`}`;
