@@ -1,10 +1,9 @@
-import { DelayedError, UnrecoverableError, type Job } from 'bullmq';
+import { UnrecoverableError, type Job } from 'bullmq';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
-import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import type { EventJob } from './event-queue.ts';
-import type { Attempt, WebhookSender } from './send-webhook.ts';
+import type { WebhookSender } from './send-webhook.ts';
 import { readWebhooks } from './webhook-record.ts';
 import { clearFailures, readWebhookStatus, recordDelivery, recordFailure } from './webhook-status.ts';
 
@@ -13,11 +12,6 @@ const firstDelayMs = 5000;
 const maxDelayMs = 7_200_000;
 /** From the first attempt on. */
 export const giveUpMs = 86_400_000;
-/** Attempts to one webhook at once in a process, so that a slow receiver leaves room for the others. */
-const maxConcurrent = 8;
-const busyDelayMs = 1000;
-/** The receiver, or what is in front of it, is overloaded (Standard Webhooks). */
-const throttlingStatuses: ReadonlySet<number | null> = new Set([429, 502, 504]);
 
 /** A failed attempt that is made again after a time. */
 export class DeliveryFailed extends Error {
@@ -40,44 +34,18 @@ interface DeliverDependencies {
 
 type Delivery = Extract<EventJob, { kind: 'deliver' }>;
 
-/** Puts a job off, which is no attempt. */
-async function delay(job: Job, ms: number, token: string | undefined): Promise<never> {
-  await job.moveToDelayed(Date.now() + ms, token);
-  throw new DelayedError();
-}
-
 /** Makes one attempt of a job, and says by an error whether and when the next one is made. */
 export function createDeliverer({ redis, sender, metrics, log, now }: DeliverDependencies) {
-  const underWay = new Map<string, number>();
-
-  async function send(url: string, { webhookId, event }: Delivery): Promise<Attempt> {
-    const count = underWay.get(webhookId) ?? 0;
-    underWay.set(webhookId, count + 1);
-    try {
-      const secret = await redis.hget(redisKeys.webhookSecrets, webhookId);
-      return await sender.send(url, event, secret ?? undefined);
-    } finally {
-      const left = (underWay.get(webhookId) ?? 1) - 1;
-      if (left === 0) underWay.delete(webhookId);
-      else underWay.set(webhookId, left);
-    }
-  }
-
-  return async function deliver(job: Job, delivery: Delivery, token: string | undefined): Promise<void> {
-    const { webhookId, event, isTest = false } = delivery;
+  return async function deliver(job: Job, { webhookId, event, isTest }: Delivery): Promise<void> {
     const webhook = (await readWebhooks(redis)).find(({ id }) => id === webhookId);
     if (webhook === undefined) return;
     const status = isTest ? {} : await readWebhookStatus(redis, webhookId);
     // What happens while it is off it does not get.
     if (!isTest && (!webhook.enabled || status.disabledAt !== undefined)) return;
     const leftMs = job.timestamp + giveUpMs - now();
-    const throttledMs = (status.throttledUntil ?? 0) - now();
-    if (throttledMs > 0 && leftMs > 0) return delay(job, Math.min(throttledMs, leftMs), token);
-    if (!isTest && (underWay.get(webhookId) ?? 0) >= maxConcurrent) return delay(job, busyDelayMs, token);
-
-    const { delivered, status: code, error, retryAfterMs, ms } = await send(webhook.url, delivery);
+    const { delivered, status: code, error, retryAfterMs, ms } = await sender.send(webhook, event);
     const isGone = code === 410;
-    const isDead = !delivered && (isTest || isGone || leftMs <= 0);
+    const isDead = !delivered && (isTest === true || isGone || leftMs <= 0);
     const outcome = delivered ? 'delivered' : isDead ? 'dead' : 'failed';
     metrics.deliveries.inc({ outcome });
     await recordDelivery(redis, webhook, event, {
@@ -94,8 +62,7 @@ export function createDeliverer({ redis, sender, metrics, log, now }: DeliverDep
       return;
     }
     const delayMs = retryDelayMs(job.attemptsMade, { retryAfterMs, leftMs });
-    const throttledUntil = throttlingStatuses.has(code) ? now() + delayMs : undefined;
-    const because = await recordFailure(redis, webhookId, { nowMs: now(), isGone, throttledUntil });
+    const because = await recordFailure(redis, webhookId, { nowMs: now(), isGone });
     if (because !== undefined) log.error({ webhookId, because }, 'webhook is disabled');
     if (isDead || because !== undefined) {
       log.warn({ webhookId, eventId: event.id, error }, 'event is given up for a webhook');

@@ -4,6 +4,7 @@ import { Webhook as Signer } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import type { GatewayEvent } from './event-types.ts';
 import { createCheckedLookup, ForbiddenAddress, parseWebhookUrl } from './webhook-address.ts';
+import type { Webhook } from './webhook-record.ts';
 
 /** How an attempt went. */
 export interface Attempt {
@@ -18,8 +19,8 @@ export interface Attempt {
 }
 
 export interface WebhookSender {
-  /** Sends an event once. Never rejects. @param secret undefined if it was lost */
-  send(url: string, event: GatewayEvent, secret: string | undefined): Promise<Attempt>;
+  /** Sends an event once. Never rejects. */
+  send(webhook: Pick<Webhook, 'url' | 'secret'>, event: GatewayEvent): Promise<Attempt>;
   close(): Promise<void>;
 }
 
@@ -72,7 +73,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   }
 
   return {
-    async send(url, event, secret) {
+    async send({ url, secret }, event) {
       const startedAt = performance.now();
       const result = (fields: Omit<Attempt, 'ms' | 'delivered'>): Attempt => ({
         ...fields,
@@ -82,7 +83,6 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       const failed = (error: string) => result({ status: null, error });
       const parsed = parseWebhookUrl(url, allowedNetworks);
       if ('issue' in parsed) return failed(`the address ${parsed.issue}`);
-      if (secret === undefined) return failed('the secret is lost: remove the webhook and add it again');
       try {
         return result(await attempt(parsed.url, event, secret));
       } catch (error) {

@@ -36,8 +36,7 @@ export function startEvents({ redisUrl, webhookNetworks, metrics, log, now }: Ev
   const isLogDue = createLogThrottle();
   const worker = new Worker<EventJob>(
     eventQueue.name,
-    (job, token) =>
-      job.data.kind === 'deliver' ? deliver(job, job.data, token) : expire(redis, job.data, now()),
+    (job) => (job.data.kind === 'deliver' ? deliver(job, job.data) : expire(redis, job.data, now())),
     {
       ...queueOptions,
       connection: redis,

@@ -16,6 +16,8 @@ const record = z.object({
   enabled: z.boolean(),
   description: z.string().nullable(),
   createdAt: z.iso.datetime(),
+  /** Signs its events. */
+  secret: z.string(),
 });
 
 /** An address that events are sent to, as the hash gw:webhooks has it in JSON, by its id. */

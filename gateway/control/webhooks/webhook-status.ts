@@ -39,7 +39,6 @@ const toleranceMs = 60_000;
 const statusSchema = z.object({
   failingSince: z.coerce.number().optional(),
   lastFailure: z.coerce.number().optional(),
-  throttledUntil: z.coerce.number().optional(),
   disabledAt: z.coerce.number().optional(),
   disabledBecause: z.string().optional(),
 });
@@ -82,7 +81,7 @@ export async function clearFailures(redis: RedisClient, id: string): Promise<voi
 export async function recordFailure(
   redis: RedisClient,
   id: string,
-  { nowMs, isGone, throttledUntil }: { nowMs: number; isGone: boolean; throttledUntil: number | undefined },
+  { nowMs, isGone }: { nowMs: number; isGone: boolean },
 ): Promise<string | undefined> {
   const { failingSince = nowMs, lastFailure = nowMs } = await readWebhookStatus(redis, id);
   const since = nowMs - lastFailure > gapMs ? nowMs : failingSince;
@@ -94,7 +93,6 @@ export async function recordFailure(
   await redis.hset(redisKeys.webhookStatus(id), {
     failingSince: since,
     lastFailure: nowMs,
-    ...(throttledUntil === undefined ? {} : { throttledUntil }),
     ...(disabledBecause === undefined ? {} : { disabledAt: nowMs, disabledBecause }),
   });
   return disabledBecause;

@@ -104,21 +104,15 @@ export async function addWebhook(
     enabled: true,
     description,
     createdAt: new Date(now()).toISOString(),
+    // Standard Webhooks asks for 24 to 64 bytes.
+    secret: `whsec_${randomBytes(32).toString('base64')}`,
   };
-  // Standard Webhooks asks for 24 to 64 bytes.
-  const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  await redis.hset(redisKeys.webhookSecrets, webhook.id, secret);
-  try {
-    await write(session, webhook.id, 'webhooks.add', (_before, all) => {
-      if (all.length >= maxWebhooks)
-        throw new InvalidOperation(`there are ${maxWebhooks} webhooks already: remove one first`);
-      return webhook;
-    });
-  } catch (error) {
-    await redis.hdel(redisKeys.webhookSecrets, webhook.id);
-    throw error;
-  }
-  return { ...(await viewOf(session, webhook)), secret };
+  await write(session, webhook.id, 'webhooks.add', (_before, all) => {
+    if (all.length >= maxWebhooks)
+      throw new InvalidOperation(`there are ${maxWebhooks} webhooks already: remove one first`);
+    return webhook;
+  });
+  return { ...(await viewOf(session, webhook)), secret: webhook.secret };
 }
 
 /** Switching a webhook on ends that it is disabled. @throws InvalidOperation as addWebhook does, or if there is none */
@@ -152,7 +146,6 @@ export async function removeWebhook(session: Session, id: string): Promise<Webho
     found(before, id);
     return undefined;
   });
-  await redis.hdel(redisKeys.webhookSecrets, id);
   await redis.del(redisKeys.webhookStatus(id));
   await redis.del(redisKeys.webhookLog(id));
   return view;
@@ -208,7 +201,7 @@ function assertTypes(types: readonly string[] | null | undefined): void {
 }
 
 async function viewOf({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Promise<WebhookView> {
-  const { enabled, ...shown } = webhook;
+  const { enabled, secret: _secret, ...shown } = webhook;
   const { failingSince, disabledAt, disabledBecause = null } = await readWebhookStatus(redis, webhook.id);
   const ofFailing = disabledAt !== undefined ? 'disabled' : failingSince === undefined ? 'on' : 'failing';
   return {
@@ -219,7 +212,7 @@ async function viewOf({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Prom
   };
 }
 
-/** Changes one webhook, audited without what may be secret: the path of its address. */
+/** Changes one webhook, audited without what is secret, also the path of its address. */
 async function write(
   session: Session,
   id: string,
@@ -242,6 +235,7 @@ async function write(
 /** The fingerprint shows that an address was changed, also if only its path was. */
 function audited(webhook: Webhook | undefined): object | null {
   if (webhook === undefined) return null;
+  const { secret: _secret, ...shown } = webhook;
   const { origin } = new URL(webhook.url);
-  return { ...webhook, url: `${origin}/… (SHA-256 ${hash('sha256', webhook.url, 'hex').slice(0, 8)}…)` };
+  return { ...shown, url: `${origin}/… (SHA-256 ${hash('sha256', webhook.url, 'hex').slice(0, 8)}…)` };
 }

@@ -79,10 +79,8 @@ export const redisKeys = {
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
-  /** Hash: webhooks by id (webhook-record.ts). */
+  /** Hash: webhooks with their secrets by id (webhook-record.ts). */
   webhooks: 'gw:webhooks',
-  /** Hash: their secrets, which people who only read must not see. */
-  webhookSecrets: 'gw:webhook-secrets',
   /** Hash: since when a webhook fails, and whether it is disabled (webhook-status.ts). */
   webhookStatus: (id: string) => `gw:{events}:status:${id}`,
   /** List with expiry: the last attempts of a webhook. */

@@ -28,6 +28,7 @@ test('a webhook gets events of its customer and its types, since it was made, wh
     enabled: true,
     description: null,
     createdAt: '2026-11-26T00:00:00.000Z',
+    secret: 'whsec_',
   };
   const event: GatewayEvent = {
     id: 'evt_1',
