@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import type { KeyRow } from '../../../control/keys/key-view.ts';
-import { formatTime, relativeOr } from '../format.ts';
+import { formatRelative, relativeOr } from '../format.ts';
 import { stateTag } from './state-tag.ts';
 import type { Column } from './table.ts';
 
@@ -26,5 +26,5 @@ export const keyColumns: readonly Column<ListedKey>[] = [
 function stateCell(key: ListedKey) {
   const { state, bannedUntil, replacedBy } = key;
   return html`${stateTag(state)} ${replacedBy === null || hasEnded(key) ? nothing : 'replaced'}
-  ${state === 'banned' && bannedUntil !== null ? html`until ${formatTime(bannedUntil)}` : nothing}`;
+  ${state === 'banned' && bannedUntil !== null ? html`ends ${formatRelative(bannedUntil)}` : nothing}`;
 }

@@ -19,8 +19,8 @@ export function entryTable(label: string, entries: readonly AuditEntry[], { isOp
         (entry) =>
           html`${sentenceOf(entry)}
             <details ?open=${isOpen}>
-              <summary class="quiet"><code>${entry.action}</code></summary>
-              ${changeList(entry)}
+              <summary class="quiet">more</summary>
+              <code class="quiet">${entry.action}</code> ${changeList(entry)}
             </details>`,
       ],
     ],
