@@ -18,7 +18,7 @@ export function entryTable(label: string, entries: readonly AuditEntry[], { isOp
         'What',
         (entry) =>
           html`${sentenceOf(entry)}
-            <details ?open=${isOpen}>
+            <details ?open=${isOpen && entry.changes.some(({ before }) => !isNone(before))}>
               <summary class="quiet">more</summary>
               <code class="quiet">${entry.action}</code> ${changeList(entry)}
             </details>`,
