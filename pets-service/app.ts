@@ -1,12 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse as parseQuery } from 'node:querystring';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { parse as parseYaml } from 'yaml';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { PetStore } from './database/pet-store.ts';
 import { PetsError, renderError } from './errors.ts';
-import { beginResponse, rejectMalformed } from './http.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import { recordAccess } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -52,11 +52,33 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   app.get('/openapi.json', (_req, res) => {
     res.json(description);
   });
-  app.use(recordAccess({ log, metrics }), rejectMalformed());
-  app.use(requireInternalToken(verifyToken), traceRequest(), petRoutes(store, now));
+  app.use(
+    recordAccess({ log, metrics }),
+    requireInternalToken(verifyToken),
+    traceRequest(),
+    petRoutes(store, now),
+  );
   app.use(function notFound() {
     throw new PetsError('not_found');
   });
   app.use(renderError({ log }));
   return app;
+}
+
+/** The form of the gateway's request ids. Anything else could be an attempt to write into the log. */
+const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
+
+/**
+ * Keeps the X-Request-Id of a caller if it is well-formed and makes one otherwise. Sets the headers of every response, which
+ * must not be stored and has the type that it says.
+ */
+function beginResponse(isDraining: () => boolean): RequestHandler {
+  return function beginResponse(req, res, next) {
+    const offered = req.get('x-request-id') ?? '';
+    res.locals.requestId = wellFormedId.test(offered) ? offered : randomUUID();
+    res.setHeader('X-Request-Id', res.locals.requestId);
+    res.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+    if (isDraining()) res.shouldKeepAlive = false;
+    next();
+  };
 }

@@ -11,9 +11,6 @@ const catalogue = {
     'The request body must be application/json in UTF-8, without Content-Encoding.',
   ],
   payload_too_large: [413, 'The request body is larger than 1 MiB.'],
-  bad_request: [400, 'The request is not valid HTTP.'],
-  headers_too_large: [431, 'The request headers are too large.'],
-  request_timeout: [408, 'The request did not arrive in time.'],
   pet_not_found: [404, 'This pet does not exist.'],
   endpoint_removed: [410, 'This endpoint has been removed. Use GET /v1/pets with the status filter instead.'],
   idempotency_key_in_use: [
@@ -26,7 +23,7 @@ const catalogue = {
     405,
     'This path does not support the request method. The Allow header lists those it does.',
   ],
-  service_unavailable: [503, 'The database cannot be reached. Retry shortly.'],
+  service_unavailable: [503, 'The database cannot serve this request. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the pets service.'],
 } as const;
 
@@ -85,5 +82,7 @@ function toPetsError(thrown: unknown): PetsError {
   if (thrown instanceof PetsError) return thrown;
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : 500;
   if (status === 413) return new PetsError('payload_too_large');
-  return status === 400 ? new PetsError('bad_request') : new PetsError('internal_error', { cause: thrown });
+  return status === 400
+    ? new PetsError('invalid_request')
+    : new PetsError('internal_error', { cause: thrown });
 }

@@ -17,20 +17,11 @@ declare module 'express-serve-static-core' {
   }
 }
 
-/** Characters of lines that wait while the disk is full. Lines beyond it are dropped. */
-const maxLength = 4 * 1024 * 1024;
-
-/** One JSON line for each event on standard output, or readable lines if that is a terminal. */
-export async function createLog(level: string): Promise<Logger> {
-  const options = { level, base: { service: 'pets-service' }, serializers: { err: serializeError } };
-  if (process.stdout.isTTY) {
-    const { PinoPretty } = await import('pino-pretty');
-    const messageFormat = '{service}: {msg}';
-    return pino(options, PinoPretty({ ignore: 'pid,hostname,service', messageFormat, singleLine: true }));
-  }
-  const output = pino.destination({ sync: true, maxLength });
+/** One JSON line for each event on standard output. While the disk is full, lines beyond 4 MiB are dropped. */
+export function createLog(level: string): Logger {
+  const output = pino.destination({ sync: true, maxLength: 4 * 1024 * 1024 });
   output.on('error', () => {});
-  return pino(options, output);
+  return pino({ level, base: { service: 'pets-service' }, serializers: { err: serializeError } }, output);
 }
 
 /** Not all fields of an error: one of Prisma may hold what a caller sent. */

@@ -1,26 +1,15 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import packageJson from '../package.json' with { type: 'json' };
-import type { PoolState } from './database/pet-store.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/**
- * Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects.
- * @param pools reads the state of the connections to the database
- */
-export function createMetrics(pools: () => PoolState[]) {
+/** Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects. */
+export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  // Those whose names `promtool check metrics` refuses.
-  for (const name of ['active_handles_total', 'active_requests_total', 'active_resources_total']) {
-    registry.removeSingleMetric(`nodejs_${name}`);
-  }
-  for (const form of ['histogram', 'summary']) {
-    registry.removeSingleMetric(`nodejs_eventloop_utilization_${form}`);
-  }
   new Gauge({
     name: 'pets_build_info',
     help: 'Always 1; the labels say which version runs, on which version of Node',
@@ -47,20 +36,7 @@ export function createMetrics(pools: () => PoolState[]) {
     buckets,
     registers,
   });
-  const gauges = [
-    ['pets_database_connections', 'Connections that a pool may have', 'size'],
-    ['pets_database_connections_busy', 'Connections that run a query', 'running'],
-    ['pets_database_waiting', 'Queries that wait for a connection', 'waiting'],
-  ] as const;
-  for (const [name, help, field] of gauges) {
-    const collect = () => {
-      for (const pool of pools()) gauge.set({ pool: pool.name }, pool[field]);
-    };
-    const gauge = new Gauge({ name, help, labelNames: ['pool'], registers, collect });
-  }
-
   // Prometheus sees no increase in a series that begins at 1.
-  for (const { name } of pools()) statementSeconds.zero({ pool: name });
   for (const [method, route, success] of operations) {
     requestSeconds.zero({ route, method });
     for (const status of [success, 500, 503]) requests.inc({ route, method, status, caller: 'gateway' }, 0);

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
-import { unavailabilityOf } from './database/database-error.ts';
 import { createDatabaseHealth } from './database/database-health.ts';
 import { openDatabase, type Database } from './database/database.ts';
 import { createPetStore } from './database/pet-store.ts';
-import { createHttpServer } from './http.ts';
-import { createVerifyToken, loadTrustedKeys } from './internal-token.ts';
+import { createVerifyToken, loadPublicKeys } from './internal-token.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { startTracing } from './tracing.ts';
@@ -30,16 +29,16 @@ function tellParent(message: object): void {
 async function start(config: Config): Promise<void> {
   const hasParent = process.connected;
   tellParent({ type: 'configured' });
-  const log = await createLog(config.LOG_LEVEL);
-  const findKeys = loadTrustedKeys(config);
+  const log = createLog(config.LOG_LEVEL);
+  const keysOf = loadPublicKeys(config);
   const database = await openDatabase(config);
   // In production, with a forgotten address of the database, all pets would seem to be lost.
   const isForgotten = config.DATABASE_URL === undefined && process.env['NODE_ENV'] === 'production';
   if (isForgotten) log.warn(`database: ${database.description}; DATABASE_URL is not set`);
   else log.info(`database: ${database.description}`);
   const flushTraces = await startTracing(process.env);
-  const store = createPetStore(database, (pool, seconds) => metrics.recordStatement(pool, seconds));
-  const metrics = createMetrics(() => store.pools());
+  const metrics = createMetrics();
+  const store = createPetStore(database, metrics.recordStatement);
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
   if (config.DATABASE_URL === undefined || config.DEMO) {
     const { applied, pets } = await prepare(database, config);
@@ -51,7 +50,7 @@ async function start(config: Config): Promise<void> {
   await health.check(databaseTimeoutMs);
 
   let draining = false;
-  const verifyToken = createVerifyToken(findKeys, Date.now);
+  const verifyToken = createVerifyToken(keysOf, Date.now);
   const isDraining = () => draining;
   const app = createPetsService({ store, health, metrics, verifyToken, isDraining, log, now: Date.now });
   const server = createHttpServer(app, config);
@@ -59,11 +58,8 @@ async function start(config: Config): Promise<void> {
   await once(server.listen(config.PETS_SERVICE_PORT, host), 'listening').catch((error: unknown) => {
     throw new Error(`PETS_SERVICE_HOST, PETS_SERVICE_PORT: ${errorMessage(error)}`, { cause: error });
   });
-  const deleteExpiredKeys = () =>
-    store.deleteExpiredKeys(deletionBatch).catch((error: unknown) => {
-      // The health check reports an unavailable database. Expired keys have no effect.
-      if (unavailabilityOf(error) === undefined) log.warn({ err: error }, 'expired keys are not deleted');
-    });
+  // The health check reports an unavailable database. Expired keys have no effect.
+  const deleteExpiredKeys = () => store.deleteExpiredKeys(deletionBatch).catch(() => {});
   void deleteExpiredKeys();
   const deletion = setInterval(() => void deleteExpiredKeys(), deletionIntervalMs);
 
@@ -95,10 +91,24 @@ async function start(config: Config): Promise<void> {
   if (hasParent && !process.connected) void stop('disconnect');
 }
 
+function createHttpServer(app: RequestListener, settings: Config) {
+  // Longer than the gateway allows its clients, so that the gateway sends the 408.
+  const requestTimeout = 2 * settings.REQUEST_TIMEOUT_MS;
+  const server = createServer({
+    // The most that the gateway accepts from its clients, 64 KiB, with room for what it adds.
+    maxHeaderSize: 80 * 1024,
+    headersTimeout: Math.min(10_000, requestTimeout),
+    requestTimeout,
+    keepAliveTimeout: settings.KEEP_ALIVE_TIMEOUT_MS,
+  });
+  // A refused request gets no 100 Continue.
+  return server.on('request', app).on('checkContinue', app);
+}
+
 async function prepare({ writes }: Database, { DATABASE_URL, DEMO }: Config) {
   try {
-    const applied = await migrate(writes.adapter);
-    return { applied, pets: DEMO ? await addDemoPets(writes.adapter) : 0 };
+    const applied = await migrate(writes);
+    return { applied, pets: DEMO ? await addDemoPets(writes) : 0 };
   } catch (error) {
     const setting = DATABASE_URL === undefined ? 'DATA_DIR' : 'DATABASE_URL';
     throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });

@@ -3,17 +3,11 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 import pg from 'pg';
 import type { Config } from '../config.ts';
 
-/** A number of connections to the database. */
-export interface ConnectionPool {
-  adapter: SqlMigrationAwareDriverAdapterFactory;
-  size: number;
-}
-
 /** Reads have connections of their own, so that creates that wait for a lock do not block them. */
 export interface DatabasePools {
-  reads: ConnectionPool;
+  reads: SqlMigrationAwareDriverAdapterFactory;
   /** The same object as `reads` if there is one connection only. */
-  writes: ConnectionPool;
+  writes: SqlMigrationAwareDriverAdapterFactory;
 }
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
@@ -25,10 +19,14 @@ type DatabaseSettings = Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DA
  */
 export async function openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE, DATA_DIR }: DatabaseSettings) {
   if (url === undefined) {
-    const { openEmbedded } = await loadEmbedded();
+    const { openEmbedded } = await import('../../prisma/embedded-postgres.ts').catch((error: unknown) => {
+      // Production installations omit its packages.
+      const message =
+        'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL';
+      throw new Error(message, { cause: error });
+    });
     const { adapter, ...embedded } = await openEmbedded(DATA_DIR);
-    const pool = { adapter, size: 1 };
-    return { ...embedded, reads: pool, writes: pool };
+    return { ...embedded, reads: adapter, writes: adapter };
   }
   const { host, pathname } = new URL(url);
   // Writes get the larger half.
@@ -38,24 +36,13 @@ export async function openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE, DATA
   return { reads, writes, description: `PostgreSQL at ${host}${pathname}`, close: async () => {} };
 }
 
-/** Production installations omit its packages. */
-async function loadEmbedded() {
-  try {
-    return await import('../../prisma/embedded-postgres.ts');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-    const message = 'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL';
-    throw new Error(message, { cause: error });
-  }
-}
-
 /** PostgreSQL cancels a statement, also one that waits for a lock, and rolls back, so the outcome is known. */
 export const statementTimeoutMs = 4000;
 
-function openPool(url: string, size: number): ConnectionPool {
+function openPool(url: string, max: number): PrismaPg {
   const pool = new pg.Pool({
     connectionString: url,
-    max: size,
+    max,
     // Of the wait for a free connection, and of opening one.
     connectionTimeoutMillis: 2000,
     statement_timeout: statementTimeoutMs,
@@ -63,5 +50,5 @@ function openPool(url: string, size: number): ConnectionPool {
     query_timeout: statementTimeoutMs + 1000,
     keepAlive: true,
   });
-  return { adapter: new PrismaPg(pool, { disposeExternalPool: true }), size };
+  return new PrismaPg(pool, { disposeExternalPool: true });
 }

@@ -11,46 +11,26 @@ export interface ScopedIdempotencyKey extends TokenCaller {
 
 const validMs = 24 * 60 * 60 * 1000;
 
-const inUse = () => new PetsError('idempotency_key_in_use', { headers: { 'Retry-After': '1' } });
-
 /**
  * Creates a pet, or finds the one that was created with the same key within the last 24 hours. Key and pet are written by
  * one transaction, so both exist or neither, whatever crashes. Its lock makes a concurrent request with the same key get
  * 409 instead of waiting. The clock is the database's, which all instances share.
- * @param inFlight locks of the requests of this instance, so that early retries take no connection
  * @returns the pet, and as `replayed` whether an earlier request with the same key created it
  * @throws PetsError idempotency_key_in_use, idempotency_key_reused
  */
-export async function createOnce(
-  prisma: PrismaClient,
-  pet: NewPet,
-  caller: ScopedIdempotencyKey,
-  inFlight: Set<bigint>,
-) {
-  const { issuer, subject, key } = caller;
-  const lock = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer').readBigInt64BE();
-  if (inFlight.has(lock)) throw inUse();
-  inFlight.add(lock);
-  try {
-    return await createLocked(prisma, pet, caller, lock);
-  } finally {
-    inFlight.delete(lock);
-  }
-}
-
-function createLocked(
+export function createOnce(
   prisma: PrismaClient,
   pet: NewPet,
   { issuer, subject, key }: ScopedIdempotencyKey,
-  lock: bigint,
 ) {
+  const lock = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer').readBigInt64BE();
   // Of the content and not of the bytes: a retry may order fields or write numbers differently.
   const content = JSON.stringify([pet.name, pet.categoryId.toString(), pet.status]);
   const fingerprint = hash('sha256', content, 'buffer');
   return prisma.$transaction(async (transaction) => {
     const [{ held, now }] = await transaction.$queryRaw<[{ held: boolean; now: Date }]>`
       SELECT pg_try_advisory_xact_lock(${lock}) AS held, CURRENT_TIMESTAMP AS now`;
-    if (!held) throw inUse();
+    if (!held) throw new PetsError('idempotency_key_in_use', { headers: { 'Retry-After': '1' } });
     const where = { issuer_subject_key: { issuer, subject, key } };
     const row = await transaction.idempotencyKey.findUnique({ where });
     if (row !== null && now.getTime() - row.createdAt.getTime() < validMs) {

@@ -1,20 +1,12 @@
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { PetsError, type PetsErrorOptions } from '../errors.ts';
 import { PrismaClient, type Prisma } from '../generated/prisma/client.ts';
 import type { NewPet, Pet, PetsQuery } from '../pets/pet.ts';
-import { unavailabilityOf } from './database-error.ts';
-import { findLacking } from './database-health.ts';
-import { statementTimeoutMs, type ConnectionPool, type DatabasePools } from './database.ts';
+import { statementTimeoutMs, type DatabasePools } from './database.ts';
 import { createOnce, deleteExpiredKeys, type ScopedIdempotencyKey } from './idempotent-create.ts';
+import { wroteNothing } from './wrote-nothing.ts';
 
 export type PetStore = ReturnType<typeof createPetStore>;
-
-/** What a pool does at the moment: its connections, queries that have one, and queries that wait for one. */
-export interface PoolState {
-  name: 'reads' | 'writes';
-  size: number;
-  running: number;
-  waiting: number;
-}
 
 const retryLater = { headers: { 'Retry-After': '1' } };
 /** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
@@ -28,8 +20,8 @@ const repeatable = {
 };
 
 /**
- * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
- * is unavailable.
+ * Nothing outside this folder imports Prisma. The queries of requests throw PetsError service_unavailable if they fail: they
+ * are fixed and their input is checked, so what fails is the database.
  * @param onStatement called with the name of the pool and the duration of each query, with its wait for a connection
  */
 export function createPetStore(
@@ -38,29 +30,21 @@ export function createPetStore(
 ) {
   const reads = connect('reads', pools.reads);
   const writes = pools.writes === pools.reads ? reads : connect('writes', pools.writes);
-  const connections = [...new Set([reads, writes])];
-  const inFlight = new Set<bigint>();
 
-  /**
-   * Runs a query of a request. An unavailable database becomes service_unavailable.
-   * @param lost what the response says if the outcome is unknown
-   */
+  /** @param unconfirmed what the response says if a write may have happened */
   async function serve<T>(
     pool: Connections,
     query: (prisma: PrismaClient) => Promise<T>,
-    lost: PetsErrorOptions = retryLater,
+    unconfirmed: PetsErrorOptions = retryLater,
   ): Promise<T> {
     const startedAtMs = performance.now();
-    pool.running += 1;
     try {
       return await query(pool.prisma);
     } catch (error) {
-      const unavailability = unavailabilityOf(error);
-      if (unavailability === undefined) throw error;
-      const said = unavailability === 'lost' ? lost : retryLater;
-      throw new PetsError('service_unavailable', { ...said, cause: error });
+      if (error instanceof PetsError) throw error;
+      const options = wroteNothing(error) ? retryLater : unconfirmed;
+      throw new PetsError('service_unavailable', { ...options, cause: error });
     } finally {
-      pool.running -= 1;
       onStatement(pool.name, (performance.now() - startedAtMs) / 1000);
     }
   }
@@ -74,30 +58,25 @@ export function createPetStore(
     },
     create: (data: NewPet): Promise<Pet> => serve(writes, ({ pet }) => pet.create({ data }), outcomeUnknown),
     createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
-      serve(writes, (prisma) => createOnce(prisma, pet, key, inFlight), repeatable),
+      serve(writes, (prisma) => createOnce(prisma, pet, key), repeatable),
     deleteExpiredKeys: (limit: number) => deleteExpiredKeys(writes.prisma, limit),
     // Not findUnique, which joins calls of the same moment, so that one unreadable pet fails them all.
     find: (id: bigint): Promise<Pet | null> => serve(reads, ({ pet }) => pet.findFirst({ where: { id } })),
-    ping: () => reads.prisma.$queryRaw`SELECT 1`,
-    /** @returns what the database lacks for this service */
-    findLacking: () => findLacking(reads.prisma),
-    /** `reads` is for both if there is one connection only. */
-    pools: (): PoolState[] =>
-      connections.map(({ name, size, running }) => ({
-        name,
-        size,
-        running: Math.min(running, size),
-        waiting: Math.max(0, running - size),
-      })),
+    /** Selects all columns of both tables. No row can match. @throws Error of Prisma */
+    check: () =>
+      Promise.all([
+        reads.prisma.pet.findFirst({ where: { id: 0n } }),
+        reads.prisma.idempotencyKey.findFirst({ where: { issuer: '' } }),
+      ]),
     async close(): Promise<void> {
-      await Promise.all(connections.map(({ prisma }) => prisma.$disconnect()));
+      await Promise.all([reads, writes].map(({ prisma }) => prisma.$disconnect()));
     },
   };
 }
 
 type Connections = ReturnType<typeof connect>;
 
-function connect(name: 'reads' | 'writes', { adapter, size }: ConnectionPool) {
+function connect(name: 'reads' | 'writes', adapter: SqlDriverAdapterFactory) {
   const prisma = new PrismaClient({
     adapter,
     // With other formats Prisma captures the stack at each call, to show code in its error messages.
@@ -105,7 +84,7 @@ function connect(name: 'reads' | 'writes', { adapter, size }: ConnectionPool) {
     // The pool gives up first when it waits for a connection.
     transactionOptions: { maxWait: 5000, timeout: statementTimeoutMs + 1000 },
   });
-  return { name, size, prisma, running: 0 };
+  return { name, prisma };
 }
 
 /**

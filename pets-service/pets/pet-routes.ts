@@ -87,15 +87,13 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
 
 /** Requires a body in JSON, and invites that of a caller that waits for it (RFC 9110 section 10.1.1). */
 function requireJson(): RequestHandler {
-  return function requireJson({ headers, httpVersion }, res, next) {
-    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
-    const [mediaType, ...parameters] = type.toLowerCase().split(';');
-    const charset = parameters.find((parameter) => /^\s*charset\s*=/.test(parameter)) ?? 'charset=utf-8';
-    const isUtf8 = /^\s*charset\s*=\s*"?utf-8"?\s*$/.test(charset);
-    if (mediaType?.trim() !== 'application/json' || !isUtf8 || encoding.toLowerCase() !== 'identity') {
+  return function requireJson(req, res, next) {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity', expect } = req.headers;
+    const isUtf8 = /;\s*charset\s*=\s*"?utf-8"?\s*(;|$)/i.test(type) || !/;\s*charset\s*=/i.test(type);
+    if (!req.is('application/json') || !isUtf8 || encoding.toLowerCase() !== 'identity') {
       throw new PetsError('unsupported_media_type');
     }
-    if (httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
+    if (expect !== undefined) res.writeContinue();
     next();
   };
 }

@@ -4,11 +4,9 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorCodes } from '../../pets-service/errors.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
+import { postJson, send } from '../support/http/http.ts';
 import { servePets, serviceToken, type PetsInstance } from '../support/kits/pets-kit.ts';
-import { startPetsService, type Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { createContract, knownErrorCodes, type OpenApiDocument } from './openapi-contract.ts';
 
 describe('the description of the pets service', () => {
@@ -16,7 +14,6 @@ describe('the description of the pets service', () => {
   const token = serviceToken('contract');
   let pets: PetsInstance;
   let removed: PetsInstance;
-  let process: Service;
   let document: OpenApiDocument;
   let contract: ReturnType<typeof createContract>;
 
@@ -25,8 +22,6 @@ describe('the description of the pets service', () => {
     await migrate(new PrismaPGlite(database));
     pets = stack.use(await servePets(new PrismaPGlite(database)));
     removed = stack.use(await servePets(new PrismaPGlite(database), { now: () => Date.UTC(2030, 11, 5) }));
-    const directory = stack.use(await temporaryDirectory());
-    process = stack.use(await startPetsService({ DATA_DIR: directory.path, REQUEST_TIMEOUT_MS: '250' }));
     const { json } = await send(`${pets.url}/openapi.json`);
     document = json as OpenApiDocument;
     contract = createContract(document);
@@ -71,15 +66,6 @@ describe('the description of the pets service', () => {
       ['getPet', 'GET', '/v1/pets/1'],
     ] as const) {
       contract.check(operation, await send(pets.url + path, { method }));
-      const start = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
-      for (const rest of ['Host: y\r\n\r\n', `A: ${'a'.repeat(90_000)}\r\n\r\n`, '']) {
-        const { status, headers, json } = parseRaw(await sendRaw(process.port, start + rest));
-        contract.check(operation, {
-          status,
-          text: JSON.stringify(json),
-          header: (name) => new RegExp(`^${name}: (.*?)\\r?$`, 'im').exec(headers)?.[1],
-        });
-      }
     }
   });
 

@@ -111,6 +111,6 @@ describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeou
     // Why the order matters: a release that uses the column cannot serve any more, nor start.
     expect((await create(second)).status).toBe(503);
     await using late = await withNote.start(env);
-    expect(await ready(late)).toEqual({ status: 'starting', database: 'unusable' });
+    expect(await ready(late)).toEqual({ status: 'starting', database: 'unavailable' });
   });
 });

@@ -84,7 +84,7 @@ for (const { name, open, tags } of petsDatabases)
 
       test('of a create that failed in the database creates the pet: the key is stored only with the pet', async () => {
         await kit.database.query(`ALTER TABLE pets ADD CONSTRAINT odd CHECK (name <> 'Failing')`);
-        expect((await kit.create('failing', { name: 'Failing', categoryId: 1 })).status).toBe(500);
+        expect((await kit.create('failing', { name: 'Failing', categoryId: 1 })).status).toBe(503);
         expect(await kit.keys('failing')).toBe(0);
         await kit.database.query('ALTER TABLE pets DROP CONSTRAINT odd');
         expect((await kit.create('failing', { name: 'Failing', categoryId: 1 })).status).toBe(201);
@@ -111,6 +111,9 @@ for (const { name, open, tags } of petsDatabases)
     });
 
     describe('a key', () => {
+      const keyIssue =
+        'Idempotency-Key must be given once, as 1 to 255 ASCII characters other than quotes and backslashes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".';
+
       test('is the same with and without quotes', async () => {
         const first = await kit.create('"with-or-without"', { name: 'Quoted', categoryId: 1 });
         expect(seen(await kit.create('with-or-without', { name: 'Quoted', categoryId: 1 }))).toEqual(
@@ -123,7 +126,6 @@ for (const { name, open, tags } of petsDatabases)
         ['of one character', '1', '1'],
         ['of 255 characters', 'k'.repeat(255), 'k'.repeat(255)],
         ['of 255 characters in quotes', `"${'q'.repeat(255)}"`, 'q'.repeat(255)],
-        ['with escaped characters', '"a\\"b\\\\c"', 'a"b\\c'],
         ['with a space and a comma in quotes', '"a, b"', 'a, b'],
         ['as Stripe documents it', 'KG5LxwFBepaKHyUD', 'KG5LxwFBepaKHyUD'],
         ['that looks like SQL', "');DROP--", "'');DROP--"],
@@ -133,27 +135,27 @@ for (const { name, open, tags } of petsDatabases)
       });
 
       test.each([
-        ['is empty', '', 'must not be empty.'],
-        ['is empty in quotes', '""', 'must not be empty.'],
-        ['has 256 characters', 'k'.repeat(256), 'must have at most 255 characters.'],
-        ['has 256 characters in quotes', `"${'k'.repeat(256)}"`, 'must have at most 255 characters.'],
-        ['has no closing quote', '"abc', undefined],
-        ['is a quote', '"', undefined],
-        ['has a quote in it', 'a"b', undefined],
-        ['has a wrong escape', '"a\\b"', undefined],
-        ['goes on after the string', '"abc"x', undefined],
-        ['has parameters', '"abc";a=1', undefined],
-        ['is a list', '"abc", "def"', undefined],
-        ['is a list without quotes', 'abc,def', undefined],
-        ['has a space', 'abc def', undefined],
-        ['has a tab in quotes', '"a\tb"', undefined],
-        ['is not ASCII', 'käse', undefined],
-        ['is not ASCII in quotes', '"k\u00e4se"', undefined],
-      ])('that %s gets 400 with the reason, and nothing is stored', async (_name, header, reason) => {
+        ['is empty', ''],
+        ['is empty in quotes', '""'],
+        ['has 256 characters', 'k'.repeat(256)],
+        ['has 256 characters in quotes', `"${'k'.repeat(256)}"`],
+        ['has no closing quote', '"abc'],
+        ['is a quote', '"'],
+        ['has a quote in it', 'a"b'],
+        ['has an escaped quote', '"a\\"b"'],
+        ['goes on after the string', '"abc"x'],
+        ['has parameters', '"abc";a=1'],
+        ['is a list', '"abc", "def"'],
+        ['has a tab in quotes', '"a\tb"'],
+        ['is not ASCII', 'käse'],
+        ['is not ASCII in quotes', '"k\u00e4se"'],
+      ])('that %s gets 400 with the reason, and nothing is stored', async (_name, header) => {
         const before = await kit.pets();
         const raw = await sendRaw(kit.service.port, rawCreate(`Idempotency-Key: ${header}`));
-        const message = `Idempotency-Key ${reason ?? 'must be ASCII characters in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'}`;
-        expect(parseRaw(raw)).toMatchObject({ status: 400, json: { code: 'invalid_request', message } });
+        expect(parseRaw(raw)).toMatchObject({
+          status: 400,
+          json: { code: 'invalid_request', message: keyIssue },
+        });
         expect(await kit.pets()).toBe(before);
       });
 
@@ -164,7 +166,7 @@ for (const { name, open, tags } of petsDatabases)
         );
         expect(parseRaw(raw)).toMatchObject({
           status: 400,
-          json: { code: 'invalid_request', message: 'Idempotency-Key must be given only once.' },
+          json: { code: 'invalid_request', message: keyIssue },
         });
       });
 

@@ -32,9 +32,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   beforeAll(async () => {
     await using starting = new AsyncDisposableStack();
     const url = await createDatabase();
-    const {
-      reads: { adapter },
-    } = await openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2, DATA_DIR: '' });
+    const { reads: adapter } = await openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2, DATA_DIR: '' });
     await migrate(adapter);
     client = new pg.Client(url);
     await client.connect();

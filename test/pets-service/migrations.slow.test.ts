@@ -46,7 +46,10 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
     const failing = 'CREATE TABLE "notes" (id INT);\nINSERT INTO "pets" (category_id) VALUES (1);\n';
     await release.addMigration(name, failing);
     await using service = await startNewRelease();
-    expect((await send(`${service.url}/readyz`)).json).toEqual({ status: 'starting', database: 'unusable' });
+    expect((await send(`${service.url}/readyz`)).json).toEqual({
+      status: 'starting',
+      database: 'unavailable',
+    });
     await expect.poll(service.output).toContain('out of date; run npm run migrate"');
 
     const error =

@@ -19,7 +19,7 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
     stack = new AsyncDisposableStack();
     url = await createDatabase();
     const database = await openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 4, DATA_DIR: '' });
-    await migrate(database.writes.adapter);
+    await migrate(database.writes);
     pets = stack.use(await servePets(database));
     [locking, watching] = [await connect(), await connect()];
   });

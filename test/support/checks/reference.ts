@@ -132,7 +132,7 @@ export function describeReference(): string {
       'On `/metrics` of a gateway, for all of its workers. `process_*` and `nodejs_*` describe the processes.',
       metrics(createMetrics().registry, 'gateway_'),
       'On `/metrics` of the pets service:',
-      metrics(createPetsMetrics(() => []).registry, 'pets_'),
+      metrics(createPetsMetrics().registry, 'pets_'),
     ],
     [
       '## Routes',

@@ -12,7 +12,7 @@ import { createPetsService } from '../../../pets-service/app.ts';
 import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
 import type { DatabasePools } from '../../../pets-service/database/database.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
-import { createFindKeys, createVerifyToken, gatewayIssuers } from '../../../pets-service/internal-token.ts';
+import { createVerifyToken } from '../../../pets-service/internal-token.ts';
 import { createMetrics } from '../../../pets-service/metrics.ts';
 import { createDatabase } from '../stores/stores.ts';
 
@@ -84,8 +84,7 @@ export const gatewayToken = (id: string) =>
 
 /** Pools for a store whose reads and writes share an adapter. */
 export function onePool(adapter: SqlMigrationAwareDriverAdapterFactory): DatabasePools {
-  const pool = { adapter, size: 10 };
-  return { reads: pool, writes: pool };
+  return { reads: adapter, writes: adapter };
 }
 
 /** Runs the pets service in this process, so that a test can set its clock and access its store. */
@@ -98,8 +97,8 @@ export async function servePets(
   const app = createPetsService({
     store,
     health: createDatabaseHealth({ store, log }),
-    metrics: createMetrics(() => store.pools()),
-    verifyToken: createVerifyToken(createFindKeys([{ publicKey, issuers: gatewayIssuers }]), Date.now),
+    metrics: createMetrics(),
+    verifyToken: createVerifyToken(() => [publicKey], Date.now),
     isDraining: () => false,
     log,
     now,

@@ -63,7 +63,11 @@ describe('settings', () => {
       DATA_DIR: '/var/lib/pets',
       LOG_LEVEL: 'silent',
       INTERNAL_TOKEN_PUBLIC_KEY_FILES: ['/run/old.pem', '/run/new.pem'],
-      PETS_SERVICE_CALLER_KEYS: ['billing:/keys/billing.pem', 'billing:/keys/b:2.pem', 'eu-1.reports:r.pem'],
+      PETS_SERVICE_CALLER_KEYS: [
+        { name: 'billing', path: '/keys/billing.pem' },
+        { name: 'billing', path: '/keys/b:2.pem' },
+        { name: 'eu-1.reports', path: 'r.pem' },
+      ],
       REQUEST_TIMEOUT_MS: 1,
       KEEP_ALIVE_TIMEOUT_MS: 3,
       SHUTDOWN_DELAY_MS: 0,
