@@ -51,7 +51,7 @@ const outlineSchema = z.looseObject(
 
 /** @throws YamlFileError that names the line of what is invalid */
 export function readDescription({ file, text: source }: DescriptionText): Description {
-  const options = { maxBytes, aliases: true, intAsBigInt: true };
+  const options = { maxBytes, intAsBigInt: true };
   const { value, describe } = readYamlFile(Buffer.from(source), file, options);
   const parsed = outlineSchema.safeParse(value);
   if (parsed.success) return { fields: fieldsOf(value), outline: parsed.data, describe };
