@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, type Logger, type LoggerOptions } from 'pino';
 import { createLogWriter, type LogWriter } from './log-writer.ts';
 
 export interface Log {
@@ -29,21 +29,18 @@ export function createLog(level: string): Log {
   const writer = createLogWriter((lines) =>
     log.warn({ lines }, 'log lines were dropped: too many were waiting'),
   );
-  const log = pino(options, flushWarnings(writer));
+  const log = pino({ ...options, hooks: flushWarnings(writer) }, writer);
   return { log, writer, flush: (timeoutMs) => writer.flush(timeoutMs) };
 }
 
 const warnLevel = 40;
 
 /** Writes lines at warn and above at once, with all lines that wait: they may be the last of the process. */
-function flushWarnings(writer: LogWriter) {
+function flushWarnings(writer: LogWriter): NonNullable<LoggerOptions['hooks']> {
   return {
-    // Makes pino set lastLevel before it calls write.
-    [Symbol.for('pino.metadata')]: true,
-    lastLevel: 0,
-    write(line: string): void {
-      writer.write(line);
-      if (this.lastLevel >= warnLevel) writer.writeWaiting();
+    logMethod(args, log, level) {
+      log.apply(this, args);
+      if (level >= warnLevel) writer.writeWaiting();
     },
   };
 }
