@@ -4,7 +4,6 @@ import { logConsoleLines } from '#runtime/console-lines.ts';
 import { runService, type Start } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import { createLog } from '#runtime/log.ts';
-import { logOwnStore } from '#runtime/own-store.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
 import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
@@ -49,7 +48,10 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   if (redisUrl === undefined) {
     const embedded = await startEmbeddedRedis(config.dataDirectory, log);
     cleanup.defer(() => embedded.close());
-    logOwnStore(log, { text: `Redis: ${embedded.description}`, setting: 'REDIS_URL' });
+    // In production, with a forgotten address of the shared Redis, all keys would seem to be lost.
+    const isForgotten = process.env['NODE_ENV'] === 'production';
+    if (isForgotten) log.warn(`Redis: ${embedded.description}; REDIS_URL is not set`);
+    else log.info(`Redis: ${embedded.description}`);
     redisUrl = embedded.url;
   }
   const instanceConfig: InstanceConfig = {

@@ -1,4 +1,4 @@
-import { assertPortsDiffer, loadConfig, type Config } from '../platform/config/config.ts';
+import { loadConfig, type Config } from '../platform/config/config.ts';
 import { loadServices, type LoadedServices } from '../upstream/load-services.ts';
 
 export type GatewayConfig = Config & LoadedServices;
@@ -7,6 +7,5 @@ export type GatewayConfig = Config & LoadedServices;
 export function loadSettings(env: NodeJS.ProcessEnv): GatewayConfig {
   const config = loadConfig(env);
   const { services, api } = loadServices(config);
-  assertPortsDiffer(config, config.servicesFile === undefined ? undefined : services);
   return { ...config, services, api };
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '#runtime/error-message.ts';
 import { defaultBasePath } from '../platform/config/config.ts';
 import { keyPrefix } from '../platform/config/key-prefix.ts';
@@ -56,30 +55,14 @@ export type DescribedService = Pick<ServiceConfig, 'name' | 'description'> & {
 
 type Owner = Pick<RoutedService, 'name' | 'ordinal' | 'upgrade'>;
 
-/** It takes some 10 ms, and a start asks several times for the same. */
-let last: { asked: unknown; described: DescribedServices } | undefined;
-
 /**
  * Merges the descriptions of services, and finds the routes of their operations.
  * @throws YamlFileError with what is wrong in a description, and where
  */
 export function describeServices(
   services: readonly DescribedService[],
-  { title, basePath, keyHeader }: PublishedApi = {},
+  api: PublishedApi = {},
 ): DescribedServices {
-  const parts = services.map(({ name, description, paths, upgrade }) => ({
-    name,
-    description,
-    paths,
-    upgrade,
-  }));
-  const asked = { parts, title, basePath, keyHeader, keyPrefix: keyPrefix() };
-  if (last === undefined || !isDeepStrictEqual(asked, last.asked))
-    last = { asked, described: describe(parts, { title, basePath, keyHeader }) };
-  return last.described;
-}
-
-function describe(services: readonly DescribedService[], api: PublishedApi): DescribedServices {
   const read = services.flatMap(({ name, description }, ordinal) =>
     description === undefined ? [] : readOrIssue({ name, ordinal }, description),
   );

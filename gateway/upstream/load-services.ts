@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
@@ -34,8 +33,6 @@ export interface LoadedServices {
 
 /** Size of a thousand services. */
 const maxBytes = 256 * 1024;
-/** Longer than any page that people read. */
-const maxMarkdownBytes = 1024 * 1024;
 
 /**
  * Loads the services behind the gateway: those of SERVICES_FILE, or else the pets service.
@@ -100,15 +97,15 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
   if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);
   const parsed = servicesFileSchema.safeParse(file.value);
   const issues: YamlIssue[] = [];
-  const read = (fields: readonly string[], named: string, maxTextBytes?: number) => {
-    const text = readText(resolve(dirname(path), named), named, maxTextBytes);
+  const read = (fields: readonly string[], named: string) => {
+    const text = readText(resolve(dirname(path), named), named);
     if (text.issue !== undefined) issues.push({ path: fields, text: text.issue });
     return text.text;
   };
   // Also if other fields are invalid, to name at once all that is wrong with the API.
   const [guide, changelog] = ['guide', 'changelog'].map((field) => {
     const named = textOf(fieldsOf(fieldsOf(file.value)['api'])[field]);
-    return named === '' ? undefined : read(['api', field], named, maxMarkdownBytes);
+    return named === '' ? undefined : read(['api', field], named);
   });
   if (!parsed.success)
     throw new YamlFileError(file.describe([...parsed.error.issues.flatMap(issuesOf), ...issues]));
@@ -165,14 +162,9 @@ const generalApi: ApiConfig = {
 };
 
 /** Reads a file that the services file names. @returns an empty text with what is wrong with it, if it can't be used */
-function readText(path: string, named: string, maxTextBytes = Infinity): { text: string; issue?: string } {
+function readText(path: string, named: string): { text: string; issue?: string } {
   try {
-    const bytes = readFile(path);
-    if (bytes.length > maxTextBytes)
-      return { text: '', issue: `${named} has more than ${maxTextBytes} bytes: is it the right file?` };
-    if (maxTextBytes < Infinity && !isUtf8(bytes))
-      return { text: '', issue: `${named} is not UTF-8: save it with this encoding` };
-    return { text: bytes.toString('utf8') };
+    return { text: readFile(path).toString() };
   } catch (error) {
     return { text: '', issue: whyUnreadable(named, error) };
   }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
@@ -268,20 +268,6 @@ describe('an invalid key file is reported', () => {
       `INTERNAL_TOKEN_PUBLIC_KEY_FILES: ${file} can't be used as a public key: ${message.replaceAll('FILE', file)}`,
     );
     expect(existsSync(DATA_DIR)).toBe(false);
-  });
-
-  test('a public key that does not belong to the private key in the data directory', async () => {
-    await using data = await temporaryDirectory();
-    const pair = join(data.path, 'internal-token');
-    await mkdir(pair);
-    const wrong = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
-    const publicPem = wrong.export({ type: 'spki', format: 'pem' });
-    await copyFile(join(directory.path, 'p256.pem'), join(pair, 'private.pem'));
-    await writeFile(join(pair, 'public.pem'), publicPem);
-    expect(await failedStart('gateway', { DATA_DIR: data.path })).toBe(
-      `DATA_DIR: ${pair}/public.pem is not the public key of ${pair}/private.pem: make it again (openssl pkey -pubout), or delete both files for a new pair`,
-    );
-    expect(await readFile(join(pair, 'public.pem'), 'utf8')).toBe(publicPem);
   });
 
   test('half a key pair in the data directory is enough for the service that needs it', async () => {

@@ -182,42 +182,6 @@ export function assertPublicUrl(publicUrl: string | undefined, basePaths: readon
   throw new ConfigError([`PUBLIC_URL ends in ${found}, which the gateway adds itself: leave it out`]);
 }
 
-const isEverywhere = (host: string | undefined) => host === undefined || ['0.0.0.0', '::'].includes(host);
-
-/**
- * For the gateway, not for the ops command, which does not listen.
- * @throws ConfigError if two servers would have the same port: a gateway could even take itself for a service
- */
-export function assertPortsDiffer(
-  { host, port, adminHost, adminPort, petsServiceUrls }: Config,
-  services: readonly { name: string; urls: readonly string[] }[] = [
-    { name: 'the pets service', urls: petsServiceUrls },
-  ],
-): void {
-  const endpoints = [
-    { name: 'GATEWAY_PORT', host, port },
-    { name: 'GATEWAY_ADMIN_PORT', host: adminHost, port: adminPort },
-    ...services.flatMap(({ name, urls }) =>
-      urls
-        .map((url) => new URL(url))
-        .filter(({ hostname }) => ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
-        .map((url) => ({
-          name: `the port of ${name}`,
-          host: url.hostname.replace(/[[\]]/g, ''),
-          port: Number(url.port),
-        })),
-    ),
-  ];
-  const issues = endpoints.flatMap((one, index) =>
-    endpoints
-      .slice(index + 1)
-      .filter((other) => other.port === one.port && other.port !== 0)
-      .filter((other) => isEverywhere(one.host) || isEverywhere(other.host) || one.host === other.host)
-      .map((other) => `${one.name} and ${other.name} are both ${one.port}`),
-  );
-  if (issues.length > 0) throw new ConfigError(issues);
-}
-
 /** Settings whose default depends on the environment. */
 function environmentDefaults({ NODE_ENV }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (NODE_ENV !== 'production') return {};

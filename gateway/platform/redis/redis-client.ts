@@ -23,7 +23,6 @@ declare module 'ioredis' {
     resetDay(usagePrefix: string, retentionDays: number): Result<number, Context>;
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
-    announce(instancesKey: string, ...args: (string | number)[]): Result<number, Context>;
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /**
      * Scripts with audited.lua after them, and its keys and arguments after theirs. These are one array, which ioredis flattens: as

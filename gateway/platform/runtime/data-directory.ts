@@ -1,24 +1,9 @@
-import { mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync } from 'node:fs';
 
-/**
- * Makes a directory that only this user can read, and its missing parents. Not with Node's `recursive`, which never
- * returns below /proc, where mkdir says ENOENT although the parent exists.
- * @throws Error of the system
- */
+/** Makes a directory that only this user can read, and its missing parents. @throws Error of the system */
 export function makeDirectory(path: string): void {
-  if (isDirectory(path)) return;
-  const parent = dirname(path);
-  if (parent !== path) makeDirectory(parent);
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    // Another process may have made it at the same moment.
-    if (!isDirectory(path)) throw error;
-  }
+  mkdirSync(path, { mode: 0o700, recursive: true });
 }
-
-const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /**
  * Error of the file system or of SQLite, as a message that names DATA_DIR. Other errors are returned unchanged.

@@ -1,5 +1,5 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDirectoryError, makeDirectory } from './data-directory.ts';
 
@@ -8,14 +8,11 @@ import { dataDirectoryError, makeDirectory } from './data-directory.ts';
  * start together, one is first: the pair is written into a directory of its own and appears by a rename, which fails if
  * another one was faster, and then its pair is used.
  * @returns the directory of the pair
- * @throws Error that names DATA_DIR if the directory can't be written, or its two keys don't belong together
+ * @throws Error that names DATA_DIR if the directory can't be written
  */
 export function ensureTokenKeyPair(dataDirectory: string): string {
   const directory = tokenKeyDirectory(dataDirectory);
-  if (hasKey(directory)) {
-    assertPair(directory);
-    return directory;
-  }
+  if (hasKey(directory)) return directory;
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -38,27 +35,6 @@ export function ensureTokenKeyPair(dataDirectory: string): string {
 /** An operator may have put one half here. */
 function hasKey(directory: string): boolean {
   return ['private.pem', 'public.pem'].some((name) => existsSync(join(directory, name)));
-}
-
-/** Without this check both services would start, and the pets service would refuse every request of the gateway. */
-function assertPair(directory: string): void {
-  const privatePath = join(directory, 'private.pem');
-  const publicPath = join(directory, 'public.pem');
-  const expected = readKey(privatePath, (pem) => createPublicKey(createPrivateKey(pem)));
-  const found = readKey(publicPath, createPublicKey);
-  if (expected === undefined || found === undefined || found.equals(expected)) return;
-  throw new Error(
-    `DATA_DIR: ${publicPath} is not the public key of ${privatePath}: make it again (openssl pkey -pubout), or delete both files for a new pair`,
-  );
-}
-
-/** @returns undefined if the key is missing or invalid, which the service that needs it reports */
-function readKey(path: string, parse: (pem: Buffer) => KeyObject): KeyObject | undefined {
-  try {
-    return parse(readFileSync(path));
-  } catch {
-    return undefined;
-  }
 }
 
 export function tokenKeyDirectory(dataDirectory: string): string {

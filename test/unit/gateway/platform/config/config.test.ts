@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { describe, expect, test } from 'vitest';
-import { assertPortsDiffer, loadConfig, type Config } from '../../../../../gateway/platform/config/config.ts';
+import { loadConfig, type Config } from '../../../../../gateway/platform/config/config.ts';
 
 const redisUrls =
   'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
@@ -257,30 +257,6 @@ describe('an invalid setting is reported with the reason', () => {
       'PETS_SERVICE_URL is listed twice (address 6 of 7)',
       'PETS_SERVICE_URL has port 0, which no server can have (address 7 of 7)',
     ]);
-  });
-
-  test.each<[NodeJS.ProcessEnv, string[]]>([
-    [{ GATEWAY_PORT: '9090' }, ['GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 9090']],
-    [
-      { GATEWAY_PORT: '3001', GATEWAY_ADMIN_PORT: '3001' },
-      [
-        'GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 3001',
-        'GATEWAY_PORT and the port of the pets service are both 3001',
-        'GATEWAY_ADMIN_PORT and the port of the pets service are both 3001',
-      ],
-    ],
-    [
-      { GATEWAY_PORT: '3001', GATEWAY_HOST: '::', PETS_SERVICE_URL: 'http://[::1]:3001' },
-      ['GATEWAY_PORT and the port of the pets service are both 3001'],
-    ],
-    [{ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' }, []],
-    [{ GATEWAY_PORT: '3001', PETS_SERVICE_URL: 'http://pets:3001' }, []],
-    [{ GATEWAY_PORT: '3001', GATEWAY_HOST: '203.0.113.5' }, []],
-    [{ GATEWAY_PORT: '9090', GATEWAY_HOST: '203.0.113.5' }, []],
-  ])('if two servers have the same port: %j', (env, issues) => {
-    expect(issuesOf(env, assertPortsDiffer)).toEqual(issues);
-    // Only a server checks its ports: the ops command does not listen.
-    expect(issuesOf(env)).toEqual([]);
   });
 
   test.each(['INTERNAL_TOKEN_PRIVATE_KEY_FILE', 'TRUST_PROXY'])(
