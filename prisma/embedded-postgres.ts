@@ -1,16 +1,5 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, fsyncSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
@@ -49,9 +38,7 @@ export async function openEmbedded(dataDirectory: string) {
     const issue = isBusy
       ? 'is in use by another process; stop that one or set DATA_DIR to another directory'
       : `can't be used (${message})`;
-    throw new Error(message.startsWith('DATA_DIR') ? message : `DATA_DIR: ${dataDirectory} ${issue}`, {
-      cause: error,
-    });
+    throw new Error(`DATA_DIR: ${dataDirectory} ${issue}`, { cause: error });
   }
 }
 
@@ -68,48 +55,22 @@ function awaitScripts(adapter: PrismaPGlite, client: PGlite): PrismaPGlite {
   return adapter;
 }
 
-/**
- * A new database is created in another directory and renamed when it is complete: one whose creation was interrupted, by
- * a full disk for example, would never open again. An existing directory, such as a link or another disk, is used in
- * place.
- */
+/** A new database is created in another directory and renamed when it is complete: one whose creation was interrupted never opens. */
 async function openFiles(directory: string): Promise<PGlite> {
-  const exists = existsSync(directory);
-  // PGlite does not follow links.
-  const path = exists ? realpathSync(directory) : `${directory}.new`;
-  // A killed start may have left it.
-  if (!exists) rmSync(path, { recursive: true, force: true });
-  // PGlite creates its files readable for everybody, so the directory has to keep others out.
-  if (!exists) mkdirSync(path);
-  chmodSync(path, 0o700);
-  const isNew = readdirSync(path).length === 0;
-  // PGlite would create a new database beside the files of the old one.
-  if (!isNew && !existsSync(join(path, 'PG_VERSION'))) {
-    throw new Error(
-      `DATA_DIR: PG_VERSION is missing in ${directory}, so the embedded database there is damaged: restore DATA_DIR from a backup, or move ${directory} away to start without its pets`,
-    );
-  }
-  try {
-    const client = await openDurable(path);
-    if (exists) return client;
+  if (!existsSync(directory)) {
+    const draft = `${directory}.new`;
+    // A killed start may have left it.
+    rmSync(draft, { recursive: true, force: true });
+    // PGlite creates its files readable for everybody, so the directory has to keep others out.
+    mkdirSync(draft, { mode: 0o700 });
+    const client = await openDurable(draft);
     await client.close();
-    // A new database is written without fsync.
-    const entries = readdirSync(path, { recursive: true, withFileTypes: true });
-    for (const { name, parentPath } of entries) syncPath(join(parentPath, name));
-    syncPath(path);
-    renameSync(path, directory);
-    syncPath(dirname(directory));
-    return await openDurable(directory);
-  } catch (error) {
-    // What was just created, and nothing that existed before.
-    const created = exists ? readdirSync(path).map((name) => join(path, name)) : [path];
-    for (const entry of isNew ? created : []) rmSync(entry, { recursive: true, force: true });
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `DATA_DIR: the embedded database in ${directory} can't be opened (${message}): check for a full disk or damaged files`,
-      { cause: error },
-    );
+    renameSync(draft, directory);
   }
+  // PGlite's own error for a file in its place has no message.
+  readdirSync(directory);
+  // PGlite does not follow links.
+  return openDurable(realpathSync(directory));
 }
 
 /** Opens PGlite so that what it has committed survives a power cut. By itself it never syncs a file. */
@@ -136,15 +97,5 @@ class SyncedNodeFS extends NodeFS {
       },
     ];
     return { emscriptenOpts: { ...emscriptenOpts, preRun } };
-  }
-}
-
-/** Syncs a file, or the names of the files in a directory. */
-function syncPath(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

@@ -46,14 +46,6 @@ describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
 
   afterAll(() => stack?.disposeAsync());
 
-  test('is on the disk, with its name, before the service is ready', () => {
-    const paths = syncedPaths();
-    for (const name of ['data/postgres.new/PG_VERSION', 'data/postgres.new/base', 'data']) {
-      expect(paths.some((path) => path.endsWith(`/${name}`))).toBe(true);
-    }
-    expect(service.output()).toContain('synced to disk at each commit');
-  });
-
   test.each([
     ['a create', () => ({})],
     ['a create with an Idempotency-Key', (number: number) => ({ 'Idempotency-Key': `key-${number}` })],

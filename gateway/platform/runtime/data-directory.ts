@@ -1,8 +1,12 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 
-/** Makes a directory that only this user can read, and its missing parents. @throws Error of the system */
+/** Makes a directory that only this user can read, unless it exists. @throws Error of the system */
 export function makeDirectory(path: string): void {
-  mkdirSync(path, { mode: 0o700, recursive: true });
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
 }
 
 /**
