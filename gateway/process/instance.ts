@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { createDrain } from '#runtime/drain.ts';
 import { listen } from '#runtime/listen.ts';
-import type { Tracing } from '#runtime/tracing.ts';
+import type { TracingSettings } from '#runtime/tracing-settings.ts';
 import type { Logger } from 'pino';
 import { createGateway, type GatewayDependencies } from '../app.ts';
 import type { Health, Service } from '../control/status/service.ts';
@@ -12,7 +12,7 @@ import { createHttpServer } from '../platform/http/http-server.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { GatewayIdentity } from '../platform/observability/process-status.ts';
 import type { LogRequest } from '../platform/observability/request-log.ts';
-import { createRequestSpans } from '../platform/observability/request-spans.ts';
+import type { Tracing } from '../platform/observability/tracing.ts';
 import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/service-upstream.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
@@ -35,6 +35,13 @@ interface InstanceDependencies {
   tracing: Tracing | undefined;
   /** Creates what is served beside the API. */
   createNeighbours: (config: InstanceConfig) => GatewayDependencies['neighbours'];
+}
+
+/** Loads OpenTelemetry only if traces are exported. @returns undefined if they are not */
+export async function startTracing(settings: TracingSettings | undefined, log: Logger) {
+  if (settings === undefined) return undefined;
+  const { createTracing } = await import('../platform/observability/tracing.ts');
+  return createTracing(settings, log);
 }
 
 /** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
@@ -71,7 +78,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     log,
     logRequest,
     metrics,
-    spans: tracing === undefined ? undefined : createRequestSpans(tracing),
+    spans: tracing?.spans,
     neighbours: dependencies.createNeighbours(config),
   });
   const server = createHttpServer({

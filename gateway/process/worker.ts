@@ -4,12 +4,11 @@ import { once } from 'node:events';
 import { logConsoleLines } from '#runtime/console-lines.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { createLog, type Log } from '#runtime/log.ts';
-import { startTracing } from '#runtime/start-tracing.ts';
 import type { EndCause, Service } from '../control/status/service.ts';
 import { setKeyPrefix } from '../platform/config/key-prefix.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import { createRequestLog } from '../platform/observability/request-log.ts';
-import { createInstance } from './instance.ts';
+import { createInstance, startTracing } from './instance.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createNeighbours } from './neighbours.ts';
 

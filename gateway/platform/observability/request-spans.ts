@@ -1,13 +1,17 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Attributes, Span } from '@opentelemetry/api';
 import {
-  activeSpan,
-  errorTypeOf,
-  isSampled,
-  measureSpan,
-  runInSpan,
-  type Tracing,
-} from '#runtime/tracing.ts';
+  defaultTextMapGetter,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type Span,
+  type TextMapPropagator,
+  type Tracer,
+} from '@opentelemetry/api';
 
 interface TracedRequest {
   req: IncomingMessage;
@@ -44,15 +48,32 @@ interface Attempt {
 
 export type RequestSpans = ReturnType<typeof createRequestSpans>;
 
-/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. */
-export function createRequestSpans(tracing: Tracing) {
+/** The span that the caller works for. */
+const spansUnderWay = new AsyncLocalStorage<Span>();
+
+/**
+ * The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. No sampler of the settings
+ * needs attributes, so they are set on what is sampled only.
+ */
+export function createRequestSpans(tracer: Tracer, propagator: TextMapPropagator) {
+  /** Headers that continue the trace in another service: names and values in turn. */
+  function headersOf(span: Span): string[] {
+    const headers: string[] = [];
+    propagator.inject(inside(span), headers, { set: (carrier, name, value) => carrier.push(name, value) });
+    return headers;
+  }
+
   return {
     startRequest(request: TracedRequest): Span {
       const { req, path, route, service, scheme, requestId, clientAddress, peerIsTrusted } = request;
       const method = knownMethod(req.method);
       const name = method === '_OTHER' ? 'HTTP' : method;
-      const headers = peerIsTrusted ? req.headers : undefined;
-      const span = tracing.startServerSpan(route === undefined ? name : `${name} ${route}`, headers);
+      // Only a trusted proxy may decide which traces are recorded.
+      const parent = peerIsTrusted
+        ? propagator.extract(ROOT_CONTEXT, req.headers, defaultTextMapGetter)
+        : ROOT_CONTEXT;
+      const title = route === undefined ? name : `${name} ${route}`;
+      const span = tracer.startSpan(title, { kind: SpanKind.SERVER }, parent);
       if (!isSampled(span)) return span;
       setDefined(span, {
         'http.request.method': method,
@@ -81,45 +102,55 @@ export function createRequestSpans(tracing: Tracing) {
         'http.response.status_code': headersSent ? status : undefined,
       });
       if (writableFinished) {
-        if (status >= 500) tracing.fail(span, errorCode ?? String(status));
+        if (status >= 500) fail(span, errorCode ?? String(status));
       } else if (errorCode === undefined) {
         // The client has left, which is no error of this service.
         span.setAttribute('error.type', 'aborted');
       } else {
-        tracing.fail(span, errorCode);
+        fail(span, errorCode);
       }
       span.end();
     },
     /** Calls the next steps of the request, whose spans are children of this one. */
-    run: (span: Span, next: () => void): void => runInSpan(span, next),
+    run: (span: Span, next: () => void): void => spansUnderWay.run(span, next),
     /** Span of the active request or decision. */
-    active: activeSpan,
+    active: () => spansUnderWay.getStore(),
     /** Runs the decision on the active request, with the time that it waits for Redis. */
     async traceDecision<T extends { outcome: string }>(decide: () => Promise<T>): Promise<T> {
-      const request = activeSpan();
-      if (request === undefined) return decide();
-      const span = tracing.startInternalSpan('decide quota', {}, request);
-      return measureSpan(tracing, span, async () => {
-        const decision = await decide();
+      const request = spansUnderWay.getStore();
+      if (request === undefined || !isSampled(request)) return decide();
+      const span = tracer.startSpan('decide quota', {}, inside(request));
+      try {
+        const decision = await spansUnderWay.run(span, decide);
         span.setAttribute('gateway.decision', decision.outcome);
         return decision;
-      });
+      } catch (error) {
+        fail(span, error);
+        throw error;
+      } finally {
+        span.end();
+      }
     },
     /**
-     * @param decisions spans of the decisions that one command makes
+     * @param decisions spans of the decisions that one command makes: it is a child of the first sampled one, and the others and
+     * it link to each other
      * @returns ends the span, with the error if it failed
      */
-    startQuotaCommand([first, ...others]: readonly Span[]): (error?: unknown) => void {
-      if (first === undefined) return () => {};
+    startQuotaCommand(decisions: readonly Span[]): (error?: unknown) => void {
+      const [parent, ...others] = decisions.filter(isSampled);
+      if (parent === undefined) return () => {};
       const attributes: Attributes = {
         'db.system.name': 'redis',
         'db.operation.name': 'EVALSHA',
         'db.stored_procedure.name': 'consume.lua',
       };
-      if (others.length > 0) attributes['db.operation.batch.size'] = others.length + 1;
-      const span = tracing.startClientSpan('EVALSHA consume.lua', attributes, [first, ...others]);
+      if (decisions.length > 1) attributes['db.operation.batch.size'] = decisions.length;
+      const links = others.map((other) => ({ context: other.spanContext() }));
+      const options = { kind: SpanKind.CLIENT, attributes, links };
+      const span = tracer.startSpan('EVALSHA consume.lua', options, inside(parent));
+      for (const other of others) if (other.isRecording()) other.addLink({ context: span.spanContext() });
       return (error) => {
-        if (error !== undefined) tracing.fail(span, errorTypeOf(error));
+        if (error !== undefined) fail(span, error);
         span.end();
       };
     },
@@ -131,7 +162,7 @@ export function createRequestSpans(tracing: Tracing) {
       parent: Span,
       { method, path, route, service, target, resendCount }: Attempt,
     ): { headers: readonly string[]; end(status: number | undefined, error?: unknown): void } {
-      if (!isSampled(parent)) return { headers: tracing.headersOf(parent), end() {} };
+      if (!isSampled(parent)) return { headers: headersOf(parent), end() {} };
       const { origin, hostname, port } = target;
       const name = knownMethod(method);
       const attributes: Attributes = {
@@ -142,19 +173,41 @@ export function createRequestSpans(tracing: Tracing) {
         'server.port': Number(port) || (origin.startsWith('https:') ? 443 : 80),
       };
       if (resendCount > 0) attributes['http.request.resend_count'] = resendCount;
-      const span = tracing.startClientSpan(name, attributes, [parent]);
+      const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, inside(parent));
       return {
-        headers: tracing.headersOf(span),
+        headers: headersOf(span),
         end(status, error) {
           if (status !== undefined) span.setAttribute('http.response.status_code', status);
-          if (error !== undefined) tracing.fail(span, errorTypeOf(error));
+          if (error !== undefined) fail(span, error);
           // For a client, every error status is an error.
-          else if (status !== undefined && status >= 400) tracing.fail(span, String(status));
+          else if (status !== undefined && status >= 400) fail(span, String(status));
           span.end();
         },
       };
     },
   };
+}
+
+/** Context in which a span is a child of this one. */
+const inside = (span: Span) => trace.setSpan(ROOT_CONTEXT, span);
+
+/**
+ * Whether a span is exported. Not isRecording, which is false once it has ended: a request may go on when its client has left.
+ */
+const isSampled = (span: Span) => (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
+
+/** Marks a span as failed. @param error an error, or the value of `error.type` itself, of low cardinality */
+function fail(span: Span, error: unknown): void {
+  span.setAttribute('error.type', errorTypeOf(error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** The code of an error, or its class. Never its message, which may quote a request. */
+function errorTypeOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return /^\w{2,64}$/.test(code) ? code : error.name;
 }
 
 function setDefined(span: Span, attributes: Attributes): void {
