@@ -1,27 +1,18 @@
 import { z } from 'zod';
-import { scopePattern } from '../limits/access.ts';
+import { limitsIn } from '../limits/limits.ts';
+import { keyFields } from '../limits/record-fields.ts';
 import type { HashReader } from '../platform/redis/hash-reader.ts';
 import { UnexpectedValue } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/redis-keys.ts';
 import {
+  formatRecord,
   nonEmptyString,
   parseCustomerRecord,
   parseRecord,
+  storedFields,
   type CustomerLimits,
   type CustomerRecord,
 } from './customer-record.ts';
-
-/** Time at which a key expires, as text. */
-export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
-  error: 'is not an ISO 8601 time',
-});
-
-/** Scopes as text, separated by spaces as in RFC 6749 section 3.3. */
-const scopesText = z
-  .string()
-  .min(1, 'is empty')
-  .transform((text): readonly string[] => text.split(' '))
-  .refine((scopes) => scopes.every((scope) => scopePattern.test(scope)), 'is not scopes separated by spaces');
 
 const recordSchema = z.object({
   id: nonEmptyString,
@@ -29,9 +20,7 @@ const recordSchema = z.object({
   /** First characters of the key, for people. */
   hint: z.string().default(''),
   createdAt: z.string().default(''),
-  expiresAt: expiryText.optional(),
-  /** Of the operations that it may call; undefined for all. */
-  scopes: scopesText.optional(),
+  ...storedFields(keyFields),
   /** Any text counts: a key that somebody meant to revoke stays revoked. */
   revokedAt: z.string().min(1).optional(),
   /** Id of the key that this one replaces. */
@@ -86,8 +75,8 @@ export function parseApiKey(
   if (customer === undefined) {
     throw new UnexpectedValue(redisKeys.customer(customerId), 'is missing: import it, or delete its keys');
   }
-  const { name: _name, contact: _contact, notes: _notes, reference: _ref, ...shared } = customer;
-  return { record: { ...shared, ...own, customerId }, customer };
+  const { plan, suspendedAt, rev } = customer;
+  return { record: { ...own, customerId, plan, ...limitsIn(customer), suspendedAt, rev }, customer };
 }
 
 export type ApiKeyState = 'valid' | 'expired' | 'revoked' | 'suspended';
@@ -102,22 +91,9 @@ export function apiKeyState(
   return suspendedAt === undefined ? 'valid' : 'suspended';
 }
 
-/** Formats the key's own part as fields of its hash. An empty value stands for a field that it must not have. */
-export function formatApiKeyRecord(record: ApiKeyRecord): Record<keyof OwnFields, string> {
-  const { id, name, hint, createdAt, expiresAt = '', revokedAt = '' } = record;
-  const { scopes = [], replaces = '', replacedBy = '' } = record;
-  return {
-    id,
-    name,
-    hint,
-    createdAt,
-    expiresAt,
-    scopes: scopes.join(' '),
-    revokedAt,
-    replaces,
-    replacedBy,
-  };
-}
+/** Formats the key's own part as fields of its hash. */
+export const formatApiKeyRecord = (record: ApiKeyRecord) =>
+  formatRecord(recordSchema.keyof().options, record);
 
 /** Revoked and expired records are kept this long, so that clients learn which of the two applies. */
 export const keptSeconds = 90 * 86_400;

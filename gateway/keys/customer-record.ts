@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { byText, type CustomerTexts } from '../limits/customer-texts.ts';
+import { scopePattern } from '../limits/access.ts';
 import { limitIssue, parseLimit, type Limits } from '../limits/limits.ts';
-import { forAll, windowNames } from '../limits/windows.ts';
+import { byKind, customerFields, textIn, type RecordFields } from '../limits/record-fields.ts';
+import { forAll } from '../limits/windows.ts';
 import { describeIssues } from '../platform/config/describe-issues.ts';
 import { UnexpectedValue } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
@@ -11,21 +12,27 @@ export interface CustomerLimits extends Limits {
   plan: string;
 }
 
-/**
- * Record of a customer in Redis, in the hash gw:customer:{<customer id>}. Times are ISO 8601 in UTC. Its own limits, in place
- * of the plan's, are in the fields `minute`, `day` and so on.
- */
-export interface CustomerRecord extends CustomerLimits, CustomerTexts {
-  id: CustomerId;
-  name: string;
-  createdAt: string;
-  /** Since when all of its keys are refused. */
-  suspendedAt?: string | undefined;
-  /** Raised with every change of the customer or of one of its keys: see consume.lua. */
-  rev: number;
-}
-
 export const nonEmptyString = z.string({ error: 'is missing' }).min(1, 'is missing');
+
+/** Time as text. */
+export const timeText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: 'is not an ISO 8601 time',
+});
+
+/** Scopes as text, separated by spaces as in RFC 6749 section 3.3. */
+const scopesText = z
+  .string()
+  .min(1, 'is empty')
+  .transform((text): readonly string[] => text.split(' '))
+  .refine((scopes) => scopes.every((scope) => scopePattern.test(scope)), 'is not scopes separated by spaces');
+
+/** Schemas of fields as they are stored. */
+export const storedFields = <Of extends RecordFields>(fields: Of) =>
+  byKind(fields, {
+    text: () => z.string().optional(),
+    time: () => timeText.optional(),
+    scopes: () => scopesText.optional(),
+  });
 
 const limitText = z
   .string()
@@ -36,16 +43,25 @@ const recordSchema = z.object({
   name: z.string().default(''),
   plan: nonEmptyString,
   createdAt: z.string().default(''),
-  ...byText(() => z.string().optional()),
+  ...storedFields(customerFields),
   /** Any text counts: a customer that somebody meant to suspend stays suspended. */
   suspendedAt: z.string().min(1).optional(),
   ...forAll(() => limitText.optional()),
+  /** Raised with every change of the customer or of one of its keys: see consume.lua. */
   rev: z
     .string()
     .regex(/^\d{1,15}$/, 'is not a whole number')
     .default('0')
     .transform(Number),
 });
+
+/**
+ * Record of a customer in Redis, in the hash gw:customer:{<customer id>}. Times are ISO 8601 in UTC. Its own limits, in place
+ * of the plan's, are in the fields `minute`, `day` and so on.
+ */
+export interface CustomerRecord extends z.infer<typeof recordSchema> {
+  id: CustomerId;
+}
 
 /**
  * Parses the fields of a record as HGETALL returns them.
@@ -72,17 +88,11 @@ export function parseRecord<Schema extends z.ZodType>(
   throw new UnexpectedValue(key, `is invalid (${issues}): restore or delete it`);
 }
 
-/** Formats what limits a customer as fields of its record. An empty value stands for a field that it must not have. */
-export function formatCustomerLimits(limits: CustomerLimits): Record<string, string> {
-  return {
-    plan: limits.plan,
-    ...Object.fromEntries(windowNames.map((window) => [window, String(limits[window] ?? '')])),
-  };
-}
+/** Formats a record as fields of its hash. An empty value stands for a field that it must not have. */
+export const formatRecord = (names: readonly string[], record: object): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, textIn(record, name)]));
 
-/** The same for the whole record, without `rev`, which change-record.lua sets. */
-export function formatCustomerRecord(record: CustomerRecord): Record<string, string> {
-  const { id, name, createdAt, suspendedAt = '' } = record;
-  const texts = byText((text) => record[text] ?? '');
-  return { id, name, createdAt, ...texts, suspendedAt, ...formatCustomerLimits(record) };
-}
+const writtenNames = ['id', ...recordSchema.omit({ rev: true }).keyof().options];
+
+/** The same for a customer, without `rev`, which change-record.lua sets. */
+export const formatCustomerRecord = (record: CustomerRecord) => formatRecord(writtenNames, record);

@@ -54,11 +54,6 @@ export function knownIn(limits: ByWindow<number | null>): Limits {
   return byWindow((name) => limits[name] ?? undefined);
 }
 
-/** Own limits after a change: undefined leaves one as it is, null removes it. */
-export function changedLimits(limits: Limits, change: ByWindow<number | null>): Limits {
-  return byWindow((name) => (change[name] === undefined ? limits[name] : (change[name] ?? undefined)));
-}
-
 /**
  * Describes limits as in "60 a minute, 1000 a day"; `null` and undefined count as no limit.
  * @param none words for no limit at all

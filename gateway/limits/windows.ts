@@ -53,13 +53,6 @@ export function currentTitle(name: WindowName): string {
   return `${current.charAt(0).toUpperCase()}${current.slice(1)}${calendar === undefined ? '' : ' (UTC)'}`;
 }
 
-/** The fields of a value that are not limits or uses of windows. */
-export function withoutWindows<T extends object>(value: T): Omit<T, WindowName> {
-  const rest = { ...value };
-  for (const name of windowNames) Reflect.deleteProperty(rest, name);
-  return rest;
-}
-
 /**
  * Finds windows of which a longer one allows fewer requests than a shorter one, which is valid and usually a mistake: the
  * limit of the shorter one is never reached. Of several shorter ones, the longest: the others follow from it.

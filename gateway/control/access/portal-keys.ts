@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
+import { keyFields, portalFields } from '../../limits/record-fields.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { isBannedByOperator } from '../bans/bans.ts';
 import { InvalidOperation, UnknownKey } from '../invalid-operation.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { findStoredKey, readStoredKeys, type PlacedKey } from '../keys/stored-keys.ts';
+import { fieldViews } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
 /** A key as its customer sees it. */
@@ -13,9 +15,7 @@ export const portalKeySchema = keyRowSchema
     id: true,
     name: true,
     hint: true,
-    scopes: true,
     createdAt: true,
-    expiresAt: true,
     revokedAt: true,
     replaces: true,
     replacedBy: true,
@@ -24,7 +24,9 @@ export const portalKeySchema = keyRowSchema
     lastUsedAt: true,
     servedToday: true,
     refusedToday: true,
-  } satisfies Record<keyof OwnFields, true> & Partial<Record<keyof KeyRow, true>>)
+  } satisfies Record<Exclude<keyof OwnFields, keyof typeof keyFields>, true> &
+    Partial<Record<keyof KeyRow, true>>)
+  .extend(fieldViews(portalFields(keyFields)))
   .meta({ id: 'Key' });
 
 export type PortalKey = z.infer<typeof portalKeySchema>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { byText, textNames } from '../../limits/customer-texts.ts';
-import { byWindow, eachExactly, windowNames } from '../../limits/windows.ts';
+import { customerFields, searchedWords } from '../../limits/record-fields.ts';
+import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { portalLink } from '../../platform/config/console-url.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
@@ -8,6 +8,7 @@ import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts'
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
+import { csvOf, fieldOptions } from '../records.ts';
 import { unitsOf } from '../usage/usage-months.ts';
 import { readLastDays } from '../usage/usage-record.ts';
 import { windowTexts } from './customer-limits.ts';
@@ -66,7 +67,7 @@ export const customerOperations = [
       options: {
         search: {
           flags: '--name <text>',
-          says: 'customers with the text in their name, contact, reference or id',
+          says: `customers with the text in their ${searchedWords(customerFields)} or id`,
         },
         ownLimits: { flags: '--with-own-limits', says: 'customers with a limit of their own' },
         after: false,
@@ -83,18 +84,7 @@ export const customerOperations = [
         KEYS: 'keys',
         CREATED: 'createdAt',
       },
-      csv: [
-        'id',
-        'name',
-        'plan',
-        ...windowNames,
-        'state',
-        'suspendedAt',
-        ...textNames,
-        'createdAt',
-        'keys',
-        'rev',
-      ],
+      csv: csvOf(customerViewSchema.keyof().options, customerFields),
     },
     summary: 'Customers, newest first',
     description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,
@@ -163,7 +153,7 @@ export const customerOperations = [
       options: {
         name: { says: 'name of the customer' },
         plan: { says: 'another plan' },
-        ...byText(() => ({ nothing: 'none' })),
+        ...fieldOptions(customerFields),
         ...byWindow((name) => ({
           says: `own limit ${eachExactly(name)}, or "plan" for that of the plan`,
           nothing: 'plan',

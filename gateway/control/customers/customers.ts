@@ -1,28 +1,21 @@
+import type { z } from 'zod';
 import { apiKeyState } from '../../keys/api-key-record.ts';
-import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
-import { byText, type CustomerTexts } from '../../limits/customer-texts.ts';
-import { changedLimits, type Limits } from '../../limits/limits.ts';
-import { withoutWindows, type ByWindow } from '../../limits/windows.ts';
+import { formatCustomerRecord } from '../../keys/customer-record.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
+import type { customerChangeInput, newCustomerInput, WithoutNulls } from '../keys/key-input.ts';
 import { forgetKeys, placesOf } from '../keys/stored-keys.ts';
 import { assertRev, retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
+import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
 import { customerView, readCustomerView, readKeys, type CustomerView } from './find-customers.ts';
-import { assertPermitted, changed, listPlan } from './permitted-limits.ts';
+import { assertPermitted, listPlan } from './permitted-limits.ts';
 import { addCustomerToIndex, newCustomer, showCustomer, updateCustomer } from './stored-customers.ts';
 
-export interface NewCustomer extends Limits, CustomerTexts<string | null> {
-  name: string;
-  plan: string;
-}
-
 /** Undefined leaves a field unchanged; null removes it. */
-export interface CustomerChange extends CustomerTexts<string | null>, ByWindow<number | null> {
-  name?: string | undefined;
-  plan?: string | undefined;
+export interface CustomerChange extends z.output<typeof customerChangeInput> {
   /** Rev of the record that the change is based on; any if undefined. */
   rev?: number | undefined;
 }
@@ -31,11 +24,13 @@ export interface CustomerChange extends CustomerTexts<string | null>, ByWindow<n
  * Makes a customer without a key.
  * @throws InvalidOperation for an unknown plan, or Enterprise without a limit of its own
  */
-export async function createCustomer(session: Session, wanted: NewCustomer): Promise<CustomerView> {
+export async function createCustomer(
+  session: Session,
+  wanted: WithoutNulls<z.output<typeof newCustomerInput>>,
+): Promise<CustomerView> {
   const { redis, audit, now } = session;
   await assertPermitted(redis, wanted);
-  const texts = byText((name) => wanted[name] ?? undefined);
-  const record = newCustomer({ ...wanted, ...texts }, now());
+  const record = newCustomer(wanted, now());
   await listPlan(redis, record);
   await addCustomerToIndex(redis, record);
   const { rev: _unknownYet, ...after } = record;
@@ -53,18 +48,12 @@ export async function createCustomer(session: Session, wanted: NewCustomer): Pro
 export async function changeCustomer(
   session: Session,
   id: string,
-  change: CustomerChange,
+  { rev, ...change }: CustomerChange,
 ): Promise<CustomerView> {
   const { redis } = session;
   const record = await updateCustomer(session, id, 'customers.set', async (before) => {
-    assertRev(before, change.rev);
-    const edited: CustomerRecord = {
-      ...withoutWindows(before),
-      name: change.name ?? before.name,
-      plan: change.plan ?? before.plan,
-      ...changedLimits(before, change),
-      ...byText((name) => changed(before[name], change[name])),
-    };
+    assertRev(before, rev);
+    const edited = withChange(before, change);
     await assertPermitted(redis, edited);
     await listPlan(redis, edited);
     return edited;

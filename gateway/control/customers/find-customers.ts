@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CustomerRecord } from '../../keys/customer-record.ts';
-import { byText, customerTexts } from '../../limits/customer-texts.ts';
 import { limitsIn } from '../../limits/limits.ts';
+import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll, hasWindow } from '../../limits/windows.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { parsePosition, readFoundPage, scoredPages } from '../bans/scored-pages.ts';
@@ -11,6 +11,7 @@ import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
 import { flagInput, searchInput } from '../list-schemas.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
+import { fieldViews, viewOf } from '../records.ts';
 import type { Session } from '../session.ts';
 import { unitsOf } from '../usage/usage-months.ts';
 import { readLastDays } from '../usage/usage-record.ts';
@@ -23,8 +24,6 @@ import {
 import { findCustomer, showCustomer, storedCustomerPages } from './stored-customers.ts';
 import { textMatcher } from './text-matcher.ts';
 
-const textOrNull = z.string().nullable();
-
 /** A customer as operators see it. Every field is present, with null for what it does not have. */
 export const customerViewSchema = z
   .object({
@@ -33,8 +32,8 @@ export const customerViewSchema = z
     plan: z.string(),
     ...forAll(() => z.int().nullable().describe('Own limit; null for that of the plan')),
     state: z.enum(['active', 'suspended']).describe('All keys of a suspended customer are refused'),
-    suspendedAt: textOrNull,
-    ...byText((name) => textOrNull.describe(customerTexts[name].meaning)),
+    suspendedAt: z.string().nullable(),
+    ...fieldViews(customerFields),
     createdAt: z.string(),
     keys: z.int().describe('Keys that it has, also revoked and expired ones'),
     rev: z.int().describe('Raised by every change of the customer or of one of its keys'),
@@ -78,7 +77,7 @@ export type CustomerDetail = z.infer<typeof customerDetailSchema>;
 /** What customers have to match, all of it. */
 export const customerConditions = {
   search: searchInput.describe(
-    'Customers with the text in their name, contact, reference or id. An API key is refused.',
+    `Customers with the text in their ${searchedWords(customerFields)} or id. An API key is refused.`,
   ),
   plan: z.string().optional().describe('Customers on a plan'),
   ownLimits: flagInput.optional().describe('Customers with a limit of their own'),
@@ -159,10 +158,10 @@ function customerMatcher({ search = '', plan, ownLimits }: CustomerConditions) {
   return (record: CustomerRecord) =>
     (plan === undefined || record.plan === plan) &&
     (ownLimits === undefined || hasWindow(limitsIn(record)) === ownLimits) &&
-    [record.id, record.name, record.contact, record.reference].some(
-      (text) => text !== undefined && matches(text),
-    );
+    searched.some((name) => matches(record[name] ?? ''));
 }
+
+const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
 
 /**
  * All customers that match by time of creation, in pages.
@@ -212,21 +211,8 @@ export async function readCustomerView(session: Session, record: CustomerRecord)
   return customerView(record, (await session.redis.smembers(redisKeys.customerKeys(record.id))).length);
 }
 
-export function customerView(record: CustomerRecord, keys: number): CustomerView {
-  const { id, name, plan, suspendedAt, createdAt, rev } = record;
-  return {
-    id,
-    name,
-    plan,
-    ...forAll((window) => record[window] ?? null),
-    state: customerState(record),
-    suspendedAt: suspendedAt ?? null,
-    ...byText((text) => record[text] ?? null),
-    createdAt,
-    keys,
-    rev,
-  };
-}
+export const customerView = (record: CustomerRecord, keys: number): CustomerView =>
+  viewOf(customerViewSchema, { ...record, state: customerState(record), keys });
 
 export const customerState = ({ suspendedAt }: CustomerRecord): CustomerView['state'] =>
   suspendedAt === undefined ? 'active' : 'suspended';

@@ -9,11 +9,6 @@ import { anonymousPlan, enterprisePlan, parsePlanLimits } from '../../quota/plan
 import { InvalidOperation, IssueForOperators } from '../invalid-operation.ts';
 import { anyLimit, readPlanLimits, readPlanNames, unknownPlan } from '../plans/plan-names.ts';
 
-/** A field after a change: undefined leaves it as it is, null removes it. */
-export function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
-  return change === undefined ? value : (change ?? undefined);
-}
-
 type KeyLimits = Limits & Pick<ApiKeyRecord, 'plan'>;
 type KeyAccess = Limits & Pick<ApiKeyRecord, 'scopes'>;
 

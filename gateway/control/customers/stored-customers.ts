@@ -4,8 +4,8 @@ import {
   parseCustomerRecord,
   type CustomerRecord,
 } from '../../keys/customer-record.ts';
-import { textsIn, type CustomerTexts } from '../../limits/customer-texts.ts';
-import { limitsIn, type Limits } from '../../limits/limits.ts';
+import { limitsIn } from '../../limits/limits.ts';
+import { customerFields, fieldsIn } from '../../limits/record-fields.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
@@ -25,12 +25,12 @@ export class UnknownCustomer extends UnknownId {
 
 /** The record of a customer that is made now. */
 export function newCustomer(
-  wanted: Limits & CustomerTexts & Pick<CustomerRecord, 'name' | 'plan'>,
+  wanted: Omit<CustomerRecord, 'id' | 'createdAt' | 'rev'>,
   nowMs: number,
 ): CustomerRecord {
   const { name, plan } = wanted;
   const [id, createdAt] = [`cus_${randomBytes(9).toString('hex')}`, new Date(nowMs).toISOString()] as const;
-  return { id, name, plan, createdAt, ...limitsIn(wanted), ...textsIn(wanted), rev: 0 };
+  return { id, name, plan, createdAt, ...limitsIn(wanted), ...fieldsIn(customerFields, wanted), rev: 0 };
 }
 
 /** Reads a customer. @returns undefined if there is none @throws UnexpectedValue if its record was edited into something else */

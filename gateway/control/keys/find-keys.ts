@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hashApiKey, isWellFormedApiKey } from '../../keys/api-key-format.ts';
 import { apiKeyState } from '../../keys/api-key-record.ts';
+import { keyFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { keyPattern, keyPrefix } from '../../platform/config/key-prefix.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
@@ -25,7 +26,7 @@ import {
 /** What keys have to match, all of it. */
 export const keyConditions = {
   search: searchInput.describe(
-    'Keys by an id, a SHA-256, a hint such as api_ab12, or a part of a name or an id. An API key is refused.',
+    `Keys by an id, a SHA-256, a hint such as api_ab12, or a part of a ${searchedWords(keyFields)} or an id. An API key is refused.`,
   ),
   plan: z.string().optional().describe('Keys on a plan'),
   state: z
@@ -120,6 +121,8 @@ async function searchKeys(
 const isBefore = (time: string | null | undefined, limit: Date) =>
   typeof time === 'string' && Date.parse(time) < limit.getTime();
 
+const searched = ['name', ...searchedNames(keyFields)];
+
 /** Creates a function that reads the keys of members, and leaves out those that have no record or do not match. */
 function keySelector(
   session: Session,
@@ -133,8 +136,8 @@ function keySelector(
     if (plan !== undefined && (await redis.hget(redisKeys.customer(place.customerId), 'plan')) !== plan)
       return false;
     if (matchesText === undefined) return true;
-    const [name, hint] = await redis.hmget(redisKeys.apiKey(place), 'name', 'hint');
-    return matchesText({ id, name: name ?? '', hint: hint ?? '' });
+    const [hint, ...texts] = await redis.hmget(redisKeys.apiKey(place), 'hint', ...searched);
+    return matchesText({ id, hint: hint ?? '', texts });
   }
 
   async function find(at: ScoredMember, place: KeyPlace | undefined) {
@@ -219,10 +222,12 @@ export async function findExactly(text: string, redis: RedisClient): Promise<Pla
 }
 
 /**
- * @returns a function that tells whether a key has the text as its hint, or in its name or id
+ * @returns a function that tells whether a key has the text as its hint, or in its id or one of its texts
  * @throws InvalidOperation for a hint that is too short
  */
-export function keyTextMatcher(text: string): (key: { id: string; name: string; hint: string }) => boolean {
+export function keyTextMatcher(
+  text: string,
+): (key: { id: string; hint: string; texts: readonly (string | null)[] }) => boolean {
   const prefix = keyPrefix();
   if (text.startsWith(prefix)) {
     const hint = text.slice(0, prefix.length + hintLength);
@@ -231,9 +236,9 @@ export function keyTextMatcher(text: string): (key: { id: string; name: string; 
     }
     return (key) => key.hint.startsWith(hint);
   }
-  const nameMatches = textMatcher(text);
+  const matches = textMatcher(text);
   const idPart = text.toLowerCase();
   const findsIds = idPart.startsWith('key_') || idPart.length >= minIdPart;
-  return ({ id, name }) =>
-    (name !== '' && nameMatches(name)) || (findsIds && id.toLowerCase().includes(idPart));
+  return ({ id, texts }) =>
+    texts.some((each) => each && matches(each)) || (findsIds && id.toLowerCase().includes(idPart));
 }

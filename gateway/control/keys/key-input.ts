@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { scopePattern } from '../../limits/access.ts';
-import { byText, customerTexts } from '../../limits/customer-texts.ts';
 import { maxLimit } from '../../limits/limits.ts';
+import { byKind, customerFields, keyFields, type RecordFields } from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 
@@ -71,28 +71,30 @@ const ownLimit = limitInput
   .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
 const ownLimits = forAll(() => ownLimit.optional());
 
-const textInputs = byText((name) => nameInput.nullish().describe(customerTexts[name].meaning));
+const fieldInputs = <Of extends RecordFields>(fields: Of) =>
+  byKind(fields, {
+    text: ({ meaning }) => nameInput.nullish().describe(meaning),
+    time: () => timeInput.nullish().describe('Null for no expiry'),
+    scopes: () => scopesInput.nullish().describe('Null for all operations'),
+  });
 
 /** A customer to make. Null stands for no own limit and no text. */
 export const newCustomerInput = z.strictObject({
   name: nameInput,
   plan: planInput,
   ...ownLimits,
-  ...textInputs,
+  ...fieldInputs(customerFields),
 });
 
-const keyFields = {
-  expiresAt: timeInput.nullish().describe('Null for no expiry'),
-  scopes: scopesInput.nullish().describe('Null for all operations'),
-};
+const keyInputs = fieldInputs(keyFields);
 
 /** What people give a key of its own, beside its name. Null removes a field. */
-export type KeyFields = z.output<z.ZodObject<typeof keyFields>>;
+export type KeyFields = z.output<z.ZodObject<typeof keyInputs>>;
 
 /** A further key of a customer. */
 export const furtherKeyInput = z.strictObject({
   name: nameInput.optional().describe("The customer's by default"),
-  ...keyFields,
+  ...keyInputs,
 });
 
 /** The same from the customer. Fields are named, so that what operators may give is not the customers' to give. */
@@ -112,7 +114,7 @@ export function withoutNulls(input: object): object {
 export const newKeyInput = z.strictObject({
   name: nameInput,
   plan: planInput,
-  ...keyFields,
+  ...keyInputs,
   ...ownLimits,
 });
 
@@ -126,9 +128,9 @@ export const seenRev = z.object({
 
 /** A change of a key. Null removes a field; one that is absent stays as it is. */
 export const keyChangeInput = z
-  .strictObject({ name: nameInput.optional(), ...keyFields })
+  .strictObject({ name: nameInput.optional(), ...keyInputs })
   .refine((fields) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, ${Object.keys(keyFields).join(' or ')}`,
+    message: `there is nothing to change: give name, ${Object.keys(keyInputs).join(' or ')}`,
   });
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */
@@ -136,7 +138,7 @@ export const customerChangeInput = z.strictObject({
   name: nameInput.optional(),
   plan: planInput.optional(),
   ...ownLimits,
-  ...textInputs,
+  ...fieldInputs(customerFields),
 });
 
 const maxSeconds = 365 * 86_400;

@@ -1,12 +1,14 @@
 import { z } from 'zod';
+import { keyFields } from '../../limits/record-fields.ts';
 import { byWindow, hasWindow } from '../../limits/windows.ts';
 import { customerIdPattern } from '../../platform/redis/redis-keys.ts';
 import { newLimitOptions } from '../customers/customer-operations.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { countInput, listOf, nextInput } from '../list-schemas.ts';
-import { change, changeAndShow, list, read, type OptionForm } from '../operation.ts';
+import { change, changeAndShow, list, read } from '../operation.ts';
 import { readPlans, storedLimitsSchema, type Plan } from '../plans/plans.ts';
+import { columnsOf, csvOf, fieldOptions } from '../records.ts';
 import type { Session } from '../session.ts';
 import { findKeyId, keyConditions, keyPageSchema, listKeys, readKeyPage } from './find-keys.ts';
 import {
@@ -57,16 +59,7 @@ export const keyShown = {
   shows: readKeyDetail,
 };
 
-const keyOptions = {
-  name: { says: 'name of the key' },
-  expiresAt: {
-    flags: '--expires <time>',
-    says: 'time of expiry, ISO 8601, or a duration such as 90d, or "never"',
-    nothing: 'never',
-    from: 'time',
-  },
-  scopes: { says: 'operations that the key may call, by their scopes, or "all"', nothing: 'all' },
-} satisfies Record<string, OptionForm>;
+const keyOptions = { name: { says: 'name of the key' }, ...fieldOptions(keyFields) };
 
 /** API keys of customers. */
 export const keyOperations = [
@@ -103,10 +96,10 @@ export const keyOperations = [
         PLAN: 'plan',
         STATE: 'state',
         CREATED: 'createdAt',
-        EXPIRES: 'expiresAt',
+        ...columnsOf(keyFields),
         'LAST USED': 'lastUsedAt',
       },
-      csv: keyRowSchema.keyof().options,
+      csv: csvOf(keyRowSchema.keyof().options, keyFields),
     },
     summary: 'API keys, newest first; with several conditions, those that meet all of them',
     description:

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
+import { keyFields } from '../../limits/record-fields.ts';
 import { banPolicySetting, strikesBeforeBan } from '../../quota/ban-policy.ts';
 import { keyUseSchema, readKeyUse } from '../../quota/key-use.ts';
 import { findBan } from '../bans/bans.ts';
@@ -11,6 +12,7 @@ import {
   type WindowViews,
 } from '../customers/customer-limits.ts';
 import { readSetting } from '../plans/settings.ts';
+import { fieldViews, viewOf } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import { showStoredKey, type PlacedKey } from './stored-keys.ts';
@@ -29,8 +31,7 @@ export const keyViewSchema = z.object({
   hint: z.string().describe('First characters of the key'),
   state: z.enum(keyStates),
   createdAt: z.string(),
-  expiresAt: textOrNull,
-  scopes: z.array(z.string()).nullable().describe('Scopes of the operations that it may call; null for all'),
+  ...fieldViews(keyFields),
   revokedAt: textOrNull,
   replaces: textOrNull.describe('Id of the key that this one replaces'),
   replacedBy: textOrNull,
@@ -39,24 +40,8 @@ export const keyViewSchema = z.object({
 
 export type KeyView = z.infer<typeof keyViewSchema>;
 
-export function recordView(record: ApiKeyRecord, nowMs: number) {
-  const { id, customerId, plan, name, hint, createdAt, scopes, rev } = record;
-  return {
-    id,
-    customerId,
-    plan,
-    name,
-    hint,
-    state: apiKeyState(record, nowMs),
-    createdAt,
-    expiresAt: record.expiresAt ?? null,
-    scopes: scopes === undefined ? null : [...scopes],
-    revokedAt: record.revokedAt ?? null,
-    replaces: record.replaces ?? null,
-    replacedBy: record.replacedBy ?? null,
-    rev,
-  } satisfies KeyView;
-}
+export const recordView = (record: ApiKeyRecord, nowMs: number): KeyView =>
+  viewOf(keyViewSchema, { ...record, state: apiKeyState(record, nowMs) });
 
 /** A key in a list, with its ban and its use. */
 export const keyRowSchema = keyViewSchema
@@ -76,20 +61,17 @@ export async function readKeyRow(session: ReadingSession, key: PlacedKey): Promi
 
 async function readRow(session: ReadingSession, { place, record }: PlacedKey) {
   const [ban = null, use] = await Promise.all([findBan(session, place), readKeyUse(session, place)]);
-  const view = recordView(record, session.now());
-  const { lastUsedAt, servedToday, refusedToday } = use ?? neverUsed;
-  const row: KeyRow = {
-    ...view,
-    state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
-    bannedUntil: ban?.endsAt ?? null,
-    lastUsedAt,
-    servedToday,
-    refusedToday,
-  };
+  const state = apiKeyState(record, session.now());
+  const row = viewOf(keyRowSchema, {
+    ...record,
+    ...(use ?? neverUsed),
+    state: state === 'valid' && ban !== null ? 'banned' : state,
+    bannedUntil: ban?.endsAt,
+  });
   return { row, ban };
 }
 
-const neverUsed = { lastUsedAt: null, servedToday: 0, refusedToday: 0 };
+const neverUsed = { servedToday: 0, refusedToday: 0 };
 
 /** All that people see of one key. */
 export const keyDetailSchema = keyRowSchema

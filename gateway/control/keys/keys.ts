@@ -4,17 +4,12 @@ import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../../keys/
 import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
 import { limitsIn, type Limits } from '../../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import {
-  assertAccess,
-  assertLimits,
-  assertPermitted,
-  changed,
-  listPlan,
-} from '../customers/permitted-limits.ts';
+import { assertAccess, assertLimits, assertPermitted, listPlan } from '../customers/permitted-limits.ts';
 import { addCustomerToIndex, newCustomer, showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { assertRev, retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
+import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
 import type { KeyFields, WithoutNulls } from './key-input.ts';
 import { addToIndex, forgetEndedKeys, placeOfHash, showStoredKey, updateStoredKey } from './stored-keys.ts';
@@ -169,23 +164,16 @@ async function write(
  */
 export function changeKey(session: Session, id: string, change: ApiKeyChange): Promise<ApiKeyRecord> {
   const { redis, now } = session;
+  const { rev, expiresAt, ...given } = change;
   return updateStoredKey(session, id, 'keys.set', async (record) => {
-    assertRev(record, change.rev);
+    assertRev(record, rev);
     if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
-    assertFuture(change.expiresAt, now());
-    const edited = {
-      ...record,
-      name: change.name ?? record.name,
-      expiresAt: changed(record.expiresAt, isoTime(change.expiresAt)),
-      scopes: changed(record.scopes, change.scopes),
-    };
-    if (change.scopes !== undefined) await assertAccess(redis, edited);
+    assertFuture(expiresAt, now());
+    const time = expiresAt instanceof Date ? expiresAt.toISOString() : expiresAt;
+    const edited = withChange(record, { ...given, expiresAt: time });
+    if (given.scopes !== undefined) await assertAccess(redis, edited);
     return edited;
   });
-}
-
-function isoTime(time: Date | null | undefined): string | null | undefined {
-  return time instanceof Date ? time.toISOString() : time;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../../keys/api-key-record.ts';
+import { fieldsIn, keyFields } from '../../limits/record-fields.ts';
 import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
 import { carryOverBan } from '../bans/bans.ts';
 import { ignoreInvalid, InvalidOperation, OperationFailure, StaleKey } from '../invalid-operation.ts';
@@ -13,7 +14,7 @@ const retryMs = 200;
 
 /**
  * Issues a key that replaces another one, which works until the grace period or its own expiry ends, whichever is
- * earlier. It takes over name, scopes, expiry and ban; all else is the customer's.
+ * earlier. It takes over what operators gave the old one, and its ban; all else is the customer's.
  * @throws InvalidOperation as `issueFurtherKey` and `showStoredKey` do, and for a key that is not valid or was replaced before
  */
 export async function rotateKey(
@@ -24,7 +25,7 @@ export async function rotateKey(
 ): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
   const { redis, now } = session;
   const { place, record } = await showStoredKey(redis, id);
-  const { name, customerId, scopes, replacedBy } = record;
+  const { name, customerId, replacedBy } = record;
   const replacement =
     replacedBy === undefined ? undefined : (await ignoreInvalid(showStoredKey(redis, replacedBy)))?.record;
   const isReplaced = replacement !== undefined && apiKeyState(replacement, now()) === 'valid';
@@ -34,7 +35,7 @@ export async function rotateKey(
   const expiresAt =
     replacement === undefined ? record.expiresAt : later(record.expiresAt, replacement.expiresAt);
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
-  const wanted = { name, scopes, expiresAt: ownExpiry, replaces: id };
+  const wanted = { name, ...fieldsIn(keyFields, record), expiresAt: ownExpiry, replaces: id };
   const issued = await issueFurtherKey(session, customerId, wanted, confine);
   try {
     await carryOverBan(session, place, issued.record.id);

@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { expiryText as timeText, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
-import type { CustomerLimits, CustomerRecord } from '../../keys/customer-record.ts';
-import { byText, textsIn, type CustomerText } from '../../limits/customer-texts.ts';
+import type { ApiKeyRecord, OwnFields } from '../../keys/api-key-record.ts';
+import { timeText, type CustomerLimits, type CustomerRecord } from '../../keys/customer-record.ts';
 import { limitsIn, maxLimit } from '../../limits/limits.ts';
+import {
+  byKind,
+  customerFields,
+  fieldsIn,
+  keyFields,
+  type RecordFields,
+} from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
 import { describeIssues } from '../../platform/config/describe-issues.ts';
 import { parseJson } from '../../platform/redis/parse-json.ts';
@@ -15,7 +21,7 @@ import type { PlacedKey } from './stored-keys.ts';
 export interface TransferredCustomer
   extends CustomerLimits, Pick<ApiKeyRecord, 'customerId' | 'suspendedAt' | 'rev'> {
   /** What the record of a key does not have of its customer. */
-  customer: Pick<CustomerRecord, 'name' | 'createdAt' | CustomerText>;
+  customer: Pick<CustomerRecord, 'name' | 'createdAt' | keyof typeof customerFields>;
 }
 
 /** A key in an export. It contains the hash of the key and not the key, so nobody can use it as a credential. */
@@ -49,12 +55,19 @@ export function customerLine(record: CustomerRecord): string {
 const describe = ({ name, createdAt, ...record }: CustomerRecord) => ({
   name,
   createdAt,
-  ...textsIn(record),
+  ...fieldsIn(customerFields, record),
 });
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
+
+const transferredFields = <Of extends RecordFields>(fields: Of) =>
+  byKind(fields, {
+    text: () => z.string().optional(),
+    time: () => timeText.optional(),
+    scopes: () => scopesInput.optional(),
+  });
 
 /** As permissive as a record in Redis but for the id: whatever has a valid one can be exported and imported. */
 const customerSchema = z.strictObject({
@@ -62,7 +75,7 @@ const customerSchema = z.strictObject({
   customer: z.strictObject({
     name: z.string(),
     createdAt: timeText,
-    ...byText(() => z.string().optional()),
+    ...transferredFields(customerFields),
   }),
   plan: z.string().min(1),
   ...forAll(() => limit),
@@ -80,8 +93,7 @@ const keySchema = customerSchema.extend({
   name: z.string(),
   hint: z.string(),
   createdAt: timeText,
-  expiresAt: timeText.optional(),
-  scopes: scopesInput.optional(),
+  ...transferredFields(keyFields),
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),

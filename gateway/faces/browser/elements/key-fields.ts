@@ -1,23 +1,18 @@
-import type { KeyFields } from '../../../control/keys/key-input.ts';
+import { byKind, keyFields, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
 import type { FormTexts } from '../form-text.ts';
 import { field } from './fields.ts';
 
-const words: Record<'name' | keyof KeyFields, string> = {
-  name: 'name',
-  expiresAt: 'expiry',
-  scopes: 'scopes',
-};
-
-/** What people give a key of its own: "name, expiry and scopes". */
-export const keyWords = new Intl.ListFormat('en-GB').format(Object.values(words));
+/** Names the fields that a rotation keeps: "name, expiry and scopes". */
+export const keptWords = (fields: RecordFields) =>
+  new Intl.ListFormat('en-GB').format(['name', ...Object.values(fields).map(wordOf)]);
 
 /** The day on which a key expires, for a key that has no time yet. */
-export const expiryDateField = () =>
-  field('Expires at the beginning of (UTC)', 'expiresAt', { type: 'date' });
+export const dateField = (label: string = keyFields.expiresAt.label, name = 'expiresAt') =>
+  field(`${label} at the beginning of (UTC)`, name, { type: 'date' });
 
 /** A field for scopes, separated by spaces; empty for all. */
-export const scopesField = (value = '') =>
-  field('Scopes', 'scopes', { placeholder: 'all', value, maxlength: 5000 });
+export const scopesField = (label: string, name: string, value = '') =>
+  field(label, name, { placeholder: 'all', value, maxlength: 5000 });
 
 /** @returns null for all */
 export function scopesIn(text: string): string[] | null {
@@ -26,14 +21,19 @@ export function scopesIn(text: string): string[] | null {
 }
 
 /** Fields for what operators give a new key, beside its name. */
-export const keyFields = () =>
-  Object.values({
-    expiresAt: expiryDateField(),
-    scopes: scopesField(),
-  } satisfies Record<keyof KeyFields, unknown>);
+export const newKeyFields = () =>
+  Object.values(
+    byKind(keyFields, {
+      text: ({ label }, name) => field(label, name),
+      time: ({ label }, name) => dateField(label, name),
+      scopes: ({ label }, name) => scopesField(label, name),
+    }),
+  );
 
 /** What the API takes for what is in them. */
-export const formKeyFields = (form: FormTexts): Record<keyof KeyFields, unknown> => ({
-  expiresAt: form('expiresAt') || null,
-  scopes: scopesIn(form('scopes')),
-});
+export const formKeyFields = (form: FormTexts) =>
+  byKind(keyFields, {
+    text: (_field, name) => form(name) || null,
+    time: (_field, name) => form(name) || null,
+    scopes: (_field, name) => scopesIn(form(name)),
+  });

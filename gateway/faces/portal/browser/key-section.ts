@@ -1,9 +1,10 @@
 import { html, nothing } from 'lit';
+import { keyFields, portalFields } from '../../../limits/record-fields.ts';
 import { ApiFailure } from '../../browser/api-failure.ts';
 import { ask } from '../../browser/elements/ask-dialog.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
 import { hasEnded, keyColumns, scopesOf } from '../../browser/elements/key-columns.ts';
-import { expiryDateField, keyWords } from '../../browser/elements/key-fields.ts';
+import { dateField, keptWords } from '../../browser/elements/key-fields.ts';
 import { LightElement } from '../../browser/elements/light-element.ts';
 import { menuColumn } from '../../browser/elements/menu.ts';
 import { notify } from '../../browser/elements/notice.ts';
@@ -59,7 +60,7 @@ class KeySection extends LightElement {
       action: 'Create the new key',
       asksReason: false,
       message: () =>
-        html`<p>A new key takes over the ${keyWords}.</p>
+        html`<p>A new key takes over the ${keptWords(portalFields(keyFields))}.</p>
           ${graceField()}`,
       run: async (form) => {
         const graceSeconds = Number(form('grace'));
@@ -141,7 +142,7 @@ const fieldOf = (scope: string) => `scope ${scope}`;
 
 function createFields() {
   const scopes = knownScopes();
-  return html`${field('Name', 'name', { required: true, autofocus: true })} ${expiryDateField()}
+  return html`${field('Name', 'name', { required: true, autofocus: true })} ${dateField()}
   ${
     scopes.length === 0
       ? nothing

@@ -18,7 +18,7 @@ import {
   type ApiKeyRecord,
   type StoredApiKey,
 } from '../../../../gateway/keys/api-key-record.ts';
-import { formatCustomerLimits } from '../../../../gateway/keys/customer-record.ts';
+import { formatCustomerRecord } from '../../../../gateway/keys/customer-record.ts';
 import { forAll } from '../../../../gateway/limits/windows.ts';
 import { UnexpectedValue } from '../../../../gateway/platform/redis/redis-errors.ts';
 import { isCustomerId } from '../../../../gateway/platform/redis/redis-keys.ts';
@@ -145,9 +145,9 @@ describe('the record of a key', () => {
         // change-record.lua does not store an empty value.
         const stored = (fields: Record<string, string>) =>
           Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
-        const { suspendedAt = '' } = written;
+        const customer = formatCustomerRecord({ ...written, id: written.customerId });
         const parsed = parseApiKey(place, {
-          customer: stored({ ...formatCustomerLimits(written), suspendedAt, rev: String(written.rev) }),
+          customer: stored({ ...customer, rev: String(written.rev) }),
           key: stored(formatApiKeyRecord(written)),
         });
         expect(parsed?.record).toEqual(written);

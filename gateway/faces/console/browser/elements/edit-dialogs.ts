@@ -1,10 +1,15 @@
 import { html } from 'lit';
-import { byText, customerTexts } from '../../../../limits/customer-texts.ts';
+import {
+  byKind,
+  customerFields,
+  keyFields,
+  textIn,
+  type RecordFields,
+} from '../../../../limits/record-fields.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { choice, field, lengthField, meantBox } from '../../../browser/elements/fields.ts';
-import { keyWords, scopesField, scopesIn } from '../../../browser/elements/key-fields.ts';
+import { keptWords, scopesField, scopesIn } from '../../../browser/elements/key-fields.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
-import type { FormTexts } from '../../../browser/form-text.ts';
 import { capitalized } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
@@ -52,70 +57,68 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
     }),
   );
 
-/** What people give a key of its own. */
-export function askForKeyFacts(page: Page, key: KeyRow) {
-  const stored = {
-    name: key.name,
-    expiresAt: localTime(key.expiresAt ?? ''),
-    scopes: key.scopes?.join(' ') ?? '',
-  };
-  askForFacts(page, key, stored, {
+/** Asks for what operators give a key of its own. */
+export const askForKeyFacts = (page: Page, key: KeyRow) =>
+  askForFacts(page, key, keyFields, {
     heading: `Change ${keyTitle(key)}`,
-    action: `Save ${keyWords}`,
-    done: `${capitalized(keyWords)} changed`,
-    message: () =>
-      html`${field('Name', 'name', { required: true, value: stored.name, autofocus: true })}
-        ${field('Expires (your time zone)', 'expiresAt', { type: 'datetime-local', step: '1', value: stored.expiresAt })}
-        ${scopesField(stored.scopes)}
-        <p class="hint">
-          Without a time the key does not expire; without scopes it may call all operations.
-        </p>`,
-    bodyOf: (name, text) =>
-      name === 'scopes' ? scopesIn(text) : name === 'expiresAt' ? isoTime(text) : text,
+    action: `Save ${keptWords(keyFields)}`,
+    done: `${capitalized(keptWords(keyFields))} changed`,
+    hint: 'Without a time the key does not expire; without scopes it may call all operations.',
   });
-}
 
-/** What people write about a customer. */
-export function askForCustomerFacts(page: Page, customer: CustomerDetail) {
-  const stored = { name: customer.name, ...byText((text) => customer[text] ?? '') };
-  askForFacts(page, customer, stored, {
+/** Asks for what people write about a customer. */
+export const askForCustomerFacts = (page: Page, customer: CustomerDetail) =>
+  askForFacts(page, customer, customerFields, {
     heading: `About ${keyTitle(customer)}`,
     action: 'Save the customer',
     done: 'The customer is changed',
-    message: () =>
-      html`${field('Name', 'name', { required: true, value: stored.name, autofocus: true })}
-      ${Object.values(byText((name) => field(customerTexts[name].label, name, { value: stored[name] })))}`,
-    bodyOf: (_name, text) => text,
+    hint: '',
   });
-}
 
-/**
- * Only what differs is changed.
- * @param stored text of each field
- * @param options bodyOf: what the API takes for a text, beside null for an empty one
- */
+/** Only what differs is changed. */
 function askForFacts(
   page: Page,
-  { id, rev }: { id: string; rev: unknown },
-  stored: Record<string, string>,
-  {
-    bodyOf,
-    done,
-    ...question
-  }: {
-    heading: string;
-    action: string;
-    done: string;
-    message: (form: FormTexts) => unknown;
-    bodyOf: (name: string, text: string) => unknown;
-  },
+  record: KeyRow | CustomerDetail,
+  fields: RecordFields,
+  { done, hint, ...question }: { heading: string; action: string; done: string; hint: string },
 ) {
+  const stored: Record<string, string> = {
+    name: record.name,
+    ...byKind(fields, {
+      text: (_field, name) => textIn(record, name),
+      time: (_field, name) => localTime(textIn(record, name)),
+      scopes: (_field, name) => textIn(record, name),
+    }),
+  };
   ask(page, {
     ...question,
+    message: () =>
+      html`${field('Name', 'name', { required: true, value: record.name, autofocus: true })}
+      ${Object.values(
+        byKind(fields, {
+          text: ({ label }, name) => field(label, name, { value: stored[name] }),
+          time: ({ label }, name) =>
+            field(`${label} (your time zone)`, name, {
+              type: 'datetime-local',
+              step: '1',
+              value: stored[name],
+            }),
+          scopes: ({ label }, name) => scopesField(label, name, stored[name]),
+        }),
+      )}
+      ${hint && html`<p class="hint">${hint}</p>`}`,
     run: (form) => {
+      const given: Record<string, unknown> = {
+        name: form('name'),
+        ...byKind(fields, {
+          text: (_field, name) => form(name) || null,
+          time: (_field, name) => isoTime(form(name)) || null,
+          scopes: (_field, name) => scopesIn(form(name)),
+        }),
+      };
       const changed = Object.keys(stored).filter((name) => form(name) !== stored[name]);
-      const body = changed.map((name) => [name, form(name) === '' ? null : bodyOf(name, form(name))]);
-      return page.saved(api.patch<Changed>(apiPath(id), { rev, ...Object.fromEntries(body) }), done);
+      const body = Object.fromEntries(changed.map((name) => [name, given[name]]));
+      return page.saved(api.patch<Changed>(apiPath(record.id), { rev: record.rev, ...body }), done);
     },
   });
 }

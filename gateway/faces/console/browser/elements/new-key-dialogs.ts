@@ -1,9 +1,10 @@
 import { html } from 'lit';
 import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
+import { keyFields } from '../../../../limits/record-fields.ts';
 import { ApiFailure } from '../../../browser/api-failure.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { choice, field, graceField } from '../../../browser/elements/fields.ts';
-import { formKeyFields, keyFields, keyWords } from '../../../browser/elements/key-fields.ts';
+import { formKeyFields, keptWords, newKeyFields } from '../../../browser/elements/key-fields.ts';
 import type { LightElement } from '../../../browser/elements/light-element.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
 import { url } from '../../../browser/url.ts';
@@ -38,7 +39,7 @@ export const askToIssue = (host: LightElement, done: (issued: IssuedKey) => unkn
               lacking: needsLimits ? lackingWindows(undefined, knownIn(formLimits(form))) : [],
               placeholder: (name) => (needsLimits ? '' : `${chosen?.[name] ?? 'no limit'}, as its plan`),
             })}
-            ${keyFields()}
+            ${newKeyFields()}
           </div>
           <p class="quiet">
             ${
@@ -66,7 +67,7 @@ export const askToAddKey = (host: LightElement, of: Named, done: () => unknown) 
     action: 'Issue the key',
     message: () =>
       html`${field('Name of the key', 'name', { placeholder: of.name, autofocus: true })}
-        <div class="fields">${keyFields()}</div>
+        <div class="fields">${newKeyFields()}</div>
         <p class="quiet">It shares the customer's plan, limits and what is used of them.</p>`,
     create: (form) =>
       api.post(`${apiPath(of.id)}/keys`, { name: form('name') || undefined, ...formKeyFields(form) }),
@@ -80,7 +81,8 @@ export const askToRotate = (host: LightElement, of: Named) =>
     action: 'Rotate the key',
     message: () =>
       html`<p>
-          A new key takes over the ${keyWords}. Plan, limits and what is used of them are the customer's.
+          A new key takes over the ${keptWords(keyFields)}. Plan, limits and what is used of them are the
+          customer's.
         </p>
         ${graceField()}`,
     create: (form) => api.post(url`/api/keys/${of.id}/rotate`, { graceSeconds: Number(form('grace')) }),

@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { customerFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
 import { keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
 import { menu, menuColumn } from '../../../browser/elements/menu.ts';
@@ -8,7 +9,7 @@ import { formatNumber, formatTime } from '../../../browser/format.ts';
 import { customerActions } from '../elements/customer-actions.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { askForCustomerFacts, askForLimits } from '../elements/edit-dialogs.ts';
-import { factList } from '../elements/fact-list.ts';
+import { factList, recordFacts } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { askToAddKey } from '../elements/new-key-dialogs.ts';
 import { keyLink, keyTitle } from '../key.ts';
@@ -29,7 +30,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
   }
 
   body(customer: CustomerDetail) {
-    const { id, contact, reference, notes, createdAt, items } = customer;
+    const { id, createdAt, items } = customer;
     return html`<div class="section-head">
         <h2>Use now</h2>
         ${change('Change limits…', 'Change limits…', () => askForLimits(this, customer))}
@@ -53,9 +54,7 @@ class PageCustomer extends DetailPage<CustomerDetail> {
       </div>
       ${factList([
         ['Id', html`<code>${id}</code>`],
-        ['Contact', contact ?? '–'],
-        ['Reference', reference ?? '–'],
-        ['Notes', notes ?? '–'],
+        ...Object.values(recordFacts(customerFields, customer)),
         ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
       ])}`;
   }

@@ -1,9 +1,10 @@
 import { html } from 'lit';
+import { customerFields, searchedWords } from '../../../../limits/record-fields.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { amountOf } from '../../../browser/elements/window-meter.ts';
-import { formatDay, relativeOr } from '../../../browser/format.ts';
+import { capitalized, formatDay, relativeOr } from '../../../browser/format.ts';
 import { customerActions } from '../elements/customer-actions.ts';
 import { ListPage, type Filter } from '../elements/list-page.ts';
 import { askToAddKey } from '../elements/new-key-dialogs.ts';
@@ -14,7 +15,7 @@ import { session } from '../session.ts';
 /** All customers, with what they use. */
 class PageCustomers extends ListPage<CustomerRow> {
   override readonly noun = 'customer';
-  override readonly placeholder = 'Name, contact, reference, id, or an API key';
+  override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
   override readonly empty = 'An operator makes one with its first key.';
   override readonly filters: readonly Filter[] = [
     ['Limits', 'ownLimits', 'Any limits', { true: 'Own limits' }],

@@ -1,11 +1,12 @@
 import { html } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
-import { hintOf, scopesOf } from '../../../browser/elements/key-columns.ts';
+import { keyFields } from '../../../../limits/record-fields.ts';
+import { hintOf } from '../../../browser/elements/key-columns.ts';
 import { actionButtons } from '../../../browser/elements/menu.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { factList, type Fact } from '../elements/fact-list.ts';
+import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { apiPath, keyLink } from '../key.ts';
 import type { CustomerDetail, KeyDetail } from '../responses.ts';
@@ -34,17 +35,13 @@ class PageKey extends DetailPage<KeyDetail> {
 const other = (id: string) => ({ id, name: '' });
 
 function renderFacts(key: KeyDetail, customer: { id: string; name: string }) {
-  const { id, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
+  const { id, createdAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
   const facts = {
     id: ['Id', html`<code>${id}</code>`],
     customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
     hint: ['Key', hintOf(key)],
     createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-    expiresAt: [
-      'Expires',
-      expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`,
-    ],
-    scopes: ['Scopes', scopesOf(key.scopes)],
+    ...recordFacts(keyFields, key),
     use: [
       'Last used',
       lastUsedAt === null

@@ -1,7 +1,9 @@
+import { keyFields, searchedWords } from '../../../../limits/record-fields.ts';
 import { dayMs } from '../../../../limits/utc-day.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { count, type Column } from '../../../browser/elements/table.ts';
+import { capitalized } from '../../../browser/format.ts';
 import { keyActions } from '../elements/key-actions.ts';
 import { ListPage, type Filter } from '../elements/list-page.ts';
 import { keyLink, keyTitle, planLink } from '../key.ts';
@@ -11,7 +13,7 @@ import { session } from '../session.ts';
 /** All API keys, and a search that takes anything. */
 class PageKeys extends ListPage<KeyRow> {
   override readonly noun = 'key';
-  override readonly placeholder = 'Name, id, hint, or a whole API key';
+  override readonly placeholder = `${capitalized(searchedWords(keyFields))}, id, hint, or a whole API key`;
   override readonly empty = 'An operator makes a customer with its first key.';
   override readonly filters: readonly Filter[] = [
     [

@@ -61,7 +61,7 @@ describe('with another prefix', () => {
     }
     expect(containsApiKey(key.slice('box_'.length))).toBe(true);
     expect(apiKeysIn(`${old} ${key}`)).toEqual(new Set([key]));
-    expect(keyTextMatcher(key)({ id: '', name: '', hint: apiKeyHint(key) })).toBe(true);
+    expect(keyTextMatcher(key)({ id: '', hint: apiKeyHint(key), texts: [] })).toBe(true);
     expect(() => keyTextMatcher('box_1')).toThrow('give at least two characters of the key after box_');
   });
 
