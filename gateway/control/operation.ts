@@ -70,6 +70,14 @@ export interface OptionForm {
 export interface CommandForm {
   /** Words and argument, as in `bans add <id>`. */
   usage: string;
+  /** Of an argument that need be no id, and can be left out. */
+  argument?: {
+    says: string;
+    /** Finds the id of the target. */
+    find: (text: string, session: Session) => Promise<string>;
+    /** The same by a secret, which is read from standard input if there is no argument. */
+    findSecret: (text: string, session: Session) => Promise<string>;
+  };
   /** In place of the summary. */
   says?: string;
   /** What is typed after `ops`, for the help. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addBan } from '../../gateway/control/bans/bans.ts';
+import { allFound } from '../../gateway/control/bans/scored-pages.ts';
 import {
   changeCustomer,
   removeCustomer,
@@ -8,7 +9,7 @@ import {
 } from '../../gateway/control/customers/customers.ts';
 import { readCustomerDetail } from '../../gateway/control/customers/find-customers.ts';
 import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
-import { listKeys } from '../../gateway/control/keys/find-keys.ts';
+import { searchKeys } from '../../gateway/control/keys/find-keys.ts';
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
@@ -86,7 +87,9 @@ describe('the keys of a customer', () => {
       [issued.id, use?.lastUsedAt],
     ]);
     const unusedSince = new Date(Date.now() - 3_600_000);
-    const found = (await Array.fromAsync(listKeys(session(), { unusedSince }))).flat().map(({ id }) => id);
+    const found = (await Array.fromAsync(allFound(fleet.redis, await searchKeys(session(), { unusedSince }))))
+      .flat()
+      .map(({ id }) => id);
     expect(found).toContain(unused.record.id);
     expect(found).not.toContain(issued.id);
     // Tomorrow, only the time of the last use is left.

@@ -4,8 +4,8 @@ import { banInput } from '../keys/key-input.ts';
 import { keyShown } from '../keys/key-operations.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { changeAndShow, list } from '../operation.ts';
-import { addBan, liftBan, listBans, readBanPage } from './bans.ts';
-import { scorePattern } from './scored-pages.ts';
+import { addBan, liftBan, searchBans } from './bans.ts';
+import { allFound, readFoundPage, scorePattern } from './scored-pages.ts';
 
 export const banSchema = z
   .object({
@@ -37,8 +37,9 @@ export const banOperations = [
     }),
     responds: 'A page',
     result: pageOf(banSchema),
-    run: (session) => listBans(session),
-    page: (session, { input: { after, limit } }) => readBanPage(session, after, limit),
+    run: (session) => allFound(session.redis, searchBans(session)),
+    page: (session, { input: { after, limit: size } }) =>
+      readFoundPage(session.redis, searchBans(session), { after, size, maxRead: size }),
   }),
   changeAndShow({
     operationId: 'banKey',

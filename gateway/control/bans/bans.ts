@@ -3,7 +3,7 @@ import { consecutiveBan, indexBan } from '../../quota/ban-reason.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
 import { showStoredKey } from '../keys/stored-keys.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from './scored-pages.ts';
+import type { Search } from './scored-pages.ts';
 
 export interface ActiveBan {
   /** Id of the API key. */
@@ -15,8 +15,6 @@ export interface ActiveBan {
   /** ISO 8601 in UTC. */
   endsAt: string;
 }
-
-const pageSize = 500;
 
 /** The ban of a key; undefined if it is not banned. */
 export async function findBan(
@@ -68,38 +66,15 @@ async function writeBan(
 }
 
 /**
- * All bans that gateways have observed or operators have added in pages, soonest to expire first. A ban that was made with
- * redis-cli is not among them.
+ * All bans that gateways have observed or operators have added, soonest to expire first. A ban that was made with redis-cli is not
+ * among them.
  */
-export async function* listBans(session: Session): AsyncGenerator<ActiveBan[]> {
-  for await (const page of banPages(session, pageSize)) {
-    yield (await findBans(session, page)).map(({ ban }) => ban);
-  }
-}
-
-/** One page of them. @param after `next` of the page before */
-export async function readBanPage(
-  session: Session,
-  after: string | undefined,
-  size: number,
-): Promise<{ items: ActiveBan[]; next: string | null }> {
-  const pages = banPages(session, size + 1, after);
-  const { found, next } = await readFoundPage(pages, { size, maxRead: size }, (page) =>
-    findBans(session, page),
-  );
-  return { items: found.map(({ ban }) => ban), next };
-}
-
-const banPages = ({ redis }: Session, size: number, after?: string) =>
-  scoredPages(redis, { key: redisKeys.bans, order: 'ascending', after: parsePosition(after), size });
-
-/** A key that is gone, or whose record is invalid, is refused for that. */
-async function findBans(session: Session, members: readonly ScoredMember[]) {
-  const found = await Promise.all(
-    members.map(async (at) => ({ at, ban: (await ignoreInvalid(describe(session, at.member)))?.ban })),
-  );
-  return found.flatMap(({ at, ban }) => (ban === undefined ? [] : [{ at, ban }]));
-}
+export const searchBans = (session: Session): Search<ActiveBan> => ({
+  key: redisKeys.bans,
+  order: 'ascending',
+  // A key that is gone, or whose record is invalid, is refused for that.
+  find: (ids) => Promise.all(ids.map(async (id) => (await ignoreInvalid(describe(session, id)))?.ban)),
+});
 
 /** Number of active bans, with those that were lifted with redis-cli. */
 export const countBans = ({ redis, now }: ReadingSession): Promise<number> =>

@@ -15,6 +15,8 @@ interface ScoredPagesOptions {
   /** The pages begin after this member, also if it was removed since. */
   after?: ScoredMember | undefined;
   size: number;
+  /** Size of the pages after the first one, if that is smaller. */
+  further?: number;
 }
 
 /**
@@ -23,13 +25,13 @@ interface ScoredPagesOptions {
  */
 export async function* scoredPages(
   redis: RedisClient,
-  { key, order, after, size }: ScoredPagesOptions,
+  { key, order, after, size: first, further = first }: ScoredPagesOptions,
 ): AsyncGenerator<ScoredMember[]> {
   const isDescending = order === 'descending';
   let last = after;
   /** Members with the score of the last one that were read before: they are read again. */
   let skipped = 0;
-  for (;;) {
+  for (let size = first; ; size = Math.max(size, further)) {
     const start = String(last?.score ?? (isDescending ? '+inf' : '-inf'));
     const flat = isDescending
       ? await redis.zrange(key, start, '-inf', 'BYSCORE', 'REV', 'LIMIT', skipped, size, 'WITHSCORES')
@@ -51,37 +53,75 @@ function isAfter(entry: ScoredMember, cursor: ScoredMember, isDescending: boolea
   return isDescending ? entry.member < cursor.member : entry.member > cursor.member;
 }
 
-/** What is found among members, each at one of them. */
-interface FoundPage<Found> {
-  found: Found[];
+/** A search of what the members of a sorted set stand for. */
+export interface Search<Item> {
+  /** Redis key of the sorted set. */
+  key: string;
+  /** Of the members of a page; descending by default. */
+  order?: 'ascending' | 'descending';
+  /** The only member that is looked at. */
+  only?: string | undefined;
+  /** @returns what is found at each member, in their order */
+  find(members: readonly string[]): Promise<readonly (Item | undefined)[]>;
+}
+
+interface FoundPage<Item> {
+  items: Item[];
   next: string | null;
   /** Members that were looked at. */
   read: number;
 }
 
-/**
- * Reads a page of what is found among the members of a sorted set: of all of them no more than it needs, and never many more than
- * `maxRead`.
- * @param find is given the number of what the page lacks, and one more, which shows whether there is another page
- */
-export async function readFoundPage<Found extends { at: ScoredMember }>(
-  members: AsyncIterable<ScoredMember[]> | Iterable<ScoredMember[]>,
-  { size, maxRead }: { size: number; maxRead: number },
-  find: (members: ScoredMember[]) => Promise<Found[]>,
-): Promise<FoundPage<Found>> {
-  const found: Found[] = [];
-  let read = 0;
-  for await (const page of members) {
-    found.push(...(await find(page)));
-    read += page.length;
-    const [last, end] = [found.at(size - 1), page.at(-1)];
-    if (found.length > size && last !== undefined) {
-      return { found: found.slice(0, size), next: formatPosition(last.at), read };
-    }
-    if (read >= maxRead && end !== undefined) return { found, next: formatPosition(end), read };
+/** All that is found by ascending score, in pages. */
+export async function* allFound<Item>(
+  redis: RedisClient,
+  { key, only, find }: Search<Item>,
+  size = 500,
+): AsyncGenerator<Item[]> {
+  const pages = only ? [alone(only)] : scoredPages(redis, { key, order: 'ascending', size });
+  for await (const page of pages) {
+    const found = await find(page.map(({ member }) => member));
+    yield found.filter((item) => item !== undefined);
   }
-  return { found, next: null, read };
 }
+
+/** Members that are read at once if the first ones do not fill a page. Few, so that requests do not wait noticeably. */
+const readAtOnce = 100;
+
+/**
+ * Reads one page: of all members no more than it needs, and never many more than `maxRead`, however few of them match.
+ * @param page after: `next` of the page before
+ * @throws InvalidOperation for an invalid `after`
+ */
+export async function readFoundPage<Item>(
+  redis: RedisClient,
+  { key, order = 'descending', only, find }: Search<Item>,
+  { after, size, maxRead }: { after?: string | undefined; size: number; maxRead: number },
+): Promise<FoundPage<Item>> {
+  const position = parsePosition(after);
+  // One more than the page shows whether there is another one.
+  const options = { key, order, after: position, size: size + 1, further: readAtOnce };
+  const found: { at: ScoredMember; item: Item }[] = [];
+  let read = 0;
+  const pageAt = (last: ScoredMember | undefined) => ({
+    items: found.slice(0, size).map(({ item }) => item),
+    next: last === undefined ? null : formatPosition(last),
+    read,
+  });
+  for await (const page of only ? [alone(only)] : scoredPages(redis, options)) {
+    const items = await find(page.map(({ member }) => member));
+    for (const [index, at] of page.entries()) {
+      const item = items[index];
+      if (item !== undefined) found.push({ at, item });
+    }
+    read += page.length;
+    if (found.length > size) return pageAt(found[size - 1]?.at);
+    if (read >= maxRead) return pageAt(page.at(-1));
+  }
+  return pageAt(undefined);
+}
+
+const alone = (member: string): ScoredMember[] => [{ member, score: 0 }];
 
 /** A member as the `next` of a page. */
 const formatPosition = ({ score, member }: ScoredMember) => `${score}:${member}`;
@@ -92,7 +132,7 @@ export const scorePattern = String.raw`-?(?:Infinity|\d{1,21}(?:\.\d{1,25})?(?:e
 const positionPattern = new RegExp(`^(${scorePattern}):(.{1,200})$`);
 
 /** @throws InvalidOperation for a text that is no `next` */
-export function parsePosition(text: string | undefined): ScoredMember | undefined {
+function parsePosition(text: string | undefined): ScoredMember | undefined {
   if (text === undefined) return undefined;
   const [, score, member] = positionPattern.exec(text) ?? [];
   if (score === undefined || member === undefined) {

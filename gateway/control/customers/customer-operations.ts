@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { customerFields, searchedWords } from '../../limits/record-fields.ts';
 import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { portalLink } from '../../platform/config/console-url.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
 import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts';
+import { allFound, readFoundPage } from '../bans/scored-pages.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
+import { assertPlanName } from '../plans/plan-names.ts';
 import { csvOf, fieldOptions } from '../records.ts';
 import { unitsOf } from '../usage/usage-months.ts';
 import { readLastDays } from '../usage/usage-record.ts';
@@ -24,9 +27,8 @@ import {
   customerDetailSchema,
   customerPageSchema,
   customerViewSchema,
-  listCustomers,
   readCustomerDetail,
-  readCustomerPage,
+  searchCustomers,
   type CustomerDetail,
 } from './find-customers.ts';
 import { resetDay } from './reset-day.ts';
@@ -96,10 +98,16 @@ export const customerOperations = [
     }),
     responds: 'A page of customers',
     result: customerPageSchema,
-    run: (session, { input: { limit: _limit, use: _use, ...conditions } }) =>
-      listCustomers(session, conditions),
-    page: (session, { input: { limit, ...conditions } }) =>
-      readCustomerPage(session, { ...conditions, size: limit, maxRead }),
+    async run(session, { input }) {
+      await assertPlanName(session.redis, input.plan);
+      return allFound(session.redis, searchCustomers(session, input));
+    },
+    async page(session, { input: { after, limit: size, ...conditions } }) {
+      const total = await session.redis.zcard(redisKeys.customers);
+      const search = searchCustomers(session, conditions);
+      const { items, next } = await readFoundPage(session.redis, search, { after, size, maxRead });
+      return { items, next, total };
+    },
   }),
   change({
     operationId: 'createCustomer',

@@ -4,13 +4,12 @@ import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll, hasWindow } from '../../limits/windows.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { parsePosition, readFoundPage, scoredPages } from '../bans/scored-pages.ts';
+import type { Search } from '../bans/scored-pages.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
 import { flagInput, searchInput } from '../list-schemas.ts';
-import { assertPlanName } from '../plans/plan-names.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Session } from '../session.ts';
 import { unitsOf } from '../usage/usage-months.ts';
@@ -21,7 +20,7 @@ import {
   readCustomerUse,
   windowViewsSchema,
 } from './customer-limits.ts';
-import { findCustomer, showCustomer, storedCustomerPages } from './stored-customers.ts';
+import { findCustomer, showCustomer } from './stored-customers.ts';
 import { textMatcher } from './text-matcher.ts';
 
 /** A customer as operators see it. Every field is present, with null for what it does not have. */
@@ -87,17 +86,6 @@ const conditionsSchema = z.object(customerConditions);
 
 type CustomerConditions = z.output<typeof conditionsSchema>;
 
-interface CustomerPageOptions extends CustomerConditions {
-  /** `next` of the page before. */
-  after?: string | undefined;
-  /** Maximum number of customers to return. */
-  size: number;
-  /** Number of customers to read after which the page ends, however few of them match. */
-  maxRead: number;
-  /** Whether what they use is read as well. */
-  use: boolean;
-}
-
 export const customerPageSchema = z.object({
   items: z.array(customerRowSchema),
   next: z.string().nullable(),
@@ -105,37 +93,35 @@ export const customerPageSchema = z.object({
 });
 
 /**
- * One page of the customers that match, newest first.
- * @throws InvalidOperation for an API key and for an invalid `after`
+ * A search of the customers that match.
+ * @param conditions use: whether what they use is read as well
+ * @throws InvalidOperation for an API key
  */
-export async function readCustomerPage(
+export function searchCustomers(
   session: Session,
-  { after, size, maxRead, use, ...conditions }: CustomerPageOptions,
-): Promise<z.infer<typeof customerPageSchema>> {
-  const { redis } = session;
-  const matches = customerMatcher(conditions);
-  const total = await redis.zcard(redisKeys.customers);
-  const pages = scoredPages(redis, {
-    key: redisKeys.customers,
-    order: 'descending',
-    after: parsePosition(after),
-    size: size + 1,
-  });
-  const { found, next } = await readFoundPage(pages, { size, maxRead }, async (members) => {
-    const records = await Promise.all(
-      members.map(async (at) => ({ at, record: await findCustomer(redis, at.member) })),
-    );
-    return records.flatMap(({ at, record }) => (record && matches(record) ? [{ at, record }] : []));
-  });
+  { search = '', plan, ownLimits, use }: CustomerConditions & { use: boolean },
+): Search<CustomerRow> {
+  assertSearchable(search);
+  const matches = textMatcher(search);
   const limitsOf = createLimitsReader(session);
-  const items = await Promise.all(
-    found.map(async ({ record }) => {
-      const view = await readCustomerView(session, record);
-      return use ? Object.assign(view, { use: await readRowUse(session, record, limitsOf) }) : view;
-    }),
-  );
-  return { items, next, total };
+
+  async function findRow(id: string): Promise<CustomerRow | undefined> {
+    const record = await findCustomer(session.redis, id);
+    if (
+      record === undefined ||
+      (plan !== undefined && record.plan !== plan) ||
+      (ownLimits !== undefined && hasWindow(limitsIn(record)) !== ownLimits) ||
+      !searched.some((name) => matches(record[name] ?? ''))
+    )
+      return undefined;
+    const view = await readCustomerView(session, record);
+    return use ? { ...view, use: await readRowUse(session, record, limitsOf) } : view;
+  }
+
+  return { key: redisKeys.customers, find: (ids) => Promise.all(ids.map(findRow)) };
 }
+
+const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
 
 /** Costs two Redis commands. */
 async function readRowUse(
@@ -149,33 +135,6 @@ async function readRowUse(
   ]);
   const lastUsedOn = days.findLast(({ served, refused }) => served + refused > 0)?.date ?? null;
   return { windows, days: days.map(unitsOf), lastUsedOn };
-}
-
-/** @throws InvalidOperation for an API key */
-function customerMatcher({ search = '', plan, ownLimits }: CustomerConditions) {
-  assertSearchable(search);
-  const matches = textMatcher(search);
-  return (record: CustomerRecord) =>
-    (plan === undefined || record.plan === plan) &&
-    (ownLimits === undefined || hasWindow(limitsIn(record)) === ownLimits) &&
-    searched.some((name) => matches(record[name] ?? ''));
-}
-
-const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
-
-/**
- * All customers that match by time of creation, in pages.
- * @throws InvalidOperation for an API key and for a plan that does not exist
- */
-export async function* listCustomers(
-  session: Session,
-  conditions: CustomerConditions = {},
-): AsyncGenerator<CustomerView[]> {
-  const matches = customerMatcher(conditions);
-  await assertPlanName(session.redis, conditions.plan);
-  for await (const records of storedCustomerPages(session.redis)) {
-    yield Promise.all(records.filter(matches).map((record) => readCustomerView(session, record)));
-  }
 }
 
 /** @throws InvalidOperation if there is no such customer */

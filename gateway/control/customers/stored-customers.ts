@@ -9,7 +9,7 @@ import { customerFields, fieldsIn } from '../../limits/record-fields.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { scoredPages } from '../bans/scored-pages.ts';
+import { allFound } from '../bans/scored-pages.ts';
 import { UnknownId } from '../invalid-operation.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
@@ -47,21 +47,22 @@ export async function addCustomerToIndex(
 }
 
 /** Ids of all customers by time of creation, in pages. */
-export async function* customerPages(redis: RedisClient, size: number): AsyncGenerator<CustomerId[]> {
-  for await (const page of scoredPages(redis, { key: redisKeys.customers, order: 'ascending', size })) {
-    yield page.map(({ member }) => member).filter(isCustomerId);
-  }
-}
-
-const pageSize = 500;
+export const customerPages = (redis: RedisClient, size: number) =>
+  allFound(
+    redis,
+    {
+      key: redisKeys.customers,
+      find: (ids) => Promise.resolve(ids.map((id) => (isCustomerId(id) ? id : undefined))),
+    },
+    size,
+  );
 
 /** All customers by time of creation, in pages. */
-export async function* storedCustomerPages(redis: RedisClient): AsyncGenerator<CustomerRecord[]> {
-  for await (const ids of customerPages(redis, pageSize)) {
-    const found = await Promise.all(ids.map((id) => findCustomer(redis, id)));
-    yield found.filter((customer) => customer !== undefined);
-  }
-}
+export const storedCustomerPages = (redis: RedisClient) =>
+  allFound(redis, {
+    key: redisKeys.customers,
+    find: (ids) => Promise.all(ids.map((id) => findCustomer(redis, id))),
+  });
 
 /** @throws UnknownCustomer if there is no such customer; UnexpectedValue as readStoredCustomer does */
 export async function showCustomer(redis: RedisClient, id: string): Promise<CustomerRecord> {

@@ -5,15 +5,14 @@ import { keyFields, searchedNames, searchedWords } from '../../limits/record-fie
 import { keyPattern, keyPrefix } from '../../platform/config/key-prefix.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
-import { parsePosition, readFoundPage, scoredPages, type ScoredMember } from '../bans/scored-pages.ts';
+import { allFound, type Search } from '../bans/scored-pages.ts';
 import { textMatcher } from '../customers/text-matcher.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { searchInput } from '../list-schemas.ts';
-import { assertPlanName } from '../plans/plan-names.ts';
 import type { Session } from '../session.ts';
 import { timeInput } from './key-input.ts';
 import { keyRowSchema, keyStates, readKeyRow, type KeyRow } from './key-view.ts';
-import { assertSearchable } from './pasted-key.ts';
+import { assertNotApiKey, assertSearchable, containsApiKey } from './pasted-key.ts';
 import {
   findStoredKey,
   placeOfHash,
@@ -43,17 +42,59 @@ const conditionsSchema = z.object(keyConditions);
 
 export type KeyConditions = z.output<typeof conditionsSchema>;
 
-/** Keys that are read at once. Few in a process that serves requests as well, so that these do not wait noticeably. */
-const [listedAtOnce, servedAtOnce] = [500, 100];
+const isBefore = (time: string | null | undefined, limit: Date) =>
+  typeof time === 'string' && Date.parse(time) < limit.getTime();
+
+const searched = ['name', ...searchedNames(keyFields)];
 
 /**
- * All keys that match, oldest first, in pages.
- * @throws InvalidOperation for a plan that does not exist, and as searchKeys does
+ * A search of the keys that match. A SHA-256 and an id lead to one key.
+ * @throws InvalidOperation for an API key, a hint that is too short, and a SHA-256 without a record
  */
-export async function* listKeys(session: Session, conditions: KeyConditions = {}): AsyncGenerator<KeyRow[]> {
-  await assertPlanName(session.redis, conditions.plan);
-  const { pages, select } = await searchKeys(session, conditions, { order: 'ascending', size: listedAtOnce });
-  for await (const page of pages) yield (await select(page)).map(({ row }) => row);
+export async function searchKeys(
+  session: Session,
+  { search = '', plan, state, expiresBefore, unusedSince }: KeyConditions,
+): Promise<Search<KeyRow>> {
+  const { redis, now } = session;
+  assertSearchable(search);
+  const text = searchText(search);
+  const exact = text === '' ? undefined : await findExactly(text, redis);
+  const matchesText = text === '' || exact !== undefined ? undefined : keyTextMatcher(text);
+
+  /** To parse the record of each of 100,000 keys takes twice as long as to look at some of its fields. */
+  async function mayMatch(id: string, place: KeyPlace): Promise<boolean> {
+    if (plan !== undefined && (await redis.hget(redisKeys.customer(place.customerId), 'plan')) !== plan)
+      return false;
+    if (matchesText === undefined) return true;
+    const [hint, ...texts] = await redis.hmget(redisKeys.apiKey(place), 'hint', ...searched);
+    return matchesText({ id, hint: hint ?? '', texts });
+  }
+
+  async function findRow(id: string, place: KeyPlace | undefined): Promise<KeyRow | undefined> {
+    if (place === undefined || !(await mayMatch(id, place))) return undefined;
+    const key = await readStoredKey(redis, place);
+    if (key === undefined) return undefined;
+    const { record } = key;
+    if (expiresBefore !== undefined && !isBefore(record.expiresAt, expiresBefore)) return undefined;
+    const stored = state === 'banned' ? 'valid' : state;
+    if (stored !== undefined && apiKeyState(record, now()) !== stored) return undefined;
+    const row = await readKeyRow(session, key);
+    if (state === 'banned' && row.state !== state) return undefined;
+    const { lastUsedAt } = row;
+    const isUsed = unusedSince !== undefined && lastUsedAt !== null && !isBefore(lastUsedAt, unusedSince);
+    return isUsed ? undefined : row;
+  }
+
+  return {
+    ...(state === 'banned'
+      ? { key: redisKeys.bans, order: 'ascending' }
+      : { key: redisKeys.apiKeysByCreation }),
+    only: exact?.record.id,
+    async find(ids) {
+      const places = await placesOf(redis, ids);
+      return Promise.all(ids.map((id, index) => findRow(id, places[index])));
+    },
+  };
 }
 
 export const keyPageSchema = z.object({
@@ -64,105 +105,6 @@ export const keyPageSchema = z.object({
 });
 
 export type KeyPage = z.infer<typeof keyPageSchema>;
-
-interface KeyPageOptions extends KeyConditions {
-  /** `next` of the page before. */
-  after?: string | undefined;
-  /** Maximum number of keys to return. */
-  size: number;
-  /** Number of keys to read after which the page ends, however few of them match. */
-  maxRead: number;
-}
-
-/**
- * Reads one page of keys that match, the newest first: of all keys no more than it needs, and never many more than `maxRead`.
- * @throws InvalidOperation for an invalid `after`, and as searchKeys does
- */
-export async function readKeyPage(
-  session: Session,
-  { after, size, maxRead, ...conditions }: KeyPageOptions,
-): Promise<KeyPage> {
-  const total = await session.redis.zcard(redisKeys.apiKeysByCreation);
-  const isFiltered = Object.values(conditions).some((part) => part !== undefined);
-  const { pages, select } = await searchKeys(session, conditions, {
-    order: 'descending',
-    after: parsePosition(after),
-    // One more than the page shows whether there is another one.
-    size: isFiltered ? servedAtOnce : size + 1,
-  });
-  const { found, ...page } = await readFoundPage(pages, { size, maxRead }, select);
-  return { items: found.map(({ row }) => row), ...page, total };
-}
-
-/**
- * Members of a sorted set of ids in pages, and a function that selects those whose keys match. A SHA-256 and an id lead to one key.
- * @throws InvalidOperation for an API key, a hint that is too short, and a SHA-256 without a record
- */
-async function searchKeys(
-  session: Session,
-  { search = '', ...conditions }: KeyConditions,
-  options: Omit<Parameters<typeof scoredPages>[1], 'key'>,
-) {
-  const { redis } = session;
-  assertSearchable(search);
-  const text = searchText(search);
-  const exact = text === '' ? undefined : await findExactly(text, redis);
-  if (exact !== undefined) {
-    const only: ScoredMember[][] = [[{ member: exact.record.id, score: 0 }]];
-    return { pages: only, select: keySelector(session, conditions) };
-  }
-  const pages =
-    conditions.state === 'banned'
-      ? scoredPages(redis, { ...options, key: redisKeys.bans, order: 'ascending' })
-      : scoredPages(redis, { ...options, key: redisKeys.apiKeysByCreation });
-  return { pages, select: keySelector(session, conditions, text === '' ? undefined : keyTextMatcher(text)) };
-}
-
-const isBefore = (time: string | null | undefined, limit: Date) =>
-  typeof time === 'string' && Date.parse(time) < limit.getTime();
-
-const searched = ['name', ...searchedNames(keyFields)];
-
-/** Creates a function that reads the keys of members, and leaves out those that have no record or do not match. */
-function keySelector(
-  session: Session,
-  { plan, state, expiresBefore, unusedSince }: Omit<KeyConditions, 'search'>,
-  matchesText?: ReturnType<typeof keyTextMatcher>,
-) {
-  const { redis, now } = session;
-
-  /** To parse the record of each of 100,000 keys takes twice as long as to look at three of its fields. */
-  async function mayMatch(id: string, place: KeyPlace): Promise<boolean> {
-    if (plan !== undefined && (await redis.hget(redisKeys.customer(place.customerId), 'plan')) !== plan)
-      return false;
-    if (matchesText === undefined) return true;
-    const [hint, ...texts] = await redis.hmget(redisKeys.apiKey(place), 'hint', ...searched);
-    return matchesText({ id, hint: hint ?? '', texts });
-  }
-
-  async function find(at: ScoredMember, place: KeyPlace | undefined) {
-    if (place === undefined || !(await mayMatch(at.member, place))) return [];
-    const key = await readStoredKey(redis, place);
-    if (key === undefined) return [];
-    const { record } = key;
-    if (expiresBefore !== undefined && !isBefore(record.expiresAt, expiresBefore)) return [];
-    const stored = state === 'banned' ? 'valid' : state;
-    if (stored !== undefined && apiKeyState(record, now()) !== stored) return [];
-    const row = await readKeyRow(session, key);
-    if (state === 'banned' && row.state !== state) return [];
-    const { lastUsedAt } = row;
-    if (unusedSince !== undefined && lastUsedAt !== null && !isBefore(lastUsedAt, unusedSince)) return [];
-    return [{ at, row }];
-  }
-
-  return async function select(members: readonly ScoredMember[]) {
-    const places = await placesOf(
-      redis,
-      members.map(({ member }) => member),
-    );
-    return (await Promise.all(members.map((at, index) => find(at, places[index])))).flat();
-  };
-}
 
 /** Characters that may be part of a key. */
 const candidates = keyPattern(/[0-9A-Za-z]+/g);
@@ -201,8 +143,30 @@ export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>)
 export const apiKeysIn = (text: string) =>
   new Set((text.match(candidates()) ?? []).filter(isWellFormedApiKey));
 
+/**
+ * Finds the id of the one key that a text means: an id, a SHA-256 or a hint. An unknown id stays as it is.
+ * @throws InvalidOperation for an API key, and if no key has the hint or the SHA-256, or several have
+ */
+export async function findMeantKey(text: string, session: Session): Promise<string> {
+  if (containsApiKey(text)) assertNotApiKey(text);
+  const wanted = searchText(text);
+  if (wanted === '') throw new InvalidOperation('It is empty.');
+  if (!wanted.startsWith(keyPrefix())) return (await findExactly(wanted, session.redis))?.record.id ?? wanted;
+  const found: KeyRow[] = [];
+  for await (const page of allFound(session.redis, await searchKeys(session, { search: wanted }))) {
+    found.push(...page);
+    // Two tell already that the hint is not enough.
+    if (found.length > 1) break;
+  }
+  const [only, another] = found;
+  if (only === undefined) throw new InvalidOperation(`no key has the hint ${wanted}`);
+  if (another !== undefined)
+    throw new InvalidOperation(`several keys have the hint ${wanted}; see: ops keys list --search ${wanted}`);
+  return only.id;
+}
+
 /** A hint may be copied with its ellipsis. */
-export function searchText(text: string): string {
+function searchText(text: string): string {
   return text.trim().replace(/(…|\.\.\.)$/u, '');
 }
 
@@ -211,7 +175,7 @@ export function searchText(text: string): string {
  * @returns undefined if the text is neither
  * @throws InvalidOperation for a SHA-256 without a record
  */
-export async function findExactly(text: string, redis: RedisClient): Promise<PlacedKey | undefined> {
+async function findExactly(text: string, redis: RedisClient): Promise<PlacedKey | undefined> {
   const [, hash] = keyHashPattern.exec(text) ?? [];
   if (hash !== undefined) {
     const found = await readKeyOfHash(redis, hash.toLowerCase());

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { keyFields } from '../../limits/record-fields.ts';
 import { byWindow, hasWindow } from '../../limits/windows.ts';
-import { customerIdPattern } from '../../platform/redis/redis-keys.ts';
+import { customerIdPattern, redisKeys } from '../../platform/redis/redis-keys.ts';
+import { allFound, readFoundPage } from '../bans/scored-pages.ts';
+import { windowTexts } from '../customers/customer-limits.ts';
 import { newLimitOptions } from '../customers/customer-operations.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { countInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
+import { assertPlanName } from '../plans/plan-names.ts';
 import { readPlans, storedLimitsSchema, type Plan } from '../plans/plans.ts';
 import { columnsOf, csvOf, fieldOptions } from '../records.ts';
 import type { Session } from '../session.ts';
-import { findKeyId, keyConditions, keyPageSchema, listKeys, readKeyPage } from './find-keys.ts';
+import { findKeyId, findMeantKey, keyConditions, keyPageSchema, searchKeys } from './find-keys.ts';
 import {
   furtherKeyInput,
   graceInput,
@@ -19,7 +22,14 @@ import {
   seenRev,
   withoutNulls,
 } from './key-input.ts';
-import { keyDetailSchema, keyRowSchema, keyViewSchema, readKeyDetail, recordView } from './key-view.ts';
+import {
+  keyDetailSchema,
+  keyRowSchema,
+  keyViewSchema,
+  readKeyDetail,
+  recordView,
+  type KeyDetail,
+} from './key-view.ts';
 import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import { rotateKey } from './rotate-key.ts';
 import { showStoredKey } from './stored-keys.ts';
@@ -108,10 +118,15 @@ export const keyOperations = [
     input: z.strictObject({ ...keyConditions, after: nextInput.optional(), limit: countInput(100, 50) }),
     responds: 'A page of keys',
     result: keyPageSchema,
-    run: (session, { input: { limit: _limit, after: _after, ...conditions } }) =>
-      listKeys(session, conditions),
-    page: (session, { input: { limit, ...conditions } }) =>
-      readKeyPage(session, { ...conditions, size: limit, maxRead }),
+    async run(session, { input }) {
+      await assertPlanName(session.redis, input.plan);
+      return allFound(session.redis, await searchKeys(session, input));
+    },
+    async page(session, { input: { after, limit: size, ...conditions } }) {
+      const total = await session.redis.zcard(redisKeys.apiKeysByCreation);
+      const search = await searchKeys(session, conditions);
+      return { ...(await readFoundPage(session.redis, search, { after, size, maxRead })), total };
+    },
   }),
   // Of the command, which makes either: the API has a route for each.
   change({
@@ -207,6 +222,27 @@ export const keyOperations = [
   read({
     operationId: 'getKey',
     http: 'GET /keys/:id',
+    command: {
+      usage: 'keys show [key]',
+      says: 'one key, with its use, strikes and ban, and what its next request gets',
+      examples: [`keys show ${id}`, 'keys show api_GQ4x'],
+      argument: {
+        says: 'id, SHA-256, or hint such as api_ab12; without it, the key itself is read from standard input',
+        find: findMeantKey,
+        findSecret: findKeyId,
+      },
+      prints: ({ windows, ban, strikes, strikesToBan, now: _now, next, ...view }: KeyDetail) => ({
+        ...view,
+        scopes: view.scopes ?? 'all',
+        ...windowTexts(windows),
+        strikes:
+          strikesToBan === null
+            ? `${strikes}; the ban policy is off or invalid, see: ops policy show`
+            : `${strikes} of ${strikesToBan}`,
+        ban: ban && `${ban.reason}; ends at ${ban.endsAt ?? 'no set time'}`,
+        next: next.message,
+      }),
+    },
     summary: 'One key, with its use now and what its next request gets',
     responds: 'The key',
     result: keyDetailSchema,

@@ -16,7 +16,7 @@ import {
   type CustomerId,
   type KeyPlace,
 } from '../../platform/redis/redis-keys.ts';
-import { scoredPages } from '../bans/scored-pages.ts';
+import { allFound } from '../bans/scored-pages.ts';
 import { UnknownKey } from '../invalid-operation.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
 import { recordChangeCall } from '../record-change-call.ts';
@@ -93,25 +93,19 @@ export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promis
   return key && { ...key, place };
 }
 
-/** Reads keys by their ids. Leaves out those without a record: they are being issued, or ended more than 90 days ago. */
-export async function readStoredKeys(redis: RedisClient, ids: readonly string[]): Promise<PlacedKey[]> {
+/** Reads keys by their ids. Undefined stands for those without a record: they are being issued, or ended more than 90 days ago. */
+async function readEach(redis: RedisClient, ids: readonly string[]): Promise<(PlacedKey | undefined)[]> {
   const places = await placesOf(redis, ids);
-  const found = await Promise.all(places.map(async (place) => place && readStoredKey(redis, place)));
-  return found.filter((key) => key !== undefined);
+  return Promise.all(places.map(async (place) => place && readStoredKey(redis, place)));
 }
 
-const pageSize = 500;
+/** The same without those. */
+export const readStoredKeys = async (redis: RedisClient, ids: readonly string[]) =>
+  (await readEach(redis, ids)).filter((key) => key !== undefined);
 
 /** All keys by time of creation, in pages. */
-export async function* storedKeyPages(redis: RedisClient): AsyncGenerator<PlacedKey[]> {
-  const pages = { key: redisKeys.apiKeysByCreation, order: 'ascending', size: pageSize } as const;
-  for await (const page of scoredPages(redis, pages)) {
-    yield readStoredKeys(
-      redis,
-      page.map(({ member }) => member),
-    );
-  }
-}
+export const storedKeyPages = (redis: RedisClient) =>
+  allFound(redis, { key: apiKeysByCreation, find: (ids) => readEach(redis, ids) });
 
 /** Reads an API key by its hash. */
 export async function readKeyOfHash(redis: RedisClient, keyHash: string): Promise<PlacedKey | undefined> {

@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
 import { operationExamples } from './operation-command.ts';
 
-const id = 'key_282dd48c706990d481';
 const webhook = 'wh_282dd48c706990d4';
 
 /** What is typed after `ops`, by the command. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   ...operationExamples,
   status: ['status', 'status --json'],
-  'keys show': [`keys show ${id}`, 'keys show api_GQ4x'],
   'keys export': ['keys export > keys.jsonl'],
   'keys import': ['keys import keys.jsonl'],
   'plans export': ['plans export > plans.yaml'],

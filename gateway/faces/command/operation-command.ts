@@ -13,9 +13,11 @@ import type {
 } from '../../control/operation.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
+import type { Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { publicOrigin } from '../../platform/config/console-url.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
+import { readKeyInput } from './key-input.ts';
 import { addListOptions, outputFormat, printList } from './list-output.ts';
 import {
   asOption,
@@ -71,7 +73,7 @@ export const operationExamples = Object.fromEntries(
 
 /** Words that lead to a command, without its argument. */
 function wordsOf({ usage }: CommandForm): string {
-  return usage.replace(/ <.*/, '');
+  return usage.replace(/ [<[].*/, '');
 }
 
 function operationCommand(operation: Operation, form: CommandForm): Command {
@@ -79,7 +81,9 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
   const command = new Command(wordsOf(form).split(' ').at(-1)).description(form.says ?? lowerFirst(summary));
   const argument = /<([\w-]+)>/.exec(form.usage)?.[1];
   const { [argument ?? '']: argumentField, ...fields } = input instanceof z.ZodObject ? input.shape : {};
-  if (argument !== undefined) command.argument(`<${argument}>`, '', argumentParser(argument, argumentField));
+  if (form.argument) command.argument(form.usage.replace(/^.* /, ''), form.argument.says);
+  else if (argument !== undefined)
+    command.argument(`<${argument}>`, '', argumentParser(argument, argumentField));
   const options = Object.entries(fields).flatMap(([field, schema]) =>
     schema instanceof z.ZodType ? fieldOptions(field, schema, form.options?.[field]) : [],
   );
@@ -104,7 +108,7 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
 
 async function act(
   operation: Operation,
-  { asks }: CommandForm,
+  { asks, argument }: CommandForm,
   command: Command,
   call: RawCall,
 ): Promise<void> {
@@ -116,7 +120,7 @@ async function act(
       return withRedis(operation.printed(call, print));
     }
     case 'read':
-      return printOutcome(await withRedis(operation.prepare(call)), json);
+      return printOutcome(await withRedis(await readerOf(operation, argument, call, command)), json);
     case 'change': {
       const { doubts, preview } = operation;
       const run = operation.prepare(call);
@@ -137,6 +141,24 @@ async function act(
       return printOutcome(await withChanges(as, run), json);
     }
   }
+}
+
+/** Runs an operation on what its argument means, or the secret from standard input. */
+async function readerOf(
+  { prepare }: Extract<Operation, { kind: 'read' }>,
+  argument: CommandForm['argument'],
+  call: RawCall,
+  { args }: Command,
+) {
+  if (argument === undefined) return prepare(call);
+  const [text] = args;
+  const secret = text === undefined ? await readKeyInput() : '';
+  return async (session: Session) => {
+    const target = await (text === undefined
+      ? argument.findSecret(secret, session)
+      : argument.find(text, session));
+    return prepare({ ...call, target })(session);
+  };
 }
 
 async function printOutcome({ result, text }: Outcome, json: true | undefined): Promise<void> {

@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { osUser } from '../../control/access/os-user.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import { searchText } from '../../control/keys/find-keys.ts';
 import { invalidText } from '../../control/keys/key-input.ts';
 import { assertNotApiKey, containsApiKey } from '../../control/keys/pasted-key.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
@@ -27,14 +26,6 @@ export function acceptOutputJson(command: Command): void {
   if (!has('--json') || has('--output')) return;
   const option = new Option('--output <format>', 'json is the same as --json').choices(['json']);
   command.addOption(option.implies({ json: true }).hideHelp());
-}
-
-/** What a key can be found by: an id, a hint, which may be copied with its ellipsis, or a SHA-256. @throws InvalidOperation for a key itself */
-export function keyTextArgument(text: string): string {
-  if (containsApiKey(text)) assertNotApiKey(text);
-  const wanted = searchText(text);
-  if (wanted === '') throw new InvalidArgumentError('It is empty.');
-  return wanted;
 }
 
 /**

@@ -3,7 +3,6 @@ import { Command } from 'commander';
 import { consoleCommand } from './console.ts';
 import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
-import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { nounCommand, operationOf } from './operation-command.ts';
 import { acceptOutputJson, acceptReason } from './options.ts';
@@ -25,9 +24,7 @@ export const program = new Command('ops')
   .addCommand(
     nounCommand('customers', 'customers, whose API keys share a plan, limits and what is used of them'),
   )
-  .addCommand(
-    nounCommand('keys', 'API keys of clients', keysShowCommand(), keysExportCommand(), keysImportCommand()),
-  )
+  .addCommand(nounCommand('keys', 'API keys of clients', keysExportCommand(), keysImportCommand()))
   .addCommand(nounCommand('usage', 'what customers have used, by day'))
   .addCommand(operationOf('top'))
   .addCommand(nounCommand('bans', 'bans of API keys'))
