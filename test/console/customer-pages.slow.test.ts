@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { keyFields, wordOf } from '../../gateway/limits/record-fields.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
 import { postJson, send } from '../support/http/http.ts';
@@ -221,7 +222,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expect(await pets(key.key)).toBe(200);
   });
 
-  test('name, expiry and scopes are changed', async () => {
+  test('name, expiry, scopes and each text are changed', async () => {
     const key = await kit.kit.issue({ name: 'Old Name' });
     const { page } = await openKey(key);
     const change = page.getByRole('button', { name: 'Change…' });
@@ -229,7 +230,12 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByLabel('Name', { exact: true }).fill('New Name');
     await page.getByLabel('Expires').fill('2099-05-06T07:08:09');
     await page.getByLabel('Scopes').fill('pets-service:read');
-    await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
+    const save = `Save ${new Intl.ListFormat('en-GB').format(['name', ...Object.values(keyFields).map(wordOf)])}`;
+    const texts = Object.values(keyFields).flatMap(({ kind, label }: { kind: string; label: string }) =>
+      kind === 'text' ? [label] : [],
+    );
+    for (const label of texts) await page.getByLabel(label).fill(`New ${label}`);
+    await page.getByRole('button', { name: save }).click();
     await page.getByRole('heading', { name: 'New Name' }).waitFor();
     const local = await page.evaluate('new Date("2099-05-06T07:08:09").toISOString()');
     expect(await record(key)).toMatchObject({
@@ -237,11 +243,12 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
       expiresAt: local,
       scopes: 'pets-service:read',
     });
+    for (const label of texts) await page.locator('.facts').getByText(`New ${label}`).waitFor();
     const refused = await postJson(`${kit.kit.gateway.url}/v1/pets`, key.key, { name: 'Rex', categoryId: 1 });
     expect(refused.json).toMatchObject({ code: 'insufficient_scope' });
     await change.click();
     await page.getByLabel('Scopes').fill('pets-service:raed');
-    await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
+    await page.getByRole('button', { name: save }).click();
     await page.getByText('no operation needs the scope pets-service:raed').waitFor();
     expect(await record(key)).toMatchObject({ scopes: 'pets-service:read' });
   });

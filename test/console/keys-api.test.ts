@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { z } from 'zod';
 import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import type { ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import type { furtherKeyInput, keyChangeInput, newKeyInput } from '../../gateway/control/keys/key-input.ts';
 import type { KeyView } from '../../gateway/control/keys/key-view.ts';
-import { forAll, type WindowName } from '../../gateway/limits/windows.ts';
+import { byKind, keyFields } from '../../gateway/limits/record-fields.ts';
+import { forAll } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectDescribed } from '../support/checks/operators-contract.ts';
 import { send } from '../support/http/http.ts';
@@ -52,34 +51,28 @@ describe('the API of keys', () => {
   }
 
   test('keep each field that operators give: at issue, change, rotation, for a further key', async () => {
-    const expiresAt = '2099-01-01T00:00:00.000Z';
-    type Given<Input extends z.ZodType> = Required<Omit<z.input<Input>, WindowName | 'rev'>>;
-    const given: Given<typeof newKeyInput> = {
-      name: 'Given',
-      plan: 'enterprise',
-      expiresAt,
-      scopes: ['pets-service:read'],
-    };
+    const fields = (text: string, year: number, scope: string) => ({
+      name: text,
+      ...byKind(keyFields, {
+        text: () => text,
+        time: () => `${year}-01-01T00:00:00.000Z`,
+        scopes: () => [`pets-service:${scope}`],
+      }),
+    });
+    const given = { plan: 'enterprise', ...fields('Given', 2099, 'read') };
     const limits = forAll(() => 10);
     const made = await api('POST', '/keys', { ...given, ...limits });
     expect(made).toMatchObject({ status: 201, body: given });
     const { id, customerId, rev } = made.body as KeyView;
     expect((await api('GET', `/keys/${id}`)).body).toMatchObject(given);
     expect((await api('GET', `/customers/${customerId}`)).body).toMatchObject(limits);
-    const changed: Given<typeof keyChangeInput> = {
-      name: 'Changed',
-      expiresAt: '2098-01-01T00:00:00.000Z',
-      scopes: ['pets-service:write'],
-    };
+    const changed = fields('Changed', 2098, 'write');
     const after = await api('PATCH', `/keys/${id}`, { rev, ...changed });
     expect(after).toMatchObject({ status: 200, body: changed });
+    expect((await api('GET', '/keys?search=changed')).body).toMatchObject({ items: [{ id }] });
     const rotated = await api('POST', `/keys/${id}/rotate`, { graceSeconds: 3600 });
     expect(rotated).toMatchObject({ status: 201, body: { ...changed, replaces: id } });
-    const further: Given<typeof furtherKeyInput> = {
-      name: 'Further',
-      expiresAt,
-      scopes: given.scopes,
-    };
+    const further = fields('Further', 2099, 'read');
     expect(await api('POST', `/customers/${customerId}/keys`, further)).toMatchObject({
       status: 201,
       body: further,

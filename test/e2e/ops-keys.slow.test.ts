@@ -41,6 +41,7 @@ describe('the life cycle of keys', () => {
       const newKey = await kit.json<ShownKey>('keys', 'rotate', oldKey.id, '--grace', '7d');
       expect(newKey.expiresAt).toBe(expiresAt);
       expect((await kit.json<ShownKey>('keys', 'show', oldKey.id)).expiresAt).toBe(expiresAt);
+      expect((await kit.run('keys', 'rotate', newKey.id)).stdout).toMatch(/^scopes +all$/m);
     });
   });
 

@@ -151,7 +151,6 @@ const byHand = {
     'api/live-state.ts',
     'api/live.ts',
     'api/usage.ts',
-    'command/keys-show.ts',
     'command/keys-transfer.ts',
     'command/plans-file.ts',
     'command/status.ts',

@@ -29,6 +29,7 @@ import {
   readKeyDetail,
   recordView,
   type KeyDetail,
+  type KeyView,
 } from './key-view.ts';
 import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
 import { rotateKey } from './rotate-key.ts';
@@ -55,6 +56,9 @@ const issued = {
   result: issuedKeySchema,
   status: 201,
 };
+
+/** Says of a key that may call everything that it may. */
+const prints = (view: KeyView) => ({ ...view, scopes: view.scopes ?? 'all' });
 
 function viewIssued({ key, record }: IssuedApiKey, { now }: Session): z.infer<typeof issuedKeySchema> {
   const { id, ...rest } = recordView(record, now());
@@ -147,6 +151,7 @@ export const keyOperations = [
           says: 'a further key of this customer, which shares its plan and limits',
         },
       },
+      prints,
     },
     summary: 'Issue a key with a customer of its own, or of one that exists; it is shown once and not stored',
     input: newKeyInput.partial().extend({
@@ -259,6 +264,7 @@ export const keyOperations = [
         `keys set ${id} --scopes all`,
       ],
       options: keyOptions,
+      prints,
     },
     summary: 'Change a key, from its next request on',
     description:
@@ -283,6 +289,7 @@ export const keyOperations = [
           default: '24h',
         },
       },
+      prints,
     },
     summary: 'Issue a key that replaces another one, which works until the grace period ends',
     input: graceInput,
@@ -298,6 +305,7 @@ export const keyOperations = [
       usage: 'keys revoke <id>',
       says: 'refuse a key for good, from its next request on',
       examples: [`keys revoke ${id} --reason "leaked, ticket 812"`],
+      prints,
       async asks({ redis }, id) {
         const { name, plan, revokedAt } = (await showStoredKey(redis, id)).record;
         if (revokedAt !== undefined) return undefined;

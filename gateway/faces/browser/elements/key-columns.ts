@@ -4,7 +4,10 @@ import { formatRelative, relativeOr } from '../format.ts';
 import { stateTag } from './state-tag.ts';
 import type { Column } from './table.ts';
 
-type ListedKey = Omit<KeyRow, 'customerId' | 'plan' | 'rev' | 'replaces' | 'revokedAt'>;
+type ListedKey = Pick<
+  KeyRow,
+  'id' | 'hint' | 'state' | 'bannedUntil' | 'replacedBy' | 'lastUsedAt' | 'createdAt' | 'expiresAt'
+>;
 
 /** What names a key that is not shown. */
 export const hintOf = ({ id, hint }: Pick<ListedKey, 'id' | 'hint'>) => html`<code>${hint || id}</code>`;

@@ -19,6 +19,7 @@ import {
   type StoredApiKey,
 } from '../../../../gateway/keys/api-key-record.ts';
 import { formatCustomerRecord } from '../../../../gateway/keys/customer-record.ts';
+import { byKind, keyFields } from '../../../../gateway/limits/record-fields.ts';
 import { forAll } from '../../../../gateway/limits/windows.ts';
 import { UnexpectedValue } from '../../../../gateway/platform/redis/redis-errors.ts';
 import { isCustomerId } from '../../../../gateway/platform/redis/redis-keys.ts';
@@ -127,8 +128,11 @@ describe('the record of a key', () => {
     plan: nonEmptyString,
     hint: fc.string(),
     createdAt: time,
-    expiresAt: optional(time),
-    scopes: optional(fc.array(fc.constantFrom('orders:read', 'orders:write'), { minLength: 1 })),
+    ...byKind(keyFields, {
+      text: () => optional(nonEmptyString),
+      time: () => optional(time),
+      scopes: () => optional(fc.array(fc.constantFrom('orders:read', 'orders:write'), { minLength: 1 })),
+    }),
     ...forAll(() => optional(limit)),
     revokedAt: optional(time),
     suspendedAt: optional(time),
