@@ -1,17 +1,18 @@
-import { keptSeconds } from '../keys/api-key-record.ts';
+import { formatApiKeyRecord, keptSeconds, recordExpiry, type ApiKeyRecord } from '../keys/api-key-record.ts';
+import type { Change } from '../platform/redis/record-change.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
+import type { Session } from './session.ts';
 
-/** What change-record.lua writes. An empty value removes a field. */
+/** What change-record.lua writes. */
 interface RecordFields {
   customerId: CustomerId;
   /** Rev that the change is based on; '' for any. */
   rev: string | number;
-  customer?: Record<string, string>;
+  /** Fields of the customer; an empty value removes one. */
+  customer?: Record<string, string> | undefined;
   key?: {
     keyHash: string;
-    fields: Record<string, string>;
-    /** As recordExpiry returns it. */
-    expiry: number | '';
+    record: ApiKeyRecord;
     /** Whether nothing is written if the key exists. */
     isNew?: boolean;
   };
@@ -31,12 +32,31 @@ export function recordChangeCall({ customerId, rev, customer = {}, key }: Record
     keys: [redisKeys.customer(customerId), ...ofKey],
     args: [
       rev,
-      key?.expiry ?? '',
+      key === undefined ? '' : recordExpiry(key.record),
       keptSeconds,
       key?.isNew === true ? 1 : '',
       ofCustomer.length,
       ...ofCustomer.flat(),
-      ...Object.entries(key?.fields ?? {}).flat(),
+      ...(key === undefined ? [] : Object.entries(formatApiKeyRecord(key.record)).flat()),
     ],
   };
+}
+
+/**
+ * Writes a key or a customer, audited.
+ * @param record with the rev that the change is based on
+ * @returns the record with its new rev; undefined if it was changed in between, and nothing was written
+ */
+export async function writeRecord<Written extends { id: string; rev: number }>(
+  { audit }: Pick<Session, 'audit'>,
+  { action, before }: Pick<Change, 'action' | 'before'>,
+  record: Written,
+  fields: Omit<RecordFields, 'rev'>,
+): Promise<Written | undefined> {
+  const { rev: base, ...after } = record;
+  const rev = await audit.make([{ action, target: record.id, before, after }], {
+    script: 'changeRecordAudited',
+    ...recordChangeCall({ ...fields, rev: base }),
+  });
+  return rev ? { ...record, rev } : undefined;
 }

@@ -73,7 +73,7 @@ export async function readKeyUse(
   place: KeyPlace,
 ): Promise<KeyUse | null> {
   const text = (await redis.get(redisKeys.keyUse(place))) ?? '';
-  const [, lastMs, day, served, refused] = /^(\d+) (\d+) (\d+) (\d+)$/.exec(text) ?? [];
+  const [, lastMs, day, served, refused] = /^(\d{1,15}) (\d+) (\d+) (\d+)$/.exec(text) ?? [];
   if (lastMs === undefined) return null;
   const isToday = Number(day) === dayNumberOf(now());
   return {

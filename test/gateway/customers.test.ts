@@ -99,6 +99,9 @@ describe('the keys of a customer', () => {
       servedToday: 0,
       refusedToday: 0,
     });
+    // A time that was set by hand, and is none.
+    await fleet.redis.set(redisKeys.keyUse(issued), `${'9'.repeat(17)} 1 1 1`);
+    expect(await readKeyUse(session(), issued)).toBeNull();
   });
 });
 

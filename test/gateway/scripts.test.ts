@@ -31,12 +31,12 @@ describe('the script', () => {
     const customerId = `cus_${randomUUID()}` as const;
     const place = { customerId, keyHash: 'a'.repeat(64) };
     const write = (id: string, isNew: boolean) => {
-      const fields = { id, revokedAt: '' };
+      const record = { id, customerId, name: '', hint: '', createdAt: '', plan: 'free', rev: 0 };
       const { keys, args } = recordChangeCall({
         customerId,
         rev: '',
         customer: { name: id },
-        key: { keyHash: place.keyHash, fields, expiry: '', isNew },
+        key: { keyHash: place.keyHash, record, isNew },
       });
       return redis.changeRecord(keys.length, ...keys, ...args);
     };

@@ -1,18 +1,22 @@
 import type { z } from 'zod';
 import { apiKeyState } from '../../keys/api-key-record.ts';
-import { formatCustomerRecord } from '../../keys/customer-record.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { customerChangeInput, newCustomerInput, WithoutNulls } from '../keys/key-input.ts';
 import { forgetKeys, placesOf } from '../keys/stored-keys.ts';
 import { assertRev, retryOvertaken } from '../overtaken-change.ts';
-import { recordChangeCall } from '../record-change-call.ts';
 import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
 import { customerView, readCustomerView, readKeys, type CustomerView } from './find-customers.ts';
 import { assertPermitted, listPlan } from './permitted-limits.ts';
-import { addCustomerToIndex, newCustomer, showCustomer, updateCustomer } from './stored-customers.ts';
+import {
+  addCustomerToIndex,
+  newCustomer,
+  showCustomer,
+  updateCustomer,
+  writeCustomer,
+} from './stored-customers.ts';
 
 /** Undefined leaves a field unchanged; null removes it. */
 export interface CustomerChange extends z.output<typeof customerChangeInput> {
@@ -28,17 +32,13 @@ export async function createCustomer(
   session: Session,
   wanted: WithoutNulls<z.output<typeof newCustomerInput>>,
 ): Promise<CustomerView> {
-  const { redis, audit, now } = session;
+  const { redis, now } = session;
   await assertPermitted(redis, wanted);
   const record = newCustomer(wanted, now());
   await listPlan(redis, record);
   await addCustomerToIndex(redis, record);
-  const { rev: _unknownYet, ...after } = record;
-  const rev = await audit.make([{ action: 'customers.create', target: record.id, before: null, after }], {
-    script: 'changeRecordAudited',
-    ...recordChangeCall({ customerId: record.id, rev: 0, customer: formatCustomerRecord(record) }),
-  });
-  return customerView({ ...record, rev: rev ?? 0 }, 0);
+  const written = await writeCustomer(session, { action: 'customers.create', before: null }, record);
+  return customerView(written ?? record, 0);
 }
 
 /**

@@ -13,7 +13,7 @@ import { allFound } from '../bans/scored-pages.ts';
 import { UnknownId } from '../invalid-operation.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
-import { recordChangeCall } from '../record-change-call.ts';
+import { writeRecord } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 
 /** There is no customer with an id. */
@@ -83,23 +83,20 @@ export function asCustomerId(id: string): CustomerId {
  * @throws InvalidOperation as showCustomer does, and what `edit` throws
  */
 export function updateCustomer(
-  { redis, audit }: Pick<Session, 'redis' | 'audit'>,
+  session: Pick<Session, 'redis' | 'audit'>,
   id: string,
   action: AuditAction,
   edit: (record: CustomerRecord) => CustomerRecord | Promise<CustomerRecord>,
 ): Promise<CustomerRecord> {
   return retryOvertaken(`the customer ${id}`, async () => {
-    const before = await showCustomer(redis, id);
-    const edited = await edit(before);
-    const { rev: _unknownYet, ...after } = edited;
-    const rev = await audit.make([{ action, target: id, before, after }], {
-      script: 'changeRecordAudited',
-      ...recordChangeCall({
-        customerId: before.id,
-        rev: before.rev,
-        customer: formatCustomerRecord(edited),
-      }),
-    });
-    return rev ? { ...edited, rev } : undefined;
+    const before = await showCustomer(session.redis, id);
+    return writeCustomer(session, { action, before }, await edit(before));
   });
 }
+
+/** Writes a customer, audited. @returns undefined if it was changed in between */
+export const writeCustomer = (
+  session: Pick<Session, 'audit'>,
+  change: Parameters<typeof writeRecord>[1],
+  record: CustomerRecord,
+) => writeRecord(session, change, record, { customerId: record.id, customer: formatCustomerRecord(record) });

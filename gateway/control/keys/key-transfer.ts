@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { apiKeyState, formatApiKeyRecord, recordExpiry } from '../../keys/api-key-record.ts';
+import { apiKeyState, recordExpiry } from '../../keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
 import { limitsIn } from '../../limits/limits.ts';
 import type { RecordChange } from '../../platform/redis/record-change.ts';
@@ -129,8 +129,7 @@ export async function importKeys(
     if (isKey(line)) {
       const keyHash = line.sha256;
       await addToIndex(redis, line, { customerId, keyHash });
-      const key = { keyHash, fields: formatApiKeyRecord(line), expiry: recordExpiry(line), isNew: true };
-      written += await write({ customerId, rev: '', key });
+      written += await write({ customerId, rev: '', key: { keyHash, record: line, isNew: true } });
     }
     return written === 0 ? 'unchanged' : 'added';
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../../keys/api-key-format.ts';
-import { formatApiKeyRecord, recordExpiry, type ApiKeyRecord } from '../../keys/api-key-record.ts';
+import type { ApiKeyRecord } from '../../keys/api-key-record.ts';
 import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
 import { limitsIn, type Limits } from '../../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
@@ -8,7 +8,7 @@ import { assertAccess, assertLimits, assertPermitted, listPlan } from '../custom
 import { addCustomerToIndex, newCustomer, showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { assertRev, retryOvertaken } from '../overtaken-change.ts';
-import { recordChangeCall } from '../record-change-call.ts';
+import { writeRecord } from '../record-change-call.ts';
 import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
 import type { KeyFields, WithoutNulls } from './key-input.ts';
@@ -129,11 +129,12 @@ function newRecord(
  * @returns undefined if the customer was changed in between
  */
 async function write(
-  { redis, audit }: Session,
+  session: Session,
   record: ApiKeyRecord,
   key: string,
   customer?: CustomerRecord,
 ): Promise<IssuedApiKey | undefined> {
+  const { redis } = session;
   const { customerId } = record;
   const keyHash = hashApiKey(key);
   const other = await placeOfHash(redis, keyHash);
@@ -143,19 +144,12 @@ async function write(
   // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
   if (customer !== undefined) await addCustomerToIndex(redis, customer);
   await addToIndex(redis, record, { customerId, keyHash });
-  const { rev: _unknownYet, ...after } = record;
-  const entry = { action: 'keys.issue', target: record.id, before: null, after } as const;
-  const fields = formatApiKeyRecord(record);
-  const rev = await audit.make([entry], {
-    script: 'changeRecordAudited',
-    ...recordChangeCall({
-      customerId,
-      rev: record.rev,
-      ...(customer && { customer: formatCustomerRecord(customer) }),
-      key: { keyHash, fields, expiry: recordExpiry(record), isNew: true },
-    }),
+  const written = await writeRecord(session, { action: 'keys.issue', before: null }, record, {
+    customerId,
+    customer: customer && formatCustomerRecord(customer),
+    key: { keyHash, record, isNew: true },
   });
-  return rev ? { key, record: { ...record, rev } } : undefined;
+  return written && { key, record: written };
 }
 
 /**

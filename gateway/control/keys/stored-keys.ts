@@ -1,10 +1,4 @@
-import {
-  formatApiKeyRecord,
-  readApiKey,
-  recordExpiry,
-  type ApiKeyRecord,
-  type StoredApiKey,
-} from '../../keys/api-key-record.ts';
+import { readApiKey, type ApiKeyRecord, type StoredApiKey } from '../../keys/api-key-record.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
@@ -19,7 +13,7 @@ import {
 import { allFound } from '../bans/scored-pages.ts';
 import { UnknownKey } from '../invalid-operation.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
-import { recordChangeCall } from '../record-change-call.ts';
+import { writeRecord } from '../record-change-call.ts';
 import type { Session } from '../session.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 
@@ -131,27 +125,15 @@ export async function showStoredKey(redis: RedisClient, id: string): Promise<Pla
  * @throws InvalidOperation as showStoredKey does, and what `edit` throws
  */
 export function updateStoredKey(
-  { redis, audit }: Pick<Session, 'redis' | 'audit'>,
+  session: Pick<Session, 'redis' | 'audit'>,
   id: string,
   action: AuditAction,
   edit: (record: ApiKeyRecord) => ApiKeyRecord | Promise<ApiKeyRecord>,
 ): Promise<ApiKeyRecord> {
   return retryOvertaken(`the key ${id}`, async () => {
-    const { place, record: before } = await showStoredKey(redis, id);
-    const edited = await edit(before);
-    const { rev: _unknownYet, ...after } = edited;
-    const rev = await audit.make([{ action, target: id, before, after }], {
-      script: 'changeRecordAudited',
-      ...recordChangeCall({
-        customerId: place.customerId,
-        rev: before.rev,
-        key: {
-          keyHash: place.keyHash,
-          fields: formatApiKeyRecord(edited),
-          expiry: recordExpiry(edited),
-        },
-      }),
-    });
-    return rev ? { ...edited, rev } : undefined;
+    const { place, record: before } = await showStoredKey(session.redis, id);
+    const record = await edit(before);
+    const { customerId, keyHash } = place;
+    return writeRecord(session, { action, before }, record, { customerId, key: { keyHash, record } });
   });
 }
