@@ -48,7 +48,8 @@ describe('the life cycle of keys', () => {
   describe('keys export and keys import', () => {
     test('restore keys in an empty Redis; a second import changes nothing', async () => {
       await kit.redis.hset(redisKeys.plan('gold'), { minute: 5, day: 50 });
-      const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--name', 'Own', '--day', '9');
+      const fields = ['--name', 'Own', '--scopes', 'pets-service:read', '--expires', '2099-01-01'];
+      const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--day', '9', ...fields);
       const revoked = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Revoked');
       await kit.json('keys', 'revoke', '--yes', revoked.id);
       const { stdout: exported, code } = await kit.run('keys', 'export');

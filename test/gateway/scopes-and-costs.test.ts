@@ -1,9 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
-import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
-import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
@@ -93,20 +90,6 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     expect((await get('/boxes', key)).status).toBe(200);
     const [last] = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
     expect(last?.[1].join(' ')).toMatch(/"scopes":\["boxes:write"\]/);
-  });
-
-  test('a rotation and a transfer keep the scopes', async () => {
-    const { id } = await keys.issue({ scopes: ['boxes:read'] });
-    const { key, record } = await keys.store.rotate(id, 1000);
-    expect(record.scopes).toEqual(['boxes:read']);
-    expect((await add(key)).status).toBe(403);
-    const { place } = await keys.store.show(record.id);
-    const customer = await showCustomer(redis, place.customerId);
-    const line = exportLine({ place, record, customer });
-    await redis.del(redisKeys.apiKey(place));
-    const imported = await importKeys({ lines: [line], sha256: () => 'x' }, session());
-    expect(imported).toMatchObject({ added: 1 });
-    expect((await keys.store.show(record.id)).record.scopes).toEqual(['boxes:read']);
   });
 
   test('a scope that no operation needs is refused, and changes nothing', async () => {
