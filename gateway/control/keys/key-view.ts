@@ -123,8 +123,6 @@ function nextOf(
   { nowMs, ...now }: { ban: BanView | null; windows: WindowViews; nowMs: number },
 ): NextRequest {
   const state = apiKeyState(record, nowMs);
-  if (state === 'revoked') return refusedForGood(state, record.revokedAt);
-  if (state === 'expired') return refusedForGood(state, record.expiresAt);
-  if (state === 'suspended') return refusedForGood(state, record.suspendedAt);
-  return nextRequest(now);
+  const { revokedAt: revoked, expiresAt: expired, suspendedAt: suspended } = record;
+  return state === 'valid' ? nextRequest(now) : refusedForGood(state, { revoked, expired, suspended }[state]);
 }

@@ -64,16 +64,14 @@ export function nextRequest({ ban, windows: views }: ServingState): NextRequest 
 }
 
 /** What the next request of a key that is not valid gets. */
-export function refusedForGood(state: RefusalForGood, since = 'an unknown time'): NextRequest {
-  switch (state) {
-    case 'revoked':
-      return refusal(state, `revoked at ${since}`, null);
-    case 'expired':
-      return refusal(state, `expired at ${since}`, null);
-    case 'suspended':
-      return refusal(state, `its customer is suspended since ${since}`, null);
-  }
-}
+export const refusedForGood = (state: RefusalForGood, since = 'an unknown time'): NextRequest =>
+  refusal(state, `${endings[state]} ${since}`, null);
+
+const endings: Readonly<Record<RefusalForGood, string>> = {
+  revoked: 'revoked at',
+  expired: 'expired at',
+  suspended: 'its customer is suspended since',
+};
 
 function refusal(reason: z.infer<typeof reasons>, why: string, until: string | null): NextRequest {
   const end = until === null ? '' : ` until ${clockTime(until)}`;

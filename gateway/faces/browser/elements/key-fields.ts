@@ -1,5 +1,6 @@
 import { byKind, keyFields, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
 import type { FormTexts } from '../form-text.ts';
+import { isoTime } from '../local-time.ts';
 import { field } from './fields.ts';
 
 /** Names the fields that a rotation keeps: "name, expiry and scopes". */
@@ -15,7 +16,7 @@ export const scopesField = (label: string, name: string, value = '') =>
   field(label, name, { placeholder: 'all', value, maxlength: 5000 });
 
 /** @returns null for all */
-export function scopesIn(text: string): string[] | null {
+function scopesIn(text: string): string[] | null {
   const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
   return scopes.length === 0 ? null : scopes;
 }
@@ -30,10 +31,10 @@ export const newKeyFields = () =>
     }),
   );
 
-/** What the API takes for what is in them. */
-export const formKeyFields = (form: FormTexts) =>
-  byKind(keyFields, {
+/** What the API takes for what is in a form; null for an empty field. */
+export const formFields = (fields: RecordFields, form: FormTexts) =>
+  byKind(fields, {
     text: (_field, name) => form(name) || null,
-    time: (_field, name) => form(name) || null,
+    time: (_field, name) => isoTime(form(name)) || null,
     scopes: (_field, name) => scopesIn(form(name)),
   });

@@ -8,14 +8,14 @@ import {
 } from '../../../../limits/record-fields.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { choice, field, lengthField, meantBox } from '../../../browser/elements/fields.ts';
-import { keptWords, scopesField, scopesIn } from '../../../browser/elements/key-fields.ts';
+import { formFields, keptWords, scopesField } from '../../../browser/elements/key-fields.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { capitalized } from '../../../browser/format.ts';
+import { localTime } from '../../../browser/local-time.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
 import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
-import { isoTime, localTime } from '../local-time.ts';
 import { planOptions, withPlans } from '../plan-names.ts';
 import type { Changed, CustomerDetail, KeyRow } from '../responses.ts';
 
@@ -110,11 +110,7 @@ function askForFacts(
     run: (form) => {
       const given: Record<string, unknown> = {
         name: form('name'),
-        ...byKind(fields, {
-          text: (_field, name) => form(name) || null,
-          time: (_field, name) => isoTime(form(name)) || null,
-          scopes: (_field, name) => scopesIn(form(name)),
-        }),
+        ...formFields(fields, form),
       };
       const changed = Object.keys(stored).filter((name) => form(name) !== stored[name]);
       const body = Object.fromEntries(changed.map((name) => [name, given[name]]));

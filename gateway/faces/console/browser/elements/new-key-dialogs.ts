@@ -4,7 +4,7 @@ import { keyFields } from '../../../../limits/record-fields.ts';
 import { ApiFailure } from '../../../browser/api-failure.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { choice, field, graceField } from '../../../browser/elements/fields.ts';
-import { formKeyFields, keptWords, newKeyFields } from '../../../browser/elements/key-fields.ts';
+import { formFields, keptWords, newKeyFields } from '../../../browser/elements/key-fields.ts';
 import type { LightElement } from '../../../browser/elements/light-element.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
 import { url } from '../../../browser/url.ts';
@@ -53,7 +53,7 @@ export const askToIssue = (host: LightElement, done: (issued: IssuedKey) => unkn
         api.post('/api/keys', {
           name: form('name'),
           plan: form('plan'),
-          ...formKeyFields(form),
+          ...formFields(keyFields, form),
           ...formLimits(form),
         }),
       done,
@@ -70,7 +70,7 @@ export const askToAddKey = (host: LightElement, of: Named, done: () => unknown) 
         <div class="fields">${newKeyFields()}</div>
         <p class="quiet">It shares the customer's plan, limits and what is used of them.</p>`,
     create: (form) =>
-      api.post(`${apiPath(of.id)}/keys`, { name: form('name') || undefined, ...formKeyFields(form) }),
+      api.post(`${apiPath(of.id)}/keys`, { name: form('name') || undefined, ...formFields(keyFields, form) }),
     done,
   });
 
