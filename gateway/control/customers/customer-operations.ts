@@ -90,8 +90,7 @@ export const customerOperations = [
     },
     summary: 'Customers, newest first',
     description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,
-    input: z.strictObject({
-      ...customerConditions,
+    input: customerConditions.extend({
       after: nextInput.optional(),
       limit: countInput(100, 50),
       use: flagInput.default(false).describe('Whether to say what they use'),

@@ -9,7 +9,7 @@ import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
-import { flagInput, searchInput } from '../list-schemas.ts';
+import { flagInput, pageOf, searchInput } from '../list-schemas.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Session } from '../session.ts';
 import { unitsOf } from '../usage/usage-months.ts';
@@ -74,21 +74,17 @@ export const customerDetailSchema = customerViewSchema
 export type CustomerDetail = z.infer<typeof customerDetailSchema>;
 
 /** What customers have to match, all of it. */
-export const customerConditions = {
+export const customerConditions = z.strictObject({
   search: searchInput.describe(
     `Customers with the text in their ${searchedWords(customerFields)} or id. An API key is refused.`,
   ),
   plan: z.string().optional().describe('Customers on a plan'),
   ownLimits: flagInput.optional().describe('Customers with a limit of their own'),
-};
+});
 
-const conditionsSchema = z.object(customerConditions);
+type CustomerConditions = z.output<typeof customerConditions>;
 
-type CustomerConditions = z.output<typeof conditionsSchema>;
-
-export const customerPageSchema = z.object({
-  items: z.array(customerRowSchema),
-  next: z.string().nullable(),
+export const customerPageSchema = pageOf(customerRowSchema).extend({
   total: z.int().describe('Customers in all, whatever the conditions'),
 });
 

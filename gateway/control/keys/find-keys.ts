@@ -8,7 +8,7 @@ import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { allFound, type Search } from '../bans/scored-pages.ts';
 import { textMatcher } from '../customers/text-matcher.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { searchInput } from '../list-schemas.ts';
+import { pageOf, searchInput } from '../list-schemas.ts';
 import type { Session } from '../session.ts';
 import { timeInput } from './key-input.ts';
 import { keyRowSchema, keyStates, readKeyRow, type KeyRow } from './key-view.ts';
@@ -23,7 +23,7 @@ import {
 } from './stored-keys.ts';
 
 /** What keys have to match, all of it. */
-export const keyConditions = {
+export const keyConditions = z.strictObject({
   search: searchInput.describe(
     `Keys by an id, a SHA-256, a hint such as api_ab12, or a part of a ${searchedWords(keyFields)} or an id. An API key is refused.`,
   ),
@@ -36,11 +36,9 @@ export const keyConditions = {
     ),
   expiresBefore: timeInput.optional().describe('Keys that expire, or have expired, before this time'),
   unusedSince: timeInput.optional().describe('Keys that were last used before this time, or never'),
-};
+});
 
-const conditionsSchema = z.object(keyConditions);
-
-export type KeyConditions = z.output<typeof conditionsSchema>;
+type KeyConditions = z.output<typeof keyConditions>;
 
 const isBefore = (time: string | null | undefined, limit: Date) =>
   typeof time === 'string' && Date.parse(time) < limit.getTime();
@@ -97,9 +95,7 @@ export async function searchKeys(
   };
 }
 
-export const keyPageSchema = z.object({
-  items: z.array(keyRowSchema),
-  next: z.string().nullable(),
+export const keyPageSchema = pageOf(keyRowSchema).extend({
   read: z.int().describe('Keys that were read for this page'),
   total: z.int().describe('Keys in all, whatever the conditions'),
 });

@@ -119,7 +119,7 @@ export const keyOperations = [
     description:
       `Reads some ${maxRead.toLocaleString('en')} keys at most. A page may therefore have fewer items than its limit, or ` +
       'none, although there are more: go on with `next` until it is null.',
-    input: z.strictObject({ ...keyConditions, after: nextInput.optional(), limit: countInput(100, 50) }),
+    input: keyConditions.extend({ after: nextInput.optional(), limit: countInput(100, 50) }),
     responds: 'A page of keys',
     result: keyPageSchema,
     async run(session, { input }) {
