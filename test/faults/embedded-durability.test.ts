@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -117,26 +126,48 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
   const setCommand = command('set', 'name-100', 'a value');
 
   test.each<[string, (file: string) => void, number]>([
+    ['zeros', (file) => appendFileSync(file, Buffer.alloc(5000)), 200],
     ['half a command', (file) => appendFileSync(file, setCommand.slice(0, -9)), 200],
+    ['garbage', (file) => appendFileSync(file, Buffer.from([255, 42, 13, 10, 42, 57, 13, 10, 0, 36])), 200],
     ['half a transaction', (file) => appendFileSync(file, command('MULTI') + setCommand), 200],
     ['a cut', (file) => truncateSync(file, readFileSync(file).length - 3), 199],
-  ])('starts after a crash that left %s, which Redis cuts off', async (_name, damage, left) => {
-    const { DATA_DIR } = await damagedCopy((path) => damage(join(path, incremental)));
-    expect((await withRedis(DATA_DIR, (redis) => redis.dbsize())).result).toBe(left);
-  });
+    ['a page of zeros', (file) => writeFileSync(file, readFileSync(file).fill(0, 4096, 4200)), 104],
+    ['zeros alone', (file) => writeFileSync(file, Buffer.alloc(4096)), 0],
+  ])(
+    'starts after a power cut that left %s: the damaged end is cut off, and a copy is kept',
+    async (_name, damage, left) => {
+      const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, incremental)));
+      const before = readFileSync(join(redisDirectory, incremental));
+      const { log, result } = await withRedis(DATA_DIR, (redis) => redis.dbsize());
+      expect(result).toBe(left);
+      const copy = readdirSync(redisDirectory).find((name) => name.startsWith('appendonlydir.damaged-'));
+      expect(log.split('\n').filter((line) => line.includes(String(copy)))).toHaveLength(1);
+      const copied = readFileSync(join(redisDirectory, String(copy), basename(incremental)));
+      expect(copied.equals(before)).toBe(true);
+      const next = await withRedis(DATA_DIR, (redis) => redis.dbsize());
+      expect(next).toMatchObject({ log: '', result: left });
+    },
+  );
 
-  test('refuses to start when its files are damaged, changes nothing and says what to do', async () => {
-    const { DATA_DIR, redisDirectory } = await damagedCopy((path) =>
-      appendFileSync(join(path, 'appendonlydir/appendonly.aof.1.base.rdb'), 'REDIS'),
-    );
+  test.each<[string, (directory: string) => void, RegExp]>([
+    [
+      'the base is damaged',
+      (path) => appendFileSync(join(path, 'appendonly.aof.1.base.rdb'), 'REDIS'),
+      /are damaged \(.+\)/,
+    ],
+    ['the base is missing', (path) => rmSync(join(path, 'appendonly.aof.1.base.rdb')), /are damaged \(.+\)/],
+  ])('refuses to start when %s, changes nothing and says what to do', async (_name, damage, reason) => {
+    const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, 'appendonlydir')));
     const files = () =>
       readdirSync(join(redisDirectory, 'appendonlydir'), { withFileTypes: true }).map(({ name }) => [
         name,
         readFileSync(join(redisDirectory, 'appendonlydir', name)).length,
       ]);
     const before = files();
-    await expect(withRedis(DATA_DIR, (redis) => redis.dbsize())).rejects.toThrow(
-      `DATA_DIR: the private Redis failed to start in ${redisDirectory}: see redis.log there`,
+    const refused = withRedis(DATA_DIR, (redis) => redis.dbsize());
+    await expect(refused).rejects.toThrow(reason);
+    await expect(refused).rejects.toThrow(
+      `: restore DATA_DIR from a backup, or move ${redisDirectory} away to start without keys`,
     );
     expect(files()).toEqual(before);
   });

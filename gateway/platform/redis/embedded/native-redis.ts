@@ -7,6 +7,7 @@ import { makeDirectory } from '#runtime/data-directory.ts';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { isReplyError } from '../redis-errors.ts';
+import { fixAppendOnlyFile } from './append-only-file.ts';
 import type { EmbeddedRedis } from './in-process-redis.ts';
 
 const startTimeoutMs = 10_000;
@@ -33,6 +34,7 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   // The path as Redis itself reports it, which identifies an orphan.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
+  fixAppendOnlyFile({ program, directory, log });
   const names = { portSetting: 'DATA_DIR', hostSetting: 'DATA_DIR' };
   const port = await choosePort({ ...names, port: 0, host: '127.0.0.1' });
   const url = `redis://default:${password}@127.0.0.1:${port}`;
