@@ -110,8 +110,11 @@ export function parsePetId(text: string): bigint {
 export function parseIdempotencyKey(values: readonly string[] | undefined): string | undefined {
   if (values === undefined) return undefined;
   const [value = '', ...more] = values;
-  const key = /^"(.*)"$/.exec(value)?.[1] ?? value;
-  if (more.length === 0 && /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,255}$/.test(key)) return key;
+  // A comma without quotes joins repeated headers.
+  const pattern = /^(?:"([\x20\x21\x23-\x5b\x5d-\x7e]{1,255})"|([\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,255}))$/;
+  const [, quoted, bare] = pattern.exec(value) ?? [];
+  const key = quoted ?? bare;
+  if (more.length === 0 && key !== undefined) return key;
   throw new PetsError('invalid_request', {
     message:
       'Idempotency-Key must be given once, as 1 to 255 ASCII characters other than quotes and backslashes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".',
