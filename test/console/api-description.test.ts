@@ -77,7 +77,7 @@ describe('the description of the operators’ API', () => {
       after: null,
       changes: [],
     };
-    const page = { items: [entry], next: null, latest: '1-1' };
+    const page = { items: [entry], next: null };
     expectDescribed('GET', '/api/audit?limit=1', 200, page);
     expect(() =>
       expectDescribed('GET', '/api/audit', 200, { ...page, items: [{ ...entry, who: 1 }] }),

@@ -8,7 +8,6 @@ import { shared } from '../support/kits/shared.ts';
 interface Page {
   items: { id: string; at: string; who: string; action: string; target: string; changes: unknown[] }[];
   next: string | null;
-  latest: string;
 }
 
 describe('the API of the audit log', () => {
@@ -54,16 +53,6 @@ describe('the API of the audit log', () => {
     expect(pages.flat()).toEqual(['second', 'first']);
   });
 
-  test('new entries are those after the newest that was shown, also if it did not match', async () => {
-    const { latest } = await get('action=plans');
-    await record('Grace', 'keys.set', 'key_2', null, null);
-    await record('Grace', 'plans.set', 'third', null, { minute: 1 });
-    const newer = await get(`action=plans&newerThan=${latest}`);
-    expect(targets(newer)).toEqual(['third']);
-    expect(newer.latest).toBe(newer.items[0]?.id);
-    expect(targets(await get(`action=plans&newerThan=${newer.latest}`))).toEqual([]);
-  });
-
   // The embedded Redis needs seconds for so many entries.
   const onServer = { tags: ['redis-server'] };
   test('a search that matches nothing ends each page after some thousand entries', onServer, async () => {
@@ -77,7 +66,7 @@ describe('the API of the audit log', () => {
     expect(first.items).toEqual([]);
     expect(first.next).not.toBeNull();
     const second = await get(`who=Grace&after=${first.next}`);
-    expect(targets(second)).toEqual(['third', 'key_2', 'second']);
+    expect(targets(second)).toEqual(['second']);
     expect(second.next).toBeNull();
   });
 
@@ -93,7 +82,7 @@ describe('the API of the audit log', () => {
     'after=x',
     'after=0-0',
     'after=00-0',
-    'after=1-1&newerThan=1-1',
+    'newerThan=1-1',
     'who=',
     'order=up',
     'who=a&who=b',

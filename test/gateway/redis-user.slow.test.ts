@@ -77,7 +77,6 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['POST', '/api/plans/gold/preview', limits],
       ['DELETE', '/api/plans/gold'],
       ['GET', '/api/audit?who=Ada'],
-      ['GET', '/api/audit?newerThan=0-0'],
       ['GET', '/api/policy'],
       ['GET', '/api/live'],
       ['GET', '/api/traffic'],

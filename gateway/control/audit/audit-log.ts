@@ -98,26 +98,6 @@ export async function* readAuditPages(redis: RedisClient, filter: AuditFilter): 
   }
 }
 
-/** Id of the newest entry, and 0-0 without any: what `readAuditNewer` starts from. */
-export async function readLatestAuditId(redis: RedisClient): Promise<string> {
-  const [newest] = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
-  return newest?.[0] ?? '0-0';
-}
-
-/**
- * Reads the entries after the given one, at most 500, oldest first, without waiting for any: for callers that ask again.
- * @param readFilter called after the entries are read, so that it knows a key that a customer has got with one of them
- * @returns those that match, and the id of the last one that was looked at
- */
-export async function readAuditNewer(
-  redis: RedisClient,
-  id: string,
-  readFilter: () => Promise<AuditFilter>,
-): Promise<{ entries: AuditEntry[]; latest: string }> {
-  const page = await redis.xrange(redisKeys.audit, `(${id}`, '+', 'COUNT', maxPage);
-  return { entries: parseMatching(page, await readFilter()), latest: page.at(-1)?.[0] ?? id };
-}
-
 /** First and last id in the stream that can match, for XRANGE. */
 function auditRange({ since, until }: AuditFilter): { start: string; end: string } {
   return {

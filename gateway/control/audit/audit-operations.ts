@@ -9,10 +9,8 @@ import {
   changedFields,
   nameTargets,
   readAudit,
-  readAuditNewer,
   readAuditPage,
   readAuditPages,
-  readLatestAuditId,
   type AuditEntry,
   type AuditFilter,
 } from './audit-log.ts';
@@ -40,16 +38,11 @@ const query = z
       .regex(entryId, noEntry)
       .refine((id) => !/^0+-0+$/.test(id), noEntry)
       .optional(),
-    newerThan: z.string().regex(entryId, noEntry).optional().describe('`latest` of an earlier response'),
     limit: countInput(200, usualCount).unwrap().optional(),
   })
   .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
     path: ['since'],
     error: 'is not before until',
-  })
-  .refine(({ after, newerThan }) => after === undefined || newerThan === undefined, {
-    path: ['newerThan'],
-    error: 'cannot be combined with after',
   });
 
 export const entrySchema = z.object({
@@ -96,7 +89,6 @@ export const auditOperations = [
         until: { flags: '--until <time>', says: 'before a time, or a duration ago', from: 'time ago' },
         limit: { flags: '--count <n>', says: `newest entries (default: ${usualCount}; all with --since)` },
         after: false,
-        newerThan: false,
       },
       columns: {
         AT: 'at',
@@ -113,37 +105,33 @@ export const auditOperations = [
     },
     summary: 'Changes by operators, newest first',
     description:
-      'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from ' +
-      'there. With `newerThan`, the entries after that one, of which `latest` is the last one that was looked at.',
+      'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from there.',
     input: query,
     responds: 'Entries',
-    result: pageOf(entrySchema)
-      .extend({ latest: z.string().describe('Id of the newest entry that was looked at') })
-      .meta({
-        id: 'AuditPage',
-        examples: [
-          {
-            items: [
-              {
-                id: '1795403857484-0',
-                at: '2026-11-23T03:17:37.484Z',
-                who: 'ada',
-                action: 'plans.set',
-                verb: 'changed the plan',
-                target: 'pro',
-                targetName: null,
-                targetHint: null,
-                before: { name: 'pro', minute: 300 },
-                after: { name: 'pro', minute: 600 },
-                changes: [{ field: 'minute', before: 300, after: 600 }],
-              },
-            ],
-            next: null,
-            latest: '1795403857484-0',
-          },
-        ],
-      }),
-    async *run(session, { input: { limit, after: _after, newerThan: _newer, ...conditions } }) {
+    result: pageOf(entrySchema).meta({
+      id: 'AuditPage',
+      examples: [
+        {
+          items: [
+            {
+              id: '1795403857484-0',
+              at: '2026-11-23T03:17:37.484Z',
+              who: 'ada',
+              action: 'plans.set',
+              verb: 'changed the plan',
+              target: 'pro',
+              targetName: null,
+              targetHint: null,
+              before: { name: 'pro', minute: 300 },
+              after: { name: 'pro', minute: 600 },
+              changes: [{ field: 'minute', before: 300, after: 600 }],
+            },
+          ],
+          next: null,
+        },
+      ],
+    }),
+    async *run(session, { input: { limit, after: _after, ...conditions } }) {
       const filter = await filterOf(session, conditions);
       const pages =
         limit === undefined && filter.since !== undefined
@@ -151,22 +139,20 @@ export const auditOperations = [
           : [await readAudit(session.redis, limit ?? usualCount, filter)];
       for await (const page of pages) yield viewEntries(session, page);
     },
-    async page(session, { input: { after, newerThan, limit: count = usualCount, ...conditions } }) {
-      const readFilter = () => filterOf(session, conditions);
-      if (newerThan !== undefined) {
-        const { entries, latest } = await readAuditNewer(session.redis, newerThan, readFilter);
-        return { items: await viewEntries(session, entries.toReversed()), next: null, latest };
-      }
-      // Before the page: an entry in between is then new to the client, and not missing.
-      const latest = await readLatestAuditId(session.redis);
-      const options = { filter: await readFilter(), count, before: after, maxScanned };
-      const { entries, next } = await readAuditPage(session.redis, options);
-      return { items: await viewEntries(session, entries), next, latest };
+    async page(session, { input: { after, limit: count = usualCount, ...conditions } }) {
+      const filter = await filterOf(session, conditions);
+      const { entries, next } = await readAuditPage(session.redis, {
+        filter,
+        count,
+        before: after,
+        maxScanned,
+      });
+      return { items: await viewEntries(session, entries), next };
     },
   }),
 ];
 
-type Conditions = Omit<z.infer<typeof query>, 'after' | 'newerThan' | 'limit'>;
+type Conditions = Omit<z.infer<typeof query>, 'after' | 'limit'>;
 
 async function filterOf(session: Session, { target, ...rest }: Conditions): Promise<AuditFilter> {
   return { ...rest, targets: target === undefined ? undefined : await auditTargets(target, session) };
