@@ -350,27 +350,6 @@ describe('the portal', () => {
     expect(await read(value.replace('__Host-', '__Secure-'))).toBe(401);
   });
 
-  test('an operator ends all sessions and links of a customer', async () => {
-    const { customerId, portal } = await newCustomer('Signed out');
-    const [second, code] = [await enter(customerId), await portalCode(started.kit.redis, customerId)];
-    const other = await newCustomer('Still in');
-    expect((await operator.send('POST', `/api/customers/${customerId}/sign-out`)).status).toBe(200);
-    for (const { send: sendAs } of [portal, second]) {
-      expect((await sendAs('GET', '/customer')).json).toMatchObject({ code: 'no_session' });
-    }
-    expect((await sendToPortal(url, 'POST', '/session', { code })).json).toMatchObject({
-      code: 'invalid_code',
-    });
-    expect((await other.portal.send('GET', '/customer')).status).toBe(200);
-    // The clock of the gateway and that of this process may differ by a millisecond.
-    await expect
-      .poll(async () => (await (await enter(customerId)).send('GET', '/customer')).status)
-      .toBe(200);
-    expect(await operator.send('GET', `/api/audit?target=${customerId}&action=portal.end`)).toMatchObject({
-      body: { items: [{ who: 'Ada' }] },
-    });
-  });
-
   test('a link does not replace the session of another customer unasked', async () => {
     const [own, other] = [await newCustomer('Own account'), await newCustomer('Foreign account')];
     const code = await portalCode(started.kit.redis, other.customerId);

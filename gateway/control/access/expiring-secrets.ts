@@ -24,7 +24,6 @@ export function createSecrets<Stored extends { expiresAtMs: number }>({
 }: SecretKind<Stored>) {
   const pattern = new RegExp(String.raw`^[\w-]{${Math.ceil(bits / 6)}}$`);
   return {
-    lifetimeMs,
     /** @param change for the audit log, which also says when the secret expires */
     async make(
       { redis, audit, now }: Session,

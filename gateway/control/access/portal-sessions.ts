@@ -73,29 +73,9 @@ async function findLink(
 ): Promise<Link | undefined> {
   const found = await secrets.find(session, secret);
   if (found === undefined) return undefined;
-  const { customerId, tokenHash, expiresAtMs } = found;
-  const [endedMs, token] = await Promise.all([
-    session.redis.get(redisKeys.portalEnded(customerId)),
-    tokenHash === undefined ? 'of a person' : findValidToken(session, tokenHash),
-  ]);
-  const isOver = endedMs !== null && expiresAtMs - secrets.lifetimeMs <= Number(endedMs);
-  return isOver || token === undefined ? undefined : found;
-}
-
-/**
- * Ends all sessions of a customer, and its links that were not used yet.
- * @throws InvalidOperation if there is no such customer
- */
-export async function endPortalSessions(
-  { redis, audit, now }: Session,
-  customer: string,
-): Promise<{ customer: CustomerId; endedAt: string }> {
-  const { id } = await showCustomer(redis, customer);
-  const endedMs = now();
-  const endedAt = new Date(endedMs).toISOString();
-  await audit({ action: 'portal.end', target: id, before: null, after: { endedAt } });
-  await redis.set(redisKeys.portalEnded(id), endedMs, 'PX', portalSessionMs);
-  return { customer: id, endedAt };
+  const { tokenHash } = found;
+  const isValid = tokenHash === undefined || (await findValidToken(session, tokenHash)) !== undefined;
+  return isValid ? found : undefined;
 }
 
 /**

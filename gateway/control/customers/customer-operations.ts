@@ -5,7 +5,7 @@ import { portalLink } from '../../platform/config/console-url.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage-days.ts';
-import { endPortalSessions, makePortalCode } from '../access/portal-sessions.ts';
+import { makePortalCode } from '../access/portal-sessions.ts';
 import { allFound, readFoundPage } from '../bans/scored-pages.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
@@ -212,18 +212,6 @@ export const customerOperations = [
       const { code, ...made } = await makePortalCode(session, target, context.apiTokenHash);
       return { link: portalLink(context.publicOrigin(), code), ...made };
     },
-  }),
-  changeAndShow({
-    operationId: 'signOutCustomer',
-    http: 'POST /customers/:customer/sign-out',
-    noun: 'links',
-    command: {
-      usage: 'customers sign-out <customer>',
-      examples: [`customers sign-out ${id} --reason "a laptop was stolen"`],
-    },
-    summary: 'End all sessions of a customer in the portal, and its links that were not used yet',
-    ...shown,
-    run: (session, { target }) => endPortalSessions(session, target),
   }),
   change({
     operationId: 'removeCustomer',

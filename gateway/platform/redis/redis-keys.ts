@@ -119,8 +119,6 @@ export const redisKeys = {
   portalCode: (codeHash: string) => `gw:portal:code:${codeHash}`,
   /** String with expiry: a session of the portal. @param tokenHash hexadecimal SHA-256 */
   portalSession: (tokenHash: string) => `gw:portal:session:${tokenHash}`,
-  /** String with expiry: Unix milliseconds at which all links and sessions of a customer in the portal were ended. */
-  portalEnded: (customerId: CustomerId) => `gw:portal:ended:${customerId}`,
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;
