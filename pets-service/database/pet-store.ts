@@ -2,9 +2,9 @@ import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { PetsError, type PetsErrorOptions } from '../errors.ts';
 import { PrismaClient, type Prisma } from '../generated/prisma/client.ts';
 import type { NewPet, Pet, PetsQuery } from '../pets/pet.ts';
+import { unavailabilityOf } from './database-error.ts';
 import { statementTimeoutMs, type DatabasePools } from './database.ts';
 import { createOnce, deleteExpiredKeys, type ScopedIdempotencyKey } from './idempotent-create.ts';
-import { wroteNothing } from './wrote-nothing.ts';
 
 export type PetStore = ReturnType<typeof createPetStore>;
 
@@ -20,8 +20,8 @@ const repeatable = {
 };
 
 /**
- * Nothing outside this folder imports Prisma. The queries of requests throw PetsError service_unavailable if they fail: they
- * are fixed and their input is checked, so what fails is the database.
+ * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
+ * is unavailable.
  * @param onStatement called with the name of the pool and the duration of each query, with its wait for a connection
  */
 export function createPetStore(
@@ -41,9 +41,10 @@ export function createPetStore(
     try {
       return await query(pool.prisma);
     } catch (error) {
-      if (error instanceof PetsError) throw error;
-      const options = wroteNothing(error) ? retryLater : unconfirmed;
-      throw new PetsError('service_unavailable', { ...options, cause: error });
+      const unavailability = unavailabilityOf(error);
+      if (unavailability === undefined) throw error;
+      const said = unavailability === 'lost' ? unconfirmed : retryLater;
+      throw new PetsError('service_unavailable', { ...said, cause: error });
     } finally {
       onStatement(pool.name, (performance.now() - startedAtMs) / 1000);
     }

@@ -5,12 +5,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
 import { loadApiDescription } from '../../gateway/upstream/api-description.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
-import { migrate } from '../../prisma/migrate.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { servePets } from '../support/kits/pets-kit.ts';
@@ -200,39 +200,31 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   });
 
   test('422 for an Idempotency-Key with another body, and 409 while the first request is in flight', async () => {
-    const create = (gatewayUrl: string, name: string) =>
-      send(`${gatewayUrl}/v1/pets`, {
+    const create = (name: string, idempotencyKey = '"contract"') =>
+      send(`${gateway.url}/v1/pets`, {
         method: 'POST',
         key,
-        headers: { 'content-type': 'application/json', 'idempotency-key': '"contract"' },
+        headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
         body: JSON.stringify({ name, categoryId: 1 }),
       });
-    expect((await create(gateway.url, 'Rex')).status).toBe(201);
-    const replayed = await create(gateway.url, 'Rex');
+    expect((await create('Rex')).status).toBe(201);
+    const replayed = await create('Rex');
     contract.check('createPet', replayed);
     expect(replayed.header('Idempotency-Replayed')).toBe('true');
-    contract.check('createPet', await create(gateway.url, 'Mia'));
+    contract.check('createPet', await create('Mia'));
 
-    const database = await PGlite.create();
-    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
-    await migrate(new PrismaPGlite(database));
-    await using pets = await servePets(new PrismaPGlite(database), { publicKey });
-    await using other = await startGateway({
-      ...env,
-
-      PETS_SERVICE_URL: pets.url,
-    });
-    // An exclusive lock on the database keeps the first request in flight.
-    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-    const exclusiveLock = database.runExclusive(() => finished);
-    const first = create(other.url, 'Rex');
+    // A lock of the table keeps the first request in flight.
+    const database = new pg.Client(env['DATABASE_URL']);
+    await database.connect();
+    await database.query('BEGIN; LOCK TABLE pets IN EXCLUSIVE MODE');
+    const first = create('Rex', '"in-flight"');
     // Either request can arrive first.
-    const second = create(other.url, 'Rex');
+    const second = create('Rex', '"in-flight"');
     const refused = await Promise.race([first, second]);
     contract.check('createPet', refused);
     expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
-    finish();
-    await exclusiveLock;
+    await database.query('COMMIT');
+    await database.end();
     const statuses = (await Promise.all([first, second])).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
   });

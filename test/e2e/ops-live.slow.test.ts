@@ -134,7 +134,7 @@ describe('operating a running gateway', () => {
       ];
       await kit.json('bans', 'add', later.id, '--for', '1h', '--reason', 'added');
       await kit.redis.set(redisKeys.ban(sooner), 'by hand', 'EX', 600);
-      await kit.redis.set(redisKeys.ban(other), 'for good');
+      await kit.redis.set(redisKeys.ban(other), 'for long', 'EX', 700);
       // Of no key, and no ban.
       await kit.redis.set(redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }), 'x');
       await kit.redis.set('gw:ban:{oops}', 'x');
@@ -146,11 +146,11 @@ describe('operating a running gateway', () => {
       await expect.poll(byReason, { timeout: 10_000 }).toMatchObject([
         { id: later.id, reason: 'added' },
         { id: sooner.id, name: 'Sooner', plan: 'free', reason: 'by hand' },
-        { id: other.id, reason: 'for good' },
+        { id: other.id, reason: 'for long' },
       ]);
       const { stdout } = await kit.run('bans', 'list', '--output', 'csv');
       expect(stdout).toMatch(/^id,name,plan,endsAt,reason\n/);
-      expect(stdout).toMatch(new RegExp(`^${other.id},test,free,[^,]+,for good$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^${other.id},test,free,[^,]+,for long$`, 'm'));
       for (const { id } of [later, sooner, other]) await kit.json('bans', 'lift', id);
       expect(await kit.json('bans', 'list')).toEqual([]);
       await kit.redis.del('gw:ban:{oops}', redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }));
