@@ -165,7 +165,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     const reference = texts.get('/docs/reference') ?? '';
     expect(reference).toContain('/depot/boxes/m&#39;');
     expect(reference).toContain('Bearer $COURIER_KEY');
-    expect(reference).toContain('data-key-form="box_"');
+    expect(reference).toContain('placeholder="box_…"');
     expect((await get('/docs/clients')).status).toBe(404);
   });
 

@@ -130,13 +130,4 @@ describe('security headers of the pets service', () => {
       'x-content-type-options': contentTypeOptions,
     });
   });
-
-  test('forbid caching of the response to invalid HTTP', async () => {
-    const raw = await sendRaw(petsService.port, 'NONSENSE\r\n\r\n');
-    expect(raw).toMatch(/^HTTP\/1\.1 400 /);
-    expect(securityHeadersOf(rawHeaders(raw))).toEqual({
-      'cache-control': cacheControl,
-      'x-content-type-options': contentTypeOptions,
-    });
-  });
 });

@@ -102,9 +102,10 @@ async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesB
     }
   }
   if (days.length === 0) return [];
-  // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
-  const name = (await redis.hget(redisKeys.customer(id), 'name').catch(() => null)) ?? recorded;
-  return days.map((use) => Object.assign({ id, name }, use));
+  // The record of a month that began while Redis had lost that of the customer has neither. The name there serves when the customer is
+  // gone.
+  const [name, plan = null] = await redis.hmget(redisKeys.customer(id), 'name', 'plan').catch(() => []);
+  return days.map((use) => ({ id, name: name ?? recorded, ...use, plan: use.plan ?? plan }));
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
