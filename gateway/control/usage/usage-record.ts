@@ -105,7 +105,7 @@ async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesB
   // The record of a month that began while Redis had lost that of the customer has neither. The name there serves when the customer is
   // gone.
   const [name, plan = null] = await redis.hmget(redisKeys.customer(id), 'name', 'plan').catch(() => []);
-  return days.map((use) => Object.assign(use, { id, name: name ?? recorded, plan: use.plan ?? plan }));
+  return days.map((use) => Object.assign({ id, name: name ?? recorded }, use, { plan: use.plan ?? plan }));
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
