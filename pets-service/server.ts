@@ -101,8 +101,14 @@ function createHttpServer(app: RequestListener, settings: Config) {
     requestTimeout,
     keepAliveTimeout: settings.KEEP_ALIVE_TIMEOUT_MS,
   });
+  const serve: RequestListener = (req, res) => {
+    // Scheme and host of an absolute form are removed (RFC 9112 section 3.2.2). Express would answer what is no path in HTML.
+    const path = (req.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '');
+    req.url = path.startsWith('/') ? path : '/';
+    app(req, res);
+  };
   // A refused request gets no 100 Continue.
-  return server.on('request', app).on('checkContinue', app);
+  return server.on('request', serve).on('checkContinue', serve);
 }
 
 async function prepare({ writes }: Database, { DATABASE_URL, DEMO }: Config) {

@@ -15,6 +15,8 @@ interface FuzzOptions {
   seed: number;
   /** Time without data after which the terminator is sent. */
   quietMs?: number;
+  /** Whether Node itself refuses what is no HTTP, which it does without a body. */
+  isBare?: boolean;
 }
 
 const concurrency = 100;
@@ -33,6 +35,7 @@ export async function fuzz({
   cases,
   seed,
   quietMs = 25,
+  isBare = false,
 }: FuzzOptions): Promise<Map<number, number>> {
   const attacks = makeAttacks(credential).filter(({ bytes }) => bytes.length < 4000);
   const valid = attacks.filter(({ expected: [status = 0] }) => status < 400);
@@ -49,9 +52,9 @@ export async function fuzz({
       // V8 grows its heap for a while whatever is sent.
       if (sent === Math.ceil(cases / 2)) memoryBefore = residentBytes(service.pid);
       const input = next();
-      const outcome = judge(await sendAndReceive(service.port, input, quietMs));
+      const outcome = judge(await sendAndReceive(service.port, input, quietMs), isBare);
       if ('problem' in outcome) {
-        const shortest = await minimise(service.port, input, quietMs);
+        const shortest = await minimise(service.port, input, { quietMs, isBare });
         throw new Error(`seed ${seed}: ${outcome.problem}\nrequest: ${JSON.stringify(shortest)}`);
       }
       for (const status of outcome.statuses) statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -106,7 +109,10 @@ function sendAndReceive(port: number, input: string, quietMs: number): Promise<R
   });
 }
 
-function judge({ received, cutShort }: Received): { statuses: number[] } | { problem: string } {
+function judge(
+  { received, cutShort }: Received,
+  isBare: boolean,
+): { statuses: number[] } | { problem: string } {
   const { messages, rest, broken } = parseMessages(received, 'responses');
   const shown = JSON.stringify(received.slice(-2000));
   if (broken !== undefined) return { problem: `malformed response, ${broken}: ${shown}` };
@@ -115,7 +121,7 @@ function judge({ received, cutShort }: Received): { statuses: number[] } | { pro
   for (const [index, { body }] of messages.entries()) {
     const status = statuses[index] ?? 0;
     if (status >= 500) return { problem: `server error: ${shown}` };
-    if (status >= 400 && !isErrorBody(body, status))
+    if (status >= 400 && !isErrorBody(body, status) && !(isBare && body === ''))
       return { problem: `client error without an Error body: ${shown}` };
   }
   return { statuses };
@@ -133,12 +139,16 @@ function isErrorBody(text: string, status: number): boolean {
 }
 
 /** Shortens a failing request by removing ever smaller parts. */
-async function minimise(port: number, input: string, quietMs: number): Promise<string> {
+async function minimise(
+  port: number,
+  input: string,
+  { quietMs, isBare }: { quietMs: number; isBare: boolean },
+): Promise<string> {
   let shortest = input;
   for (let size = Math.ceil(input.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let at = 0; at < shortest.length; at += size) {
       const shorter = shortest.slice(0, at) + shortest.slice(at + size);
-      if ('problem' in judge(await sendAndReceive(port, shorter, quietMs))) shortest = shorter;
+      if ('problem' in judge(await sendAndReceive(port, shorter, quietMs), isBare)) shortest = shorter;
     }
   }
   return shortest;
