@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { addBan } from '../../gateway/control/bans/bans.ts';
-import { allFound } from '../../gateway/control/bans/scored-pages.ts';
 import {
   changeCustomer,
   removeCustomer,
@@ -12,6 +11,7 @@ import { showCustomer } from '../../gateway/control/customers/stored-customers.t
 import { searchKeys } from '../../gateway/control/keys/find-keys.ts';
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
+import { allFound } from '../../gateway/control/scored-pages.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { readKeyUse } from '../../gateway/quota/key-use.ts';

@@ -4,8 +4,8 @@ import { banInput } from '../keys/key-input.ts';
 import { keyShown } from '../keys/key-operations.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { changeAndShow, list } from '../operation.ts';
+import { allFound, readFoundPage, scorePattern } from '../scored-pages.ts';
 import { addBan, liftBan, searchBans } from './bans.ts';
-import { allFound, readFoundPage, scorePattern } from './scored-pages.ts';
 
 export const banSchema = z
   .object({

@@ -2,8 +2,8 @@ import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { consecutiveBan, indexBan } from '../../quota/ban-reason.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
 import { showStoredKey } from '../keys/stored-keys.ts';
+import type { Search } from '../scored-pages.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import type { Search } from './scored-pages.ts';
 
 export interface ActiveBan {
   /** Id of the API key. */

@@ -9,11 +9,11 @@ import { customerFields, fieldsIn } from '../../limits/record-fields.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { allFound } from '../bans/scored-pages.ts';
 import { UnknownId } from '../invalid-operation.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
 import { writeRecord } from '../record-change-call.ts';
+import { allFound } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
 
 /** There is no customer with an id. */

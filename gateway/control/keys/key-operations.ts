@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { keyFields } from '../../limits/record-fields.ts';
 import { byWindow, hasWindow } from '../../limits/windows.ts';
 import { customerIdPattern, redisKeys } from '../../platform/redis/redis-keys.ts';
-import { allFound, readFoundPage } from '../bans/scored-pages.ts';
 import { windowTexts } from '../customers/customer-limits.ts';
 import { newLimitOptions } from '../customers/customer-operations.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
@@ -12,6 +11,7 @@ import { change, changeAndShow, list, read } from '../operation.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import { readPlans, storedLimitsSchema, type Plan } from '../plans/plans.ts';
 import { columnsOf, csvOf, fieldOptions } from '../records.ts';
+import { allFound, readFoundPage } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
 import { findKeyId, findMeantKey, keyConditions, keyPageSchema, searchKeys } from './find-keys.ts';
 import {

@@ -10,10 +10,10 @@ import {
   type CustomerId,
   type KeyPlace,
 } from '../../platform/redis/redis-keys.ts';
-import { allFound } from '../bans/scored-pages.ts';
 import { UnknownKey } from '../invalid-operation.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
 import { writeRecord } from '../record-change-call.ts';
+import { allFound } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
 import { assertNotApiKey } from './pasted-key.ts';
 

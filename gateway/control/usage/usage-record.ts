@@ -8,9 +8,9 @@ import {
   readUsageDays,
   type DayUsage,
 } from '../../quota/usage-days.ts';
-import { scoredPages } from '../bans/scored-pages.ts';
 import { customerPages } from '../customers/stored-customers.ts';
 import { readRetentionDays } from '../plans/settings.ts';
+import { scoredPages } from '../scored-pages.ts';
 import type { ReadingSession } from '../session.ts';
 import { csvLine } from './csv-cell.ts';
 

@@ -1,6 +1,6 @@
-import type { RedisClient } from '../../platform/redis/redis-client.ts';
-import { scoredMembers } from '../../platform/redis/scored-members.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { scoredMembers } from '../platform/redis/scored-members.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 
 /** A member of a sorted set with its score. */
 export interface ScoredMember {
