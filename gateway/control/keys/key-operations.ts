@@ -244,7 +244,7 @@ export const keyOperations = [
           strikesToBan === null
             ? `${strikes}; the ban policy is off or invalid, see: ops policy show`
             : `${strikes} of ${strikesToBan}`,
-        ban: ban && `${ban.reason}; ends at ${ban.endsAt ?? 'no set time'}`,
+        ban: ban && `${ban.reason}; ends at ${ban.endsAt}`,
         next: next.message,
       }),
     },

@@ -31,7 +31,7 @@ export type NextRequest = z.infer<typeof nextRequestSchema>;
 
 /** What decides on the next request of a valid key. */
 export interface ServingState {
-  ban: { endsAt: string | null; reason: string } | null;
+  ban: { endsAt: string; reason: string } | null;
   windows: WindowViews;
 }
 

@@ -102,8 +102,7 @@ async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesB
     }
   }
   if (days.length === 0) return [];
-  // The record of a month that began while Redis had lost that of the customer has neither. The name there serves when the customer is
-  // gone.
+  // A month that began while Redis had lost the customer has no plan. Its name is for a customer that is gone.
   const [name, plan = null] = await redis.hmget(redisKeys.customer(id), 'name', 'plan').catch(() => []);
   return days.map((use) => Object.assign({ id, name: name ?? recorded }, use, { plan: use.plan ?? plan }));
 }

@@ -2,7 +2,7 @@ import '../elements/policy-settings.ts';
 import { html } from 'lit';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { button, listTable } from '../../../browser/elements/table.ts';
-import { relativeOr } from '../../../browser/format.ts';
+import { formatRelative } from '../../../browser/format.ts';
 import { GrowingList } from '../elements/growing-list.ts';
 import { liftBan } from '../elements/key-actions.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
@@ -41,7 +41,7 @@ class PageBans extends GrowingList<Ban> {
     return html`${listTable('Active bans', items, [
       ['Key', keyLink, '', keyTitle],
       ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
-      ['Ends', ({ endsAt }) => relativeOr(endsAt, 'with its next requests'), '', ({ endsAt }) => endsAt],
+      ['Ends', ({ endsAt }) => formatRelative(endsAt), '', ({ endsAt }) => endsAt],
       ['Reason', ({ reason }) => reason],
       session.isOperator &&
         button(
