@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Health } from '../../control/status/service.ts';
 import { GatewayError } from '../../errors.ts';
 import { securityHeaders } from '../../platform/http/send-response.ts';
-import { isHttpsOnly } from './access/request-origin.ts';
+import { isHttpsOnly } from './access/console-access.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
 
 interface AdminDependencies {

@@ -40,13 +40,6 @@ export const apiErrorSchema = z
   .object({ code: z.enum(apiErrorCodes), message: z.string(), status: z.int() })
   .meta({ id: 'Error' });
 
-/** Statuses of refusals that are about access: who asks, from where, and how often. */
-const accessStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
-
-export function isAboutAccess(status: number): boolean {
-  return accessStatuses.has(status);
-}
-
 interface ApiErrorOptions {
   /** Replaces the catalogue's message. */
   message?: string;

@@ -1,10 +1,11 @@
 import type { Request } from 'express';
 import { z } from 'zod';
+import { hashSecret } from '../../control/access/console-secret.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
 import type { ChangeOperation, Operation, OperationContext } from '../../control/operation.ts';
 import type { Session } from '../../control/session.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
-import { apiTokenHashOf, callerOf } from './access/caller.ts';
+import { callerOf } from './access/caller.ts';
 import { assertScopes } from './access/require-permission.ts';
 import { ApiError } from './api-error.ts';
 import { respondOnce } from './respond-once.ts';
@@ -127,9 +128,7 @@ function contextOf(req: Request, { publicOrigin, webhookNetworks, planCustomers 
     planCustomers,
     warn() {},
     sessionId: caller.session?.id,
-    get apiTokenHash() {
-      return apiTokenHashOf(caller);
-    },
+    apiTokenHash: caller.scopes && hashSecret(caller.secret),
     assertScopes: (needed) => assertScopes(caller, needed),
   };
 }

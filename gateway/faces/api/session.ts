@@ -7,8 +7,7 @@ import {
   createConsoleSessions,
   type BegunSession,
 } from '../../control/access/console-sessions.ts';
-import { requestSession, type RequestSession } from './access/caller.ts';
-import { csrfTokenFor } from './access/csrf-token.ts';
+import { csrfTokenFor } from './access/page-access.ts';
 import { ApiError } from './api-error.ts';
 import { route, type Api } from './route.ts';
 
@@ -58,7 +57,7 @@ export const sessionRoutes = [
     noun: null,
     responds: 'The session of the cookie',
     result: sessionSchema,
-    handle: ({ req }) => viewSession(requestSession(req)),
+    handle: ({ req }, { access }) => viewSession(access.sessionOf(req)),
   }),
   route.delete('/session', {
     operationId: 'endSession',
@@ -67,7 +66,7 @@ export const sessionRoutes = [
     access: 'viewer',
     responds: 'The session is over',
     handle: async ({ req, res }, { change, access }) => {
-      const { session, token } = requestSession(req);
+      const { session, token } = access.sessionOf(req);
       await change(req, (redis) => createConsoleSessions(redis).end(session.id));
       access.forget(token);
       access.cookie.clear(req, res);
@@ -96,7 +95,7 @@ async function redeem(
   return begun ?? access.refuseSecret(req, 'invalid_code');
 }
 
-function viewSession({ session, token }: RequestSession): z.infer<typeof sessionSchema> {
+function viewSession({ session, token }: BegunSession): z.infer<typeof sessionSchema> {
   const { name, role, expiresAt } = session;
   return { name, role, expiresAt, csrfToken: csrfTokenFor(token), version };
 }

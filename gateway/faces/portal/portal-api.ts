@@ -6,15 +6,17 @@ import {
   findCodeCustomer,
   portalPerson,
   portalSessionMs,
+  type PortalSession,
 } from '../../control/access/portal-sessions.ts';
 import { showCustomer, UnknownCustomer } from '../../control/customers/stored-customers.ts';
 import { IssueForOperators, StaleKey } from '../../control/invalid-operation.ts';
 import { OvertakenChange } from '../../control/overtaken-change.ts';
+import { csrfTokenFor, type SignedIn } from '../api/access/page-access.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ConsoleRedis } from '../api/console-redis.ts';
 import { renderApiError } from '../api/render-api-error.ts';
 import type { Route } from '../api/route.ts';
-import { customerMessages, portalCsrfToken, type PortalAccess, type SignedIn } from './portal-access.ts';
+import { customerMessages, type PortalAccess } from './portal-access.ts';
 import { portalApiPath } from './portal-document.ts';
 import { portalRoutes, type PortalApi } from './portal-routes.ts';
 import {
@@ -103,10 +105,10 @@ function createApi({ redis, access, log }: PortalApiDependencies): PortalApi {
 const mayBeLost = 'The change was made, but it is not certain that it is kept. Look again in a few minutes.';
 
 function createSessionApi({ redis, access, scopes }: PortalApiDependencies): PortalSessionApi {
-  const view = (signedIn: SignedIn): PortalSessionView => ({
+  const view = (signedIn: SignedIn<PortalSession>): PortalSessionView => ({
     customerId: signedIn.session.customerId,
     expiresAt: signedIn.session.expiresAt,
-    csrfToken: portalCsrfToken(signedIn),
+    csrfToken: csrfTokenFor(signedIn.token),
     scopes: [...scopes],
   });
   const end = async (token: string) => (await redis()).read((session) => endPortalSession(session, token));

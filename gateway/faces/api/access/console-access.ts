@@ -1,35 +1,28 @@
 import { Router, type Request, type RequestHandler } from 'express';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import type { ConsoleSession } from '../../../control/access/console-sessions.ts';
 import { addressGroup, createIsProxy, findClientAddress } from '../../../platform/http/client-address.ts';
 import type { ApiDependencies } from '../api-dependencies.ts';
 import { ApiError } from '../api-error.ts';
-import { createMinuteLimit } from './minute-limit.ts';
-import { createRefuseSecret, type RefuseSecret } from './refuse-secret.ts';
-import { requireCsrfToken } from './require-csrf-token.ts';
-import { requireJsonBody } from './require-json-body.ts';
-import { requireOrigin } from './require-origin.ts';
+import { isReading } from './caller.ts';
+import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
+import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
 import { requirePermission, type Permitted } from './require-permission.ts';
-import { createSessionFinder, requireSession } from './require-session.ts';
 import { hasToken, requireToken } from './require-token.ts';
-import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
-import { createRefusalTrace } from './trace-refusals.ts';
-import { createSessionVerifier } from './verify-session.ts';
+import { createSessionVerifier, type SessionVerifier } from './verify-session.ts';
 
 /** Decides who may use the API of the console. */
-export interface ConsoleAccess {
-  cookie: SessionCookie;
-  refuseSecret: RefuseSecret;
-  /** The valid sessions of a browser: one, if nobody has tampered with its cookies. */
-  findSessions: ReturnType<typeof createSessionFinder>;
-  /** To be called when a person has signed out. */
-  forget(token: string): void;
+export interface ConsoleAccess
+  extends
+    Pick<PageAccess<ConsoleSession>, 'cookie' | 'open' | 'findSessions' | 'sessionOf'>,
+    Pick<SessionVerifier, 'forget' | 'close'> {
+  /** Refuses a request with a wrong code or token. @throws ApiError the given one, or too_many_requests */
+  refuseSecret(req: Request, code: 'invalid_code' | 'invalid_token'): Promise<never>;
   /** Leaves a trace of a refusal that is about access; does nothing for any other. */
-  traceRefusal: ReturnType<typeof createRefusalTrace>;
-  /** Checks of a request that needs no session. */
-  open: readonly RequestHandler[];
-  /** Checks of every other request. */
+  traceRefusal(req: Request, error: ApiError): void;
+  /** Checks of every request that needs a session or a token. */
   guard(routes: readonly Permitted[]): RequestHandler;
-  close(): void;
 }
 
 export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
@@ -49,35 +42,72 @@ export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'>
 const maxWrongSecrets = 10;
 
 export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
-  const { read, adminUrl, trustProxy, log, now } = dependencies;
-  const cookie = createSessionCookie(adminUrl);
-  const verifier = createSessionVerifier({ read, now });
+  const { read, adminUrl, trustProxy, log } = dependencies;
+  const verifier = createSessionVerifier(dependencies);
   const isProxy = createIsProxy(trustProxy);
   const clientAddress = (req: Request) => addressGroup(findClientAddress(req, isProxy));
-  const refuseSecret = createRefuseSecret({
-    chargeWrongSecret: createMinuteLimit(maxWrongSecrets),
-    clientAddress,
+  const chargeWrongSecret = createMinuteLimit(maxWrongSecrets);
+  const page = createPageAccess<ConsoleSession>({
+    owner: 'console',
+    cookiePath: '/',
+    apiPath: '/api',
+    // If ADMIN_URL is https, a page at any other address, also at the same host without TLS, is another one.
+    originsOf: (req) => [isHttpsOnly(adminUrl) ? undefined : directOrigin(req), adminUrl],
+    advice: 'Behind a proxy that ends TLS, set ADMIN_URL.',
+    find: (token, req) => verifier.verify(token, isReading(req) ? 'read' : 'change'),
+    callerOf: ({ session, token }) => ({ who: session.name, secret: token, session }),
+    refuse: () => Promise.reject(new ApiError('no_session')),
   });
-  const fromPage = [requireOrigin(adminUrl), requireJsonBody()];
-  const findSessions = createSessionFinder({ cookie, verifier });
-  const person = Router().use(...fromPage, requireSession({ findSessions }), requireCsrfToken());
-  const program = Router().use(requireJsonBody(), requireToken({ read, refuseSecret }));
+
+  async function refuseSecret(req: Request, code: 'invalid_code' | 'invalid_token'): Promise<never> {
+    const waitSeconds = await chargeWrongSecret(clientAddress(req));
+    if (waitSeconds !== undefined) throw tooManyRequests('Too many wrong codes or tokens', waitSeconds);
+    throw new ApiError(code, code === 'invalid_token' ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {});
+  }
+
+  const person = Router().use(...page.open, page.requireSession, page.requireCsrfToken);
+  const program = Router().use(requireJsonBody, requireToken({ read, refuseSecret }));
+  const logged = new LRUCache<string, true>({ max: maxTraced, ttl: traceEveryMs });
   return {
-    cookie,
+    ...page,
+    ...verifier,
     refuseSecret,
-    findSessions,
-    forget: verifier.forget,
-    traceRefusal: createRefusalTrace({ cookie, clientAddress, log }),
-    open: fromPage,
+    traceRefusal(req, { code, status }) {
+      if (!accessStatuses.has(status)) return;
+      // The page asks so whether somebody is signed in.
+      if (req.path === '/session' && isReading(req) && page.cookie.read(req).length === 0) return;
+      const address = clientAddress(req);
+      const subject = `${code} ${address}`;
+      if (logged.has(subject)) return;
+      logged.set(subject, true);
+      // Without the path, which may hold an API key.
+      log.warn({ address, code }, 'the console has refused a request');
+    },
     guard: (routes) =>
       // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
       Router().use((req, res, next) => {
         if (hasToken(req)) return program(req, res, next);
         // A program that forgot its token has no use for advice about pages.
-        if (req.headers.origin === undefined && cookie.read(req).length === 0)
+        if (req.headers.origin === undefined && page.cookie.read(req).length === 0)
           throw new ApiError('no_session');
         return person(req, res, next);
       }, requirePermission(routes)),
-    close: () => verifier.close(),
   };
+}
+
+/** Statuses of refusals that are about access: who asks, from where, and how often. */
+const accessStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Each address and code leaves a trace once in this time. */
+const traceEveryMs = 60_000;
+const maxTraced = 1000;
+
+/** Whether the console is reached only at ADMIN_URL, behind a proxy that ends TLS. */
+export function isHttpsOnly(adminUrl: string | undefined): boolean {
+  return adminUrl?.startsWith('https:') === true;
+}
+
+/** Origin of the page itself if it is reached without a proxy; undefined without a valid Host. */
+function directOrigin({ headers: { host } }: Pick<Request, 'headers'>): string | undefined {
+  if (host === undefined || /[/?#@\\\s]/.test(host)) return undefined;
+  return URL.parse(`http://${host}`)?.origin;
 }

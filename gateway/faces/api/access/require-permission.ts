@@ -1,8 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import { permits, type ApiScope } from '../../../control/access/api-scopes.ts';
 import { ApiError } from '../api-error.ts';
-import { callerOf, type Caller } from './caller.ts';
-import { isReading } from './is-reading.ts';
+import { callerOf, isReading, type Caller } from './caller.ts';
 
 /** Who may call a route of the API. */
 export interface Permitted {

@@ -1,12 +1,11 @@
 import type { Request, RequestHandler } from 'express';
-import { findApiToken, type ApiToken } from '../../../control/access/api-tokens.ts';
+import { findApiToken } from '../../../control/access/api-tokens.ts';
 import type { ApiDependencies } from '../api-dependencies.ts';
 import { setCaller } from './caller.ts';
-import { createMinuteLimit, tooManyRequests, type MinuteLimit } from './minute-limit.ts';
-import type { RefuseSecret } from './refuse-secret.ts';
+import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
 
 interface RequireTokenDependencies extends Pick<ApiDependencies, 'read'> {
-  refuseSecret: RefuseSecret;
+  refuseSecret(req: Request, code: 'invalid_token'): Promise<never>;
 }
 
 /** Requests a minute of a token, at each gateway: the process may serve clients as well. */
@@ -29,16 +28,11 @@ export function requireToken({ read, refuseSecret }: RequireTokenDependencies): 
     const [, secret = ''] = bearer.exec(req.headers.authorization ?? '') ?? [];
     const token = await read((session) => findApiToken(session, secret));
     if (token === undefined) return refuseSecret(req, 'invalid_token');
-    await assertWithinLimit(token, chargeRequest);
-    setCaller(req, { id: token.id, who: auditName(token), secret, scopes: token.scopes });
+    const { id, name, scopes } = token;
+    const waitSeconds = await chargeRequest(id);
+    if (waitSeconds !== undefined) throw tooManyRequests('The token has sent too many requests', waitSeconds);
+    // The id tells tokens of the same name apart, such as one and the next.
+    setCaller(req, { who: name === null ? id : `${name} (${id})`, secret, scopes });
     next();
   };
-}
-
-/** The id tells tokens of the same name apart, such as one and the next. */
-const auditName = ({ id, name }: ApiToken) => (name === null ? id : `${name} (${id})`);
-
-async function assertWithinLimit({ id }: ApiToken, chargeRequest: MinuteLimit): Promise<void> {
-  const waitSeconds = await chargeRequest(id);
-  if (waitSeconds !== undefined) throw tooManyRequests('The token has sent too many requests', waitSeconds);
 }

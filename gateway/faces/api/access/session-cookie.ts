@@ -1,5 +1,4 @@
 import type { CookieOptions, Request, Response } from 'express';
-import { directOrigin, isHttpsOnly } from './request-origin.ts';
 
 export interface SessionCookie {
   /**
@@ -11,55 +10,41 @@ export interface SessionCookie {
   clear(req: Request, res: Response): void;
 }
 
+interface CookieSettings {
+  /** Begins its name. */
+  owner: string;
+  /** Its path without TLS. */
+  plainPath: string;
+  /** Origin at which browsers reach its pages. */
+  originOf: (req: Request) => string | undefined;
+}
+
 /** Each one is looked up. A browser sends one cookie for each path and domain: a handful. */
 const maxTokens = 20;
 
-/** Browsers accept this prefix only with Secure, Path=/ and without a Domain, so that no other host can set it. */
-const secureName = '__Host-console-session';
-
-/** Cookies are shared by all ports of a host, and several gateways may run on one. */
-function directName(req: Request): string {
-  const origin = directOrigin(req);
-  const port = origin === undefined ? '' : new URL(origin).port;
-  return `console-session-${port === '' ? '80' : port}`;
-}
-
 /**
- * The cookie of the console.
- * @param adminUrl the setting ADMIN_URL. If it is https, only a cookie that no other host can set counts.
+ * A cookie that no script can read, and that is not sent with what another site begins. With TLS, only one counts that no other
+ * host can set: browsers accept the prefix __Host- only with Secure, Path=/ and without a Domain. Without TLS, its name ends with
+ * the port: cookies are shared by all ports of a host, and several gateways may run on one.
  */
-export function createSessionCookie(adminUrl: string | undefined): SessionCookie {
-  const secure = isHttpsOnly(adminUrl);
-  return createCookie({
-    nameOf: (req) => (secure ? secureName : directName(req)),
-    plainPath: '/',
-    isSecure: () => secure,
-  });
-}
-
-interface CookieSettings {
-  nameOf: (req: Request) => string;
-  /** Its path without TLS. With TLS it is /, as the prefix __Host- of its name needs. */
-  plainPath: string;
-  /** Whether browsers may send it with TLS only. */
-  isSecure: (req: Request) => boolean;
-}
-
-/** A cookie that no script can read, and that is not sent with what another site begins. */
-export function createCookie({ nameOf, plainPath, isSecure }: CookieSettings): SessionCookie {
-  const optionsOf = (req: Request): CookieOptions => ({
-    httpOnly: true,
-    sameSite: 'strict',
-    path: isSecure(req) ? '/' : plainPath,
-    secure: isSecure(req),
-  });
+export function createSessionCookie({ owner, plainPath, originOf }: CookieSettings): SessionCookie {
+  function settingsOf(req: Request): { name: string; options: CookieOptions } {
+    const origin = URL.parse(originOf(req) ?? '');
+    const secure = origin?.protocol === 'https:';
+    return {
+      name: secure ? `__Host-${owner}-session` : `${owner}-session-${origin?.port || '80'}`,
+      options: { httpOnly: true, sameSite: 'strict', path: secure ? '/' : plainPath, secure },
+    };
+  }
   return {
-    read: (req) => valuesOf(req.headers.cookie ?? '', nameOf(req)).slice(0, maxTokens),
-    write(req, res, token, maxAgeMs) {
-      res.cookie(nameOf(req), token, { ...optionsOf(req), maxAge: maxAgeMs });
+    read: (req) => valuesOf(req.headers.cookie ?? '', settingsOf(req).name).slice(0, maxTokens),
+    write(req, res, token, maxAge) {
+      const { name, options } = settingsOf(req);
+      res.cookie(name, token, { ...options, maxAge });
     },
     clear(req, res) {
-      res.clearCookie(nameOf(req), optionsOf(req));
+      const { name, options } = settingsOf(req);
+      res.clearCookie(name, options);
     },
   };
 }

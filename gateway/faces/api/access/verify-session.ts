@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { hashSecret } from '../../../control/access/console-secret.ts';
 import { createConsoleSessions, type ConsoleSession } from '../../../control/access/console-sessions.ts';
+import { isRedisConnectionLost, isServerRefusal, isSlotMove } from '../../../platform/redis/redis-errors.ts';
 import type { ApiDependencies } from '../api-dependencies.ts';
-import { isRedisUnavailable } from './is-redis-unavailable.ts';
+import { ApiError } from '../api-error.ts';
 
 export interface SessionVerifier {
   /**
@@ -17,8 +18,7 @@ export interface SessionVerifier {
   close(): void;
 }
 
-interface SessionVerifierDependencies {
-  read: ApiDependencies['read'];
+interface SessionVerifierDependencies extends Pick<ApiDependencies, 'read'> {
   /** Unix milliseconds. */
   now: () => number;
 }
@@ -27,33 +27,21 @@ const maxKnown = 1000;
 /** Interval of dropping sessions that have ended. */
 const dropMs = 5000;
 
-export function createSessionVerifier(dependencies: SessionVerifierDependencies): SessionVerifier {
-  const { read, now } = dependencies;
+export function createSessionVerifier({ read, now }: SessionVerifierDependencies): SessionVerifier {
   /** Sessions by the hash of their token: the memory of a process holds no secrets of others. */
   const known = new LRUCache<string, ConsoleSession>({ max: maxKnown });
 
-  const isCurrent = ({ expiresAt }: ConsoleSession) => Date.parse(expiresAt) > now();
-
-  /** Ids of the sessions that are valid; undefined during an outage. */
-  async function readValid(): Promise<Set<string> | undefined> {
-    try {
-      const sessions = await read((session) => createConsoleSessions(session).list());
-      return new Set(sessions.map(({ id }) => id));
-    } catch {
-      return undefined;
-    }
-  }
-
   async function dropEnded(): Promise<void> {
-    if (known.size === 0) return;
     const before = [...known.entries()];
-    const valid = await readValid();
-    for (const [tokenHash, session] of before) {
-      if (!isCurrent(session) || valid?.has(session.id) === false) known.delete(tokenHash);
+    if (before.length === 0) return;
+    const valid = await read((session) => createConsoleSessions(session).list());
+    for (const [tokenHash, { id }] of before) {
+      if (!valid.some((session) => session.id === id)) known.delete(tokenHash);
     }
   }
 
-  const watcher = setInterval(() => void dropEnded(), dropMs);
+  // During an outage nobody knows which have ended.
+  const watcher = setInterval(() => void dropEnded().catch(() => {}), dropMs);
   watcher.unref();
 
   return {
@@ -66,11 +54,18 @@ export function createSessionVerifier(dependencies: SessionVerifierDependencies)
         return session;
       } catch (error) {
         const last = known.get(tokenHash);
-        if (use === 'change' || last === undefined || !isRedisUnavailable(error)) throw error;
-        return isCurrent(last) ? last : undefined;
+        if (use === 'change' || last === undefined || !isOutage(error)) throw error;
+        return Date.parse(last.expiresAt) > now() ? last : undefined;
       }
     },
     forget: (token) => known.delete(hashSecret(token)),
     close: () => clearInterval(watcher),
   };
+}
+
+/** Whether Redis cannot be used at the moment, and it is not because of what it holds. */
+function isOutage(error: unknown): boolean {
+  // `read` throws no other.
+  if (error instanceof ApiError) return true;
+  return isServerRefusal(error) || isSlotMove(error) || isRedisConnectionLost(error);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csrfTokenFor, isCsrfToken } from '../../../../../../gateway/faces/api/access/csrf-token.ts';
+import { csrfTokenFor, isCsrfToken } from '../../../../../../gateway/faces/api/access/page-access.ts';
 
 test('the token of a session belongs to that session only, and does not reveal its secret', () => {
   const token = csrfTokenFor('secret');

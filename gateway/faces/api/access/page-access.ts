@@ -1,0 +1,152 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Request, RequestHandler } from 'express';
+import { ApiError } from '../api-error.ts';
+import { isReading, setCaller, type Caller } from './caller.ts';
+import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
+
+/** A session, with the secret that a cookie of the request holds. */
+export interface SignedIn<Session> {
+  session: Session;
+  token: string;
+}
+
+/** Checks of requests that the pages of the console or the portal send, with a session in a cookie. */
+export interface PageAccess<Session> {
+  cookie: SessionCookie;
+  /** Checks of a request that needs no session. */
+  open: readonly RequestHandler[];
+  /**
+   * Refuses a request without a valid session, or with several: another page must not choose whose session this is. Later
+   * steps get it from sessionOf and callerOf.
+   */
+  requireSession: RequestHandler;
+  /** Refuses a change without the token of `GET /session`. Comes after requireSession. */
+  requireCsrfToken: RequestHandler;
+  /** The valid sessions of a browser: one, if nobody has tampered with its cookies. */
+  findSessions(req: Request): Promise<SignedIn<Session>[]>;
+  /** @throws Error for a request that requireSession has not accepted */
+  sessionOf(req: Request): SignedIn<Session>;
+}
+
+interface PageAccessOptions<Session> {
+  /** Whose pages these are; begins the name of the cookie. */
+  owner: string;
+  /** Path of the cookie without TLS. */
+  cookiePath: string;
+  /** Path of the API. */
+  apiPath: string;
+  /** Origins of the own pages. Browsers reach them at the first. */
+  originsOf: (req: Request) => readonly (string | undefined)[];
+  /** For an operator whose own page is refused. */
+  advice: string;
+  find: (token: string, req: Request) => Promise<Session | undefined>;
+  callerOf: (signedIn: SignedIn<Session>) => Caller;
+  /** Refuses a request without a session. */
+  refuse: (req: Request) => Promise<never>;
+}
+
+export function createPageAccess<Session>(options: PageAccessOptions<Session>): PageAccess<Session> {
+  const { owner, cookiePath, apiPath, originsOf, find, callerOf, refuse } = options;
+  const cookie = createSessionCookie({
+    owner,
+    plainPath: cookiePath,
+    originOf: (req) => originsOf(req).find((origin) => origin !== undefined),
+  });
+  const sessions = new WeakMap<Request, SignedIn<Session>>();
+
+  /** A cookie that is no session's, no matter who has set it, hides no other. */
+  async function findSessions(req: Request): Promise<SignedIn<Session>[]> {
+    const outcomes = await Promise.allSettled(
+      cookie.read(req).map(async (token) => ({ token, session: await find(token, req) })),
+    );
+    const found = outcomes
+      .filter((outcome) => outcome.status === 'fulfilled')
+      .flatMap(({ value: { token, session } }) => (session === undefined ? [] : { token, session }));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (found.length === 0 && failed !== undefined) throw failed.reason;
+    return found;
+  }
+
+  function sessionOf(req: Request): SignedIn<Session> {
+    const found = sessions.get(req);
+    if (found === undefined) throw new Error(`${req.path} is served without requireSession`);
+    return found;
+  }
+
+  return {
+    cookie,
+    open: [requireOwnOrigin(options), requireJsonBody],
+    findSessions,
+    sessionOf,
+    async requireSession(req, _res, next) {
+      const [found, ...others] = await findSessions(req);
+      if (found === undefined || others.length > 0) return refuse(req);
+      sessions.set(req, found);
+      setCaller(req, callerOf(found));
+      next();
+    },
+    requireCsrfToken(req, _res, next) {
+      if (isReading(req) || isCsrfToken(req.get('X-CSRF-Token') ?? '', sessionOf(req).token)) return next();
+      throw new ApiError('invalid_csrf_token', {
+        message: `A change needs the header X-CSRF-Token with the csrfToken that GET ${apiPath}/session returns.`,
+      });
+    },
+  };
+}
+
+/** Values of Sec-Fetch-Site (Fetch Metadata) of own pages, and of an address that a person typed. */
+const ownSites = new Set([undefined, 'same-origin', 'none']);
+
+/**
+ * Refuses a change that does not come from an own page, also one from another port of the same host, which counts as the same
+ * site and so is sent with cookies (RFC 6454; OWASP, Cross-Site Request Forgery Prevention). A request that only reads is refused
+ * if the browser says that another page sends it.
+ */
+function requireOwnOrigin({
+  originsOf,
+  owner,
+  advice,
+}: Pick<PageAccessOptions<unknown>, 'originsOf' | 'owner' | 'advice'>): RequestHandler {
+  return function requireOwnOrigin(req, _res, next) {
+    const { origin, 'sec-fetch-site': site } = req.headers;
+    if (!ownSites.has(site?.toString())) {
+      throw new ApiError('forbidden_origin', {
+        message: `Requests that a page of another site sends are refused. Use the page of the ${owner}.`,
+      });
+    }
+    if (isReading(req) && origin === undefined) return next();
+    const accepted = originsOf(req).filter((text) => text !== undefined);
+    if (origin !== undefined && accepted.includes(origin)) return next();
+    const own = accepted.join(' or ');
+    throw new ApiError('forbidden_origin', {
+      message:
+        origin === undefined
+          ? `A change needs the header Origin, with the ${owner}'s own address: ${own}.`
+          : `Changes from another Origin than the ${owner}'s own, ${own}, are refused. ${advice}`,
+    });
+  };
+}
+
+/**
+ * Refuses a body that is not JSON. A form of another site can send only other types without asking first (Fetch, section
+ * "CORS-safelisted request-header").
+ */
+export const requireJsonBody: RequestHandler = (req, _res, next) => {
+  // Null without a body, false for another type. Clients send a length of 0 without a type.
+  if (req.is('application/json') !== false || req.headers['content-length'] === '0') return next();
+  throw new ApiError('bad_request', { message: 'A body must have the Content-Type application/json.' });
+};
+
+/**
+ * Token that a page sends in X-CSRF-Token with each change. It is derived from the session's secret, which no script can
+ * read, and only a page of the same origin can ask for it.
+ */
+export function csrfTokenFor(sessionToken: string): string {
+  return createHmac('sha256', sessionToken).update('csrf').digest('base64url');
+}
+
+/** Compares in constant time. */
+export function isCsrfToken(given: string, sessionToken: string): boolean {
+  const [actual, expected] = [Buffer.from(given), Buffer.from(csrfTokenFor(sessionToken))];
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
+}
