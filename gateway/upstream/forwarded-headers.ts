@@ -123,7 +123,9 @@ export function addClientHeaders(
   setCookie = false,
 ): void {
   const connection = headers['connection'];
-  const named = connection === undefined ? noNames : new Set(tokens(String(connection)));
+  // What nearly every service says: it names no header.
+  const named =
+    connection === undefined || connection === 'keep-alive' ? noNames : new Set(tokens(String(connection)));
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || named.has(name)) continue;

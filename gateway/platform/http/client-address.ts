@@ -48,7 +48,8 @@ export interface FromPeer {
  * (RFC 4007 section 11). An IPv4 address that came in over IPv6 is written as IPv4.
  */
 export function peerAddress({ socket }: FromPeer): string {
-  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)|%.*/i, '');
+  const address = socket.remoteAddress ?? '';
+  return address.includes(':') ? address.replace(/^::ffff:(?=\d+\.)|%.*/i, '') : address;
 }
 
 /** Groups of the latest IPv6 addresses: parsing one takes a tenth of the time of a request. */

@@ -30,8 +30,17 @@ export function createMetrics() {
     help: string,
     labelNames: Label[] = [],
     aggregator: Aggregator = 'sum',
+    collect?: () => void,
   ) {
-    return new Counter({ name: `gateway_${name}_total`, help, labelNames, aggregator, registers });
+    const optional = collect === undefined ? {} : { collect };
+    return new Counter({
+      name: `gateway_${name}_total`,
+      help,
+      labelNames,
+      aggregator,
+      registers,
+      ...optional,
+    });
   }
   function gauge<Label extends string = never>(
     name: string,
@@ -53,12 +62,14 @@ export function createMetrics() {
   return {
     registry,
     requests: createRequestMetrics(
-      counter('requests', 'Requests by status class; aborted by the client, or cut off by the gateway', [
-        'route',
-        'method',
-        'status',
-        'plan',
-      ]),
+      (collect) =>
+        counter(
+          'requests',
+          'Requests by status class; aborted by the client, or cut off by the gateway',
+          ['route', 'method', 'status', 'plan'],
+          'sum',
+          collect,
+        ),
       histogram('request', 'Duration of a request, to the end of its response', durationBounds, [
         'route',
         'method',

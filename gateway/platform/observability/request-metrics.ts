@@ -9,11 +9,28 @@ interface Operation {
 /** Outcomes that an operation of the API may have. */
 const expectedStatuses = ['2xx', '4xx', '5xx', 'aborted', 'cut_off'];
 
-/** Metrics of every request. */
+type RequestCounter = Counter<'route' | 'method' | 'status' | 'plan'>;
+
+/**
+ * Metrics of every request.
+ * @param createCounter creates the counter of requests, which calls `collect` before it is read
+ */
 export function createRequestMetrics(
-  requests: Counter<'route' | 'method' | 'status' | 'plan'>,
+  createCounter: (collect: () => void) => RequestCounter,
   seconds: Histogram<'route' | 'method' | 'status'>,
 ) {
+  /**
+   * Requests that the counter lacks, by route, method, status and plan in turn. The counter itself joins and hashes its labels at each
+   * call, which is a hundredth of a request.
+   */
+  const waiting = new Map<string, Map<string, Map<string, Map<string, number>>>>();
+  const requests = createCounter(() => {
+    for (const [route, byMethod] of waiting)
+      for (const [method, byStatus] of byMethod)
+        for (const [status, byPlan] of byStatus)
+          for (const [plan, count] of byPlan) requests.inc({ route, method, status, plan }, count);
+    waiting.clear();
+  });
   const operations: Operation[] = [];
   const plans = new Set<string>();
   return {
@@ -27,7 +44,8 @@ export function createRequestMetrics(
      * no request
      */
     count(route: string, method: string, status: string, plan: string, duration?: number): void {
-      requests.inc({ route, method, status, plan });
+      const byPlan = childOf(childOf(childOf(waiting, route), method), status);
+      byPlan.set(plan, (byPlan.get(plan) ?? 0) + 1);
       // By status as well: a fast refusal says nothing of how long served requests take.
       if (duration !== undefined) seconds.observe({ route, method, status }, duration);
     },
@@ -43,6 +61,13 @@ export function createRequestMetrics(
           for (const expected of plans) requests.inc({ route, method, status, plan: expected }, 0);
     },
   };
+}
+
+/** The map that another one has for a key. */
+function childOf<Value>(maps: Map<string, Map<string, Value>>, key: string): Map<string, Value> {
+  let child = maps.get(key);
+  if (child === undefined) maps.set(key, (child = new Map()));
+  return child;
 }
 
 /** Observations in each bucket alone. The last bucket of a set of labels has no upper bound. */
