@@ -21,7 +21,7 @@ describe('tokens of the operators’ API', () => {
     () => connectRedis(server.url),
     (redis) => redis.disconnect(),
   );
-  beforeEach(() => redis.del(redisKeys.apiTokens, redisKeys.apiTokensSeen));
+  beforeEach(() => redis.del(redisKeys.apiTokens));
 
   const startMs = Date.now();
   const session = (laterMs = 0) => ({

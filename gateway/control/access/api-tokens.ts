@@ -47,7 +47,9 @@ const maxLifetimeMs = 366 * dayMs;
 const shownAfterExpiryMs = 30 * dayMs;
 const touchMs = 60_000;
 
-const { apiTokens: tokensKey, apiTokensSeen: seenKey } = redisKeys;
+const tokensKey = redisKeys.apiTokens;
+/** Field with the Unix milliseconds at which a token was last used. */
+const seenField = (tokenHash: string) => `seen:${tokenHash}`;
 
 /**
  * Issues a token, of which only the hash is stored. Those that expired a month ago are deleted.
@@ -71,10 +73,11 @@ export async function issueApiToken(
     expiresAt: expiresAt.toISOString(),
   };
   await changeHash(session, tokensKey, (stored) => {
-    const old = parseRecords(stored).filter(
-      ({ record }) => record === undefined || expiryOf(record) < now() - shownAfterExpiryMs,
-    );
-    const fields = Object.fromEntries(old.map(({ tokenHash }) => [tokenHash, '']));
+    const old = Object.keys(stored).filter((field) => {
+      const known = parseRecord(stored[field.replace(seenField(''), '')] ?? null);
+      return known === undefined || expiryOf(known) < now() - shownAfterExpiryMs;
+    });
+    const fields = Object.fromEntries(old.map((field) => [field, '']));
     return {
       fields: { ...fields, [hashSecret(token)]: JSON.stringify(record) },
       entry: { action: 'api-tokens.issue', target: record.id, before: null, after: audited(record) },
@@ -107,18 +110,17 @@ export async function findValidToken(
 }
 
 async function touch({ redis, now }: Session, tokenHash: string): Promise<void> {
-  if (now() - Number(await redis.hget(seenKey, tokenHash)) < touchMs) return;
-  await redis.hset(seenKey, tokenHash, now());
-  await redis.pexpire(seenKey, maxLifetimeMs);
+  if (now() - Number(await redis.hget(tokensKey, seenField(tokenHash))) < touchMs) return;
+  await redis.hset(tokensKey, seenField(tokenHash), now());
 }
 
 /** Tokens that were not revoked, oldest first. */
 export async function listApiTokens({ redis, now }: Session): Promise<ListedApiToken[]> {
-  const [stored, seen] = [await redis.hgetall(tokensKey), await redis.hgetall(seenKey)];
+  const stored = await redis.hgetall(tokensKey);
   const listed = parseRecords(stored).flatMap(({ tokenHash, record }): ListedApiToken[] => {
     if (record === undefined) return [];
     const state = expiryOf(record) > now() ? 'valid' : 'expired';
-    const seenMs = seen[tokenHash];
+    const seenMs = stored[seenField(tokenHash)];
     const lastUsedAt = seenMs === undefined ? null : new Date(Number(seenMs)).toISOString();
     return [{ ...record, lastUsedAt, state }];
   });
@@ -127,17 +129,15 @@ export async function listApiTokens({ redis, now }: Session): Promise<ListedApiT
 
 /** Refuses a token from its next request on. @throws InvalidOperation if there is no such token */
 export async function revokeApiToken(session: Session, id: string): Promise<ApiToken> {
-  const { record, tokenHash } = await changeHash(session, tokensKey, (stored) => {
+  const { record } = await changeHash(session, tokensKey, (stored) => {
     const { tokenHash = '', record } = parseRecords(stored).find((found) => found.record?.id === id) ?? {};
     if (record === undefined) throw new InvalidOperation(`there is no token ${id}: see ops api-tokens list`);
     return {
-      tokenHash,
       record,
-      fields: { [tokenHash]: '' },
+      fields: { [tokenHash]: '', [seenField(tokenHash)]: '' },
       entry: { action: 'api-tokens.revoke' as const, target: id, before: audited(record), after: null },
     };
   });
-  await session.redis.hdel(seenKey, tokenHash);
   return record;
 }
 

@@ -109,10 +109,8 @@ export const redisKeys = {
   consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
   /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
   consoleSessions: 'gw:console:sessions',
-  /** Hash: SHA-256 of each token of the operators' API to its record (api-tokens.ts). Not gw:a…: that is the audit log's. */
+  /** Hash: SHA-256 of each token of the operators' API to its record, and its last use (api-tokens.ts). Not gw:a…: that is the audit log's. */
   apiTokens: 'gw:bearer-tokens',
-  /** Hash with expiry: SHA-256 of each of these tokens to the Unix milliseconds at which it was last used. */
-  apiTokensSeen: 'gw:bearer-tokens:seen',
   /** String with expiry: a request with an Idempotency-Key, and its response (run-once.ts). */
   idempotency: (id: string) => `gw:idempotency:${id}`,
   /** String with expiry: which customer a link to the portal is for (portal-sessions.ts). @param codeHash hexadecimal SHA-256 */
