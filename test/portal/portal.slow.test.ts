@@ -74,7 +74,9 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
 
     // Both keys have the same name. The table of use has a row of the key, too, some seconds after its first request.
     const actions = page.getByRole('button', { name: `Actions of Typed ${key.slice(0, 9)}` });
-    expect(await page.getByRole('row').filter({ has: actions }).textContent()).toContain('replaced');
+    const row = page.getByRole('row').filter({ has: actions });
+    expect(await row.textContent()).toContain('replaced');
+    expect((await row.locator('.menu').textContent())?.trim()).toBe('Revoke…');
     await actions.focus();
     await choose('Revoke…');
     await page.getByRole('heading', { name: 'Revoke Typed?' }).waitFor();
@@ -97,7 +99,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
   test('a key that was rotated elsewhere in the meantime is listed as it is now, and is said in words of the page', async () => {
     const { customerId } = await kit.issue({ name: 'Stale', plan: 'free' });
     const { page } = await browser.open(await link(customerId));
-    const list = page.locator('key-section');
+    const list = page.getByRole('region', { name: 'API keys' });
     await list.getByRole('button', { name: /^Actions of/ }).click();
     await list.getByRole('button', { name: 'Rotate…' }).click();
     const elsewhere = await enterPortal(origin, kit.redis, customerId);

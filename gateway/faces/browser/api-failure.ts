@@ -6,16 +6,11 @@ export class ApiFailure extends Error {
   /** Time to wait before the next attempt; 0 if the API does not say. */
   readonly retryAfterMs: number;
 
-  constructor({
-    code,
-    message,
-    status,
-    retryAfterMs = 0,
-  }: Pick<ApiFailure, 'code' | 'message' | 'status'> & { retryAfterMs?: number }) {
-    super(message);
-    this.code = code;
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
+  constructor(of: { code: string; message: string; status?: number; retryAfterMs?: number }) {
+    super(of.message);
+    this.code = of.code;
+    this.status = of.status ?? 0;
+    this.retryAfterMs = of.retryAfterMs ?? 0;
   }
 
   /** @returns the same failure in other words */
@@ -29,5 +24,4 @@ export class ApiFailure extends Error {
 export const unreachable = {
   code: 'unreachable',
   message: 'The gateway does not respond. It may be restarting: try again in a moment.',
-  status: 0,
 };

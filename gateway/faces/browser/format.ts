@@ -15,6 +15,9 @@ export const formatNumber = (value: number) => numbers.format(value);
 /** @param value such as a rate: 12.3 */
 export const formatRate = (value: number) => fewDigits.format(value);
 
+/** @param ms null for none */
+export const formatMilliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
+
 /** @param share 0 to 1 */
 export const formatShare = (share: number) => shares.format(share);
 
@@ -37,11 +40,25 @@ export function formatTime(iso: string, { dateStyle = 'full' }: { dateStyle?: 'f
   return html`<time datetime=${iso} title=${utc(date)}>${text}</time>`;
 }
 
-const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+const isoTimes = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** Shows the times in a text in the viewer's zone. */
 export const withTimes = (text: string) =>
-  text.split(isoTime).map((part, index) => (index % 2 === 1 ? formatTime(part) : part));
+  text.split(isoTimes).map((part, index) => (index % 2 === 1 ? formatTime(part) : part));
+
+/** @param local value of a datetime-local field, which is in the viewer's zone */
+export function isoTime(local: string) {
+  const date = new Date(local);
+  return local === '' || Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}
+
+/** Value of such a field. */
+export function localTime(iso: string) {
+  const date = new Date(iso);
+  if (iso === '' || Number.isNaN(date.getTime())) return '';
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 19);
+}
 
 /** @param month as YYYY-MM, such as 2026-11 */
 export const formatMonth = (month: string) => months.format(new Date(month));

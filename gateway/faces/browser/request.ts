@@ -53,7 +53,7 @@ export async function failureOf(response: Response) {
 export function createApi(
   base: string,
   headersOfChange: () => Record<string, string>,
-  isRepeated: (failure: ApiFailure, attempt: number, path: string) => boolean | Promise<boolean>,
+  isRepeated: (failure: ApiFailure, attempt: number) => Promise<boolean> | false = () => false,
 ) {
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
@@ -61,7 +61,7 @@ export function createApi(
       const response = await request(method, base + path, { body, headers });
       if (response.ok) return response.json().catch(() => undefined);
       const failure = await failureOf(response);
-      if (!(await isRepeated(failure, attempt, path))) throw failure;
+      if (!(await isRepeated(failure, attempt))) throw failure;
     }
   }
   return {

@@ -34,14 +34,13 @@ class AskDialog extends ActingElement {
   asksReason = true;
   /** What the change does, and fields for what it needs, from what is in them already. */
   message: (form: FormTexts) => unknown = () => nothing;
-  /** Makes the change. @returns a secret to show, or else the dialog is closed */
-  run: (form: FormTexts) => Promise<Secret | void> = () => Promise.resolve();
+  /** Makes the change. @param initial what was in the fields when it was asked. @returns a secret to show, or else the dialog is closed */
+  run: (form: FormTexts, initial: FormTexts) => Promise<Secret | void> = () => Promise.resolve();
   /** Whether it closes only when it is done. */
   isRequired = false;
   secret: Secret | undefined;
   form: FormTexts = () => '';
-  /** Whether somebody tried to close the dialog without having confirmed. */
-  reminded = false;
+  initial = this.form;
 
   get dialog() {
     return this.querySelector('dialog');
@@ -50,7 +49,7 @@ class AskDialog extends ActingElement {
   override firstUpdated() {
     this.dialog?.showModal();
     const form = this.querySelector('form');
-    if (form !== null) this.form = textsOf(form);
+    if (form !== null) this.form = this.initial = textsOf(form);
     void this.focusSecret();
   }
 
@@ -67,15 +66,13 @@ class AskDialog extends ActingElement {
   /** Neither a secret may be lost, nor a change under way. Chromium closes with the second Escape whatever `cancel` says. */
   hold(event: Event) {
     const isClosing = !(event instanceof KeyboardEvent) || event.key === 'Escape';
-    if (!isClosing || !(this.busy || this.secret || this.isRequired)) return;
-    event.preventDefault();
-    this.reminded = this.secret !== undefined;
+    if (isClosing && (this.busy || this.secret || this.isRequired)) event.preventDefault();
   }
 
   submit(event: SubmitEvent) {
     const form = formTexts(event);
     void this.act(async () => {
-      this.secret = (await this.run(form)) ?? undefined;
+      this.secret = (await this.run(form, this.initial)) ?? undefined;
       changeReason.text = '';
       if (this.secret === undefined) this.close();
       else await this.focusSecret();
@@ -132,13 +129,7 @@ class AskDialog extends ActingElement {
     return html`<div class="stack">
       <p>${about}</p>
       <copy-field once label=${label} .text=${text}></copy-field>
-      ${
-        this.reminded
-          ? html`<p class="failure-text" role="alert">
-              Closing this loses the ${noun}. Copy it, and confirm that you have stored it.
-            </p>`
-          : nothing
-      }
+      <p class="quiet">Closing this loses the ${noun}: copy it, and confirm that you have stored it.</p>
       ${warningList(warnings)}
       <div class="dialog-actions">
         <button type="button" @click=${this.stored}>I have stored it</button>
@@ -149,22 +140,15 @@ class AskDialog extends ActingElement {
 
 customElements.define('ask-dialog', AskDialog);
 
+export type Question = Pick<AskDialog, 'heading'> & Partial<AskDialog>;
+
 /**
  * Asks in a dialog before a change, or shows its secret. The dialog closes with the element.
  * @returns closes it
  */
-export function ask(
-  host: LightElement,
-  question: Pick<AskDialog, 'heading'> &
-    Partial<
-      Pick<
-        AskDialog,
-        'action' | 'message' | 'run' | 'secret' | 'danger' | 'typed' | 'asksReason' | 'isRequired'
-      >
-    >,
-) {
+export function ask(host: LightElement | undefined, question: Question) {
   const dialog = Object.assign(new AskDialog(), question);
   document.body.append(dialog);
-  host.whileConnected(() => () => dialog.close());
+  host?.whileConnected((signal) => signal.addEventListener('abort', () => dialog.close()));
   return () => dialog.close();
 }

@@ -11,18 +11,14 @@ export class CopyField extends LightElement {
   label = '';
   /** Whether the text is shown this once. */
   once = false;
-  copied: '' | 'copied' | 'failed' = '';
+  /** What came of copying it. */
+  said = '';
 
   constructor() {
     super();
-    this.whileConnected(() => {
-      // A browser asks before it leaves a page that prevents this event.
-      const keepTab = (event: BeforeUnloadEvent) => {
-        if (this.once) event.preventDefault();
-      };
-      addEventListener('beforeunload', keepTab);
-      return () => removeEventListener('beforeunload', keepTab);
-    });
+    // A browser asks before it leaves a page that prevents this event.
+    const keepTab = (event: Event) => this.once && event.preventDefault();
+    this.whileConnected((signal) => addEventListener('beforeunload', keepTab, { signal }));
   }
 
   async focusButton() {
@@ -33,11 +29,11 @@ export class CopyField extends LightElement {
   async copy() {
     try {
       await navigator.clipboard.writeText(this.text);
-      this.copied = 'copied';
-      setTimeout(() => (this.copied = ''), confirmedMs);
+      this.said = 'Copied.';
+      setTimeout(() => (this.said = ''), confirmedMs);
     } catch {
       // Not permitted outside a secure context, such as on another host without TLS.
-      this.copied = 'failed';
+      this.said = 'The browser does not permit that: copy the selected text.';
       this.querySelector('input')?.select();
     }
   }
@@ -54,10 +50,7 @@ export class CopyField extends LightElement {
         />
         <button type="button" class="primary" @click=${this.copy}>Copy</button>
       </div>
-      <p class="quiet" role="status">
-        ${this.copied === 'copied' ? 'Copied.' : ''}
-        ${this.copied === 'failed' ? 'The browser does not permit that: copy the selected text.' : ''}
-      </p>`;
+      <p class="quiet" role="status">${this.said}</p>`;
   }
 }
 

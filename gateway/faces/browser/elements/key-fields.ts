@@ -1,6 +1,6 @@
-import { byKind, keyFields, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
+import { byKind, keyFields, textIn, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
 import type { FormTexts } from '../form-text.ts';
-import { isoTime } from '../local-time.ts';
+import { isoTime, localTime } from '../format.ts';
 import { field } from './fields.ts';
 
 /** Names the fields that a rotation keeps: "name, expiry and scopes". */
@@ -11,23 +11,27 @@ export const keptWords = (fields: RecordFields) =>
 export const dateField = (label: string = keyFields.expiresAt.label, name = 'expiresAt') =>
   field(`${label} at the beginning of (UTC)`, name, { type: 'date' });
 
-/** A field for scopes, separated by spaces; empty for all. */
-export const scopesField = (label: string, name: string, value = '') =>
-  field(label, name, { placeholder: 'all', value, maxlength: 5000 });
-
 /** @returns null for all */
 function scopesIn(text: string): string[] | null {
   const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
   return scopes.length === 0 ? null : scopes;
 }
 
-/** Fields for what operators give a new key, beside its name. */
-export const newKeyFields = () =>
+/** Fields for what operators give a key or a customer, beside its name. @param record undefined for a new one */
+export const recordFields = (fields: RecordFields, record?: object) =>
   Object.values(
-    byKind(keyFields, {
-      text: ({ label }, name) => field(label, name),
-      time: ({ label }, name) => dateField(label, name),
-      scopes: ({ label }, name) => scopesField(label, name),
+    byKind(fields, {
+      text: ({ label }, name) => field(label, name, { value: record && textIn(record, name) }),
+      time: ({ label }, name) =>
+        record === undefined
+          ? dateField(label, name)
+          : field(`${label} (your time zone)`, name, {
+              type: 'datetime-local',
+              step: '1',
+              value: localTime(textIn(record, name)),
+            }),
+      scopes: ({ label }, name) =>
+        field(label, name, { placeholder: 'all', value: record && textIn(record, name), maxlength: 5000 }),
     }),
   );
 

@@ -37,9 +37,12 @@ export class LightElement extends LitElement {
     }
   }
 
-  /** Begins something whenever the element is put into the page, and ends it when the element is taken out. */
-  whileConnected(begin: () => () => void) {
-    let end: (() => void) | undefined;
-    this.addController({ hostConnected: () => (end = begin()), hostDisconnected: () => end?.() });
+  /** Begins something whenever the element is put into the page. @param begin the signal ends it when the element is taken out */
+  whileConnected(begin: (signal: AbortSignal) => void) {
+    let connected = new AbortController();
+    this.addController({
+      hostConnected: () => begin((connected = new AbortController()).signal),
+      hostDisconnected: () => connected.abort(),
+    });
   }
 }

@@ -25,18 +25,19 @@ export const menu = (
 
 /** A button for each action, in a menu or in a row. */
 export const actionButtons = (actions: readonly (Action | false)[]) =>
-  actions.map(
-    (action) =>
-      action &&
-      html`<button
-        type="button"
-        class=${action.isDanger ? 'danger' : nothing}
-        ?disabled=${action.isDisabled}
-        @click=${choose(action)}
-      >
-        ${action.text}
-      </button>`,
-  );
+  actions
+    .filter((action) => action !== false)
+    .map(
+      (action) =>
+        html`<button
+          type="button"
+          class=${action.isDanger ? 'danger' : nothing}
+          ?disabled=${action.isDisabled}
+          @click=${choose(action)}
+        >
+          ${action.text}
+        </button>`,
+    );
 
 /** A last column with a menu for each item; nothing without an action. */
 export const menuColumn = <Item extends { id: string }>(

@@ -2,10 +2,9 @@ import { html } from 'lit';
 import type { Changed } from '../responses.ts';
 import { LightElement } from './light-element.ts';
 
-type Notice = { id: number; text: string; warnings: string[] };
+type Notice = { text: string; warnings: string[] };
 
 const shownMs = 8000;
-let lastId = 0;
 
 /** Says what a change did, for some seconds, also to screen readers. Errors are shown next to what failed instead. */
 export class NoticeRegion extends LightElement {
@@ -13,26 +12,27 @@ export class NoticeRegion extends LightElement {
 
   /** @param warnings stay until they are closed */
   add(text: string, warnings: string[]) {
-    lastId += 1;
-    const id = lastId;
-    this.notices = [...this.notices, { id, text, warnings }];
-    if (warnings.length === 0) setTimeout(() => this.remove_(id), shownMs);
+    const notice = { text, warnings };
+    this.notices = [...this.notices, notice];
+    if (warnings.length === 0) setTimeout(() => this.close(notice), shownMs);
   }
 
-  remove_(id: number) {
-    this.notices = this.notices.filter((notice) => notice.id !== id);
+  close(closed: Notice) {
+    this.notices = this.notices.filter((notice) => notice !== closed);
   }
 
   override render() {
     return html`<div class="notices" role="status" aria-live="polite">
       ${this.notices.map(
-        ({ id, text, warnings }) =>
+        (notice) =>
           html`<div class="notices-item">
             <div>
-              <p>${text}</p>
-              ${warnings.map((warning) => html`<p class="failure-text">${warning}</p>`)}
+              <p>${notice.text}</p>
+              ${notice.warnings.map((warning) => html`<p class="failure-text">${warning}</p>`)}
             </div>
-            <button type="button" class="plain" aria-label="Close" @click=${() => this.remove_(id)}>✕</button>
+            <button type="button" class="plain" aria-label="Close" @click=${() => this.close(notice)}>
+              ✕
+            </button>
           </div>`,
       )}
     </div>`;

@@ -29,11 +29,7 @@ export function failureText(error: unknown) {
 
 /** A failure next to what failed. */
 export const inlineFailure = (error: unknown) =>
-  wrongInput(error === undefined ? undefined : failureText(error));
-
-/** Why what was typed is not used. */
-export const wrongInput = (text: string | undefined) =>
-  text === undefined ? undefined : html`<p class="failure-text" role="alert">${text}</p>`;
+  error === undefined ? undefined : html`<p class="failure-text" role="alert">${failureText(error)}</p>`;
 
 /** Doubts about a change that was made. */
 export const warningList = (warnings: string[] | undefined) =>

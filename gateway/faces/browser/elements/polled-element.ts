@@ -2,31 +2,42 @@ import { html } from 'lit';
 import { ApiFailure } from '../api-failure.ts';
 import type { Changed } from '../responses.ts';
 import { ActingElement } from './acting-element.ts';
+import { ask, type Question } from './ask-dialog.ts';
 import { tell } from './notice.ts';
 import { inlineFailure, loadFailure, loading } from './page-state.ts';
 
+/** Time in which all gateways take over a change of a setting. */
+const settlingMs = 3000;
+
+interface Confirmation extends Question {
+  /** What the change does. */
+  says: unknown;
+  change: () => Promise<Changed>;
+  /** What it did, in the past tense. */
+  done: string | (() => string);
+}
+
 /** An element that reads again and again what it shows while it is visible: not in a background tab, and never twice at once. */
 export abstract class PolledElement<Content> extends ActingElement {
+  static override properties = { item: {} };
+
+  /** Id or name of the one thing that it shows, if it does. */
+  item = '';
   content: Content | undefined;
   /** Why the last read failed. */
   readFailure: unknown;
   #reading = false;
   /** Whether it was asked for during a read, which may be too old then. */
   #again = false;
+  #changedAt = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
-    this.whileConnected(() => {
-      const onVisible = () => {
-        if (!document.hidden) void this.reload();
-      };
-      document.addEventListener('visibilitychange', onVisible);
+    this.whileConnected((signal) => {
+      signal.addEventListener('abort', () => clearTimeout(this.#timer));
+      document.addEventListener('visibilitychange', () => document.hidden || void this.reload(), { signal });
       void this.reload();
-      return () => {
-        clearTimeout(this.#timer);
-        document.removeEventListener('visibilitychange', onVisible);
-      };
     });
   }
 
@@ -36,7 +47,12 @@ export abstract class PolledElement<Content> extends ActingElement {
 
   /** Time from the end of a read to the next one. */
   get pauseMs() {
-    return 5000;
+    return 2000;
+  }
+
+  /** Whether something was changed a moment ago, which gateways may not have taken over yet. */
+  get isSettling() {
+    return performance.now() < this.#changedAt + settlingMs;
   }
 
   async reload() {
@@ -60,9 +76,19 @@ export abstract class PolledElement<Content> extends ActingElement {
   }
 
   /** Makes a change from a dialog, says what it did, and shows what is there then. */
-  async saved<T>(change: Promise<Changed<T>>, done: string | ((changed: T) => string)) {
-    await tell(change, done);
+  async saved<T extends Changed>(change: Promise<T>, done: string | ((changed: T) => string)) {
+    await tell(change, done).finally(() => (this.#changedAt = performance.now()));
     await this.reload();
+  }
+
+  /** Asks before a change, makes it, and says what it did. */
+  confirm({ says, change, done, ...question }: Confirmation) {
+    ask(this, {
+      danger: true,
+      ...question,
+      message: () => html`<p>${says}</p>`,
+      run: () => this.saved(change(), done),
+    });
   }
 
   /** Makes a change without a dialog. The page shows why it failed. */

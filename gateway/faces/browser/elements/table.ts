@@ -47,6 +47,8 @@ interface TableOptions {
   headed?: boolean;
   /** Class of the region; `figures` are those of a chart, in the order of time. */
   region?: string;
+  /** What there is in place of a table without items. */
+  none?: string;
 }
 
 /**
@@ -58,15 +60,17 @@ export const listTable = <Item extends object>(
   label: string,
   items: readonly Item[],
   columns: readonly (Column<Item> | false)[],
-  { headed = true, region = 'wide' }: TableOptions = {},
+  { headed = true, region = 'wide', none = '' }: TableOptions = {},
 ) =>
-  html`<list-table
-    .label=${label}
-    .items=${items}
-    .columns=${columns.filter((column) => column !== false)}
-    .headed=${headed}
-    .region=${region}
-  ></list-table>`;
+  items.length === 0 && none !== ''
+    ? html`<p class="quiet">${none}</p>`
+    : html`<list-table
+        .label=${label}
+        .items=${items}
+        .columns=${columns.filter((column) => column !== false)}
+        .headed=${headed}
+        .region=${region}
+      ></list-table>`;
 
 const collator = new Intl.Collator(undefined, { numeric: true });
 

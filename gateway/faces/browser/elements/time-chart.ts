@@ -39,7 +39,6 @@ class TimeChart extends LightElement {
   /** Point under the cursor. */
   index: number | undefined;
   width = 0;
-  dark = false;
   #id = `time-chart-${(lastId += 1)}`;
   #plot: uPlot | undefined;
   /** What the plot was made for: moving the cursor must not make it again. */
@@ -47,28 +46,25 @@ class TimeChart extends LightElement {
 
   constructor() {
     super();
-    this.whileConnected(() => {
+    this.whileConnected((signal) => {
       const scheme = matchMedia('(prefers-color-scheme: dark)');
-      const followScheme = () => (this.dark = scheme.matches);
+      scheme.addEventListener('change', () => this.requestUpdate(), { signal });
       const sizes = new ResizeObserver(
         ([entry]) => (this.width = Math.floor(entry?.contentRect.width ?? 0) || this.width),
       );
-      followScheme();
-      scheme.addEventListener('change', followScheme);
       sizes.observe(this);
-      return () => {
-        scheme.removeEventListener('change', followScheme);
+      signal.addEventListener('abort', () => {
         sizes.disconnect();
         this.#plot?.destroy();
         this.#drawn = '';
-      };
+      });
     });
   }
 
   override updated() {
     const target = this.querySelector<HTMLElement>('.plot');
-    const { kind, unit, times, series, width, dark } = this;
-    const drawn = JSON.stringify([kind, unit, times, series, width, dark, target === null]);
+    const { kind, unit, times, series, width } = this;
+    const drawn = JSON.stringify([kind, unit, times, series, width, target && colorOf(target, 'line')]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     this.#plot?.destroy();
@@ -118,7 +114,7 @@ class TimeChart extends LightElement {
   chart() {
     const { series, times, index } = this;
     const seconds = index === undefined ? undefined : times[index];
-    const newest = `${times.length} points; newest: ${this.valuesAt(times.length - 1).join(', ')}`;
+    const newest = series.map(({ label, values }) => `${label} ${this.format(values.at(-1) ?? 0)}`);
     return html`${
         series.length < 2
           ? nothing
@@ -127,26 +123,22 @@ class TimeChart extends LightElement {
             </ul>`
       }
       <div class="plotted">
-        <div class="plot" role="img" aria-label=${`${this.heading}: ${newest}`}></div>
+        <div
+          class="plot"
+          role="img"
+          aria-label=${`${this.heading}: ${times.length} points; newest: ${newest.join(', ')}`}
+        ></div>
         <div class="panel tooltip" ?hidden=${seconds === undefined}>
           ${seconds === undefined ? nothing : this.timeText(seconds)}
           ${series.map(
             ({ label, tone, values }) =>
               html`<div>
                 ${swatch(tone)}${label}
-                <strong>${this.formatOrNone(values[index ?? 0])}</strong>
+                <strong>${this.format(values[index ?? 0] ?? 0)}</strong>
               </div>`,
           )}
         </div>
       </div>`;
-  }
-
-  valuesAt(index = 0) {
-    return this.series.map(({ label, values }) => `${label} ${this.formatOrNone(values[index])}`);
-  }
-
-  formatOrNone(value: number | undefined) {
-    return value === undefined ? '–' : this.format(value);
   }
 
   timeText(seconds: number) {
@@ -168,7 +160,7 @@ class TimeChart extends LightElement {
             >`,
         ],
         ...this.series.map(({ label, values }) =>
-          count<(typeof points)[number]>(label, ({ index }) => this.formatOrNone(values[index])),
+          count<(typeof points)[number]>(label, ({ index }) => this.format(values[index] ?? 0)),
         ),
       ],
       { region: 'figures' },

@@ -7,7 +7,7 @@ export const api = createApi(
   '',
   () => ({ 'X-CSRF-Token': session.csrfToken, ...changeReason.headers() }),
   async ({ code }, attempt) => {
-    if (code === 'no_session') await session.signInAgain();
+    if (code === 'no_session') await session.askToSignIn();
     // A session that another tab has begun has another token.
     else if (code === 'invalid_csrf_token' && attempt === 1) await session.load();
     else return false;

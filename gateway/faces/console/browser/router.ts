@@ -1,12 +1,6 @@
-import { createSignal } from '../../browser/signal.ts';
-
-type Location = { path: string; query: URLSearchParams };
-
-const { notify, subscribe } = createSignal();
-
-/** State of the console is in the URL, so that back, reload and a shared link work. */
+/** State of the console is in the URL, so that back, reload and a shared link work. `currententrychange` tells of a change. */
 export const router = {
-  get location(): Location {
+  get location() {
     return { path: location.pathname.replace(/\/$/, ''), query: new URLSearchParams(location.search) };
   },
 
@@ -21,18 +15,14 @@ export const router = {
   },
 
   /** Changes parameters of the query; an empty text removes one. */
-  setQuery(changes: Record<string, string | undefined>, options: { replace?: boolean } = { replace: true }) {
+  setQuery(changes: Record<string, string>, options: { replace?: boolean } = { replace: true }) {
     const { path, query } = router.location;
     for (const [name, value] of Object.entries(changes)) {
-      if (value === undefined || value === '') query.delete(name);
+      if (value === '') query.delete(name);
       else query.set(name, value);
     }
-    const text = query.toString();
-    router.navigate(text === '' ? path : `${path}?${text}`, options);
+    router.navigate(query.size === 0 ? path : `${path}?${query}`, options);
   },
-
-  /** Calls a listener after each change. */
-  subscribe,
 };
 
 /** A link of the console, and back and forward, do not load the page again. */
@@ -40,10 +30,5 @@ navigation.addEventListener('navigate', (event) => {
   const { canIntercept, destination, downloadRequest, hashChange, navigationType } = event;
   const isInside = /^\/console(?:\/(?!assets\/)|$)/.test(new URL(destination.url).pathname);
   const isLoaded = hashChange || navigationType === 'reload' || downloadRequest !== null;
-  if (!canIntercept || !isInside || isLoaded) return;
-  event.intercept({
-    handler: async () => notify(),
-    focusReset: 'manual',
-    scroll: 'manual',
-  });
+  if (canIntercept && isInside && !isLoaded) event.intercept({ focusReset: 'manual', scroll: 'manual' });
 });

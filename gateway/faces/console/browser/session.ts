@@ -1,15 +1,19 @@
+import { html, nothing } from 'lit';
+import { ApiFailure } from '../../browser/api-failure.ts';
+import { ask } from '../../browser/elements/ask-dialog.ts';
+import { field } from '../../browser/elements/fields.ts';
+import type { FormTexts } from '../../browser/form-text.ts';
 import { enterWith, failureOf, request } from '../../browser/request.ts';
-import { createSignal } from '../../browser/signal.ts';
 import type { Session } from './responses.ts';
 
+/** Time between looks whether another tab has signed in: tabs share the cookie, and so a link that is opened in one of them. */
+const lookMs = 1000;
+
 let current: Session | undefined;
-const { notify, subscribe } = createSignal();
-let waiting: PromiseWithResolvers<void> | undefined;
+/** Is settled when the person whom a dialog asks has signed in. */
+let asked: PromiseWithResolvers<void> | undefined;
 
-/** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
-const tabs = new BroadcastChannel('console-session');
-
-/** The session of this browser. The cookie itself is out of reach of scripts. */
+/** The session of this browser. The cookie itself is out of reach of scripts. The event `session` of the document tells of a change. */
 export const session = {
   get current() {
     return current;
@@ -22,11 +26,6 @@ export const session = {
   /** Whether changes are permitted. The API refuses them to a viewer in any case. */
   get isOperator() {
     return current?.role === 'operator';
-  },
-
-  /** Whether a dialog asks to sign in again. */
-  get isAsking() {
-    return waiting !== undefined;
   },
 
   /**
@@ -45,15 +44,18 @@ export const session = {
   /** @throws ApiFailure that says why the link did not begin a session */
   async signIn(code: string): Promise<void> {
     begin(await enterWith<Session>('/api/session', code));
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only
-    tabs.postMessage('signed in');
   },
 
-  /** Waits until the person has signed in again. */
-  signInAgain(): Promise<void> {
-    waiting ??= Promise.withResolvers();
-    notify();
-    return waiting.promise;
+  /** Asks to sign in, over a page that stays as it is, until there is a session. @param failure why a link was refused */
+  async askToSignIn(failure?: unknown): Promise<void> {
+    if (asked !== undefined) return asked.promise;
+    asked = Promise.withResolvers();
+    const close = ask(undefined, { ...question(current === undefined), failure });
+    // Nothing is lost if that fails.
+    const looks = setInterval(() => void session.load().catch(() => {}), lookMs);
+    await asked.promise;
+    clearInterval(looks);
+    close();
   },
 
   /** @throws ApiFailure */
@@ -64,24 +66,34 @@ export const session = {
     if (!response.ok && response.status !== 401) throw await failureOf(response);
     location.reload();
   },
-
-  /** Calls a listener after each change. */
-  subscribe,
 };
 
 function begin(begun: Session) {
   current = begun;
-  waiting?.resolve();
-  waiting = undefined;
-  notify();
+  asked?.resolve();
+  asked = undefined;
+  document.dispatchEvent(new Event('session'));
 }
 
-/** Nothing is lost if that fails: the next call says so. */
-const reload = () => void session.load().catch(() => {});
+const question = (isFirst: boolean) => ({
+  heading: isFirst ? 'Sign in' : 'Your session has ended',
+  action: 'Sign in',
+  asksReason: false,
+  isRequired: true,
+  message: () =>
+    html`${isFirst ? nothing : html`<p>Nothing that you have typed is lost. What you were doing goes on after you sign in.</p>`}
+      <p>Get a link that works once, within five minutes, where the gateway is installed:</p>
+      <pre><code>npm run --silent ops -- console</code></pre>
+      <p class="quiet">In a container: <code>node gateway/faces/command/main.ts console</code></p>
+      <p class="quiet">A session lasts twelve hours. It ends earlier if Redis loses its data.</p>
+      ${field('Link or code', 'code', { required: true, autofocus: true, maxlength: 1000 })}`,
+  run: signInWith,
+});
 
-tabs.addEventListener('message', () => {
-  if (current !== undefined) reload();
-});
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && waiting !== undefined) reload();
-});
+/** Signs in with the link or code that was pasted. */
+async function signInWith(form: FormTexts) {
+  const [code] = /(?<=^|#code=)[\w-]{22}$/.exec(form('code')) ?? [];
+  if (code !== undefined) return session.signIn(code);
+  const message = 'This is no link of ops console: it ends with #code= and 22 characters. Paste all of it.';
+  throw new ApiFailure({ code: 'invalid_code', message });
+}

@@ -5,136 +5,113 @@ import { ask } from '../../browser/elements/ask-dialog.ts';
 import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
 import { hasEnded, keyColumns, scopesOf } from '../../browser/elements/key-columns.ts';
 import { dateField, keptWords } from '../../browser/elements/key-fields.ts';
-import { LightElement } from '../../browser/elements/light-element.ts';
 import { menuColumn } from '../../browser/elements/menu.ts';
-import { notify } from '../../browser/elements/notice.ts';
+import type { PolledElement } from '../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../browser/elements/table.ts';
 import { url } from '../../browser/url.ts';
 import { api, session } from './api.ts';
 import type { Key, NewKey, WantedKey } from './responses.ts';
 
-/** API keys, and what can be done with them. */
-class KeySection extends LightElement {
-  keys: Key[] = [];
-  /** Whether anything can be changed. */
-  isActive = true;
+type Page = PolledElement<unknown>;
 
-  changed() {
-    this.dispatchEvent(new CustomEvent('changed'));
-  }
+/** API keys, and what can be done with them. @param isActive whether anything can be changed */
+export const keySection = (page: Page, keys: readonly Key[], isActive: boolean) =>
+  html`<h2 id="keys">API keys</h2>
+    ${listTable(
+      'API keys',
+      keys,
+      [
+        ['Name', ({ id, name }) => name || id],
+        ...keyColumns,
+        ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
+        count('Served today', ({ servedToday }) => servedToday),
+        count('Refused today', ({ refusedToday }) => refusedToday, 'number minor'),
+        menuColumn<Key>(
+          ({ name, hint }) => `${name} ${hint}`,
+          (key) =>
+            isActive && !hasEnded(key)
+              ? [
+                  key.replacedBy === null && { text: 'Rotate…', act: () => askToRotate(page, key) },
+                  { text: 'Revoke…', isDanger: true, act: () => askToRevoke(page, key) },
+                ]
+              : [],
+        ),
+      ],
+      { none: 'There are none.' },
+    )}
+    ${
+      isActive
+        ? html`<div class="actions">
+            <button type="button" class="primary" @click=${() => askToCreate(page)}>Create a key…</button>
+          </div>`
+        : nothing
+    }`;
 
-  /** Shows a new key. */
-  secretOf({ key, name, warnings }: NewKey) {
-    this.changed();
-    return {
-      noun: 'key',
-      label: 'New API key',
-      text: key,
-      about: html`The new API key of ${name}. <strong>It is not shown again.</strong> Copy it, and store it
-        where your program finds it.`,
-      warnings,
-    };
-  }
+const askToCreate = (page: Page) =>
+  ask(page, {
+    heading: 'Create a key',
+    action: 'Create the key',
+    asksReason: false,
+    message: createFields,
+    run: (form) => {
+      const scopes = knownScopes().filter((scope) => form(fieldOf(scope)) !== '');
+      const wanted: Required<WantedKey> = {
+        name: form('name'),
+        expiresAt: form('expiresAt') || null,
+        scopes: scopes.length === 0 ? null : scopes,
+      };
+      return make(page, api.post<NewKey>('/keys', wanted));
+    },
+  });
 
-  askToCreate() {
-    ask(this, {
-      heading: 'Create a key',
-      action: 'Create the key',
-      asksReason: false,
-      message: createFields,
-      run: async (form) => {
-        const scopes = knownScopes().filter((scope) => form(fieldOf(scope)) !== '');
-        const wanted: Required<WantedKey> = {
-          name: form('name'),
-          expiresAt: form('expiresAt') || null,
-          scopes: scopes.length === 0 ? null : scopes,
-        };
-        return this.secretOf(await api.post<NewKey>('/keys', wanted));
-      },
-    });
-  }
+const askToRotate = (page: Page, { id, name }: Key) =>
+  ask(page, {
+    heading: `Rotate ${name}`,
+    action: 'Create the new key',
+    asksReason: false,
+    message: () =>
+      html`<p>A new key takes over the ${keptWords(portalFields(keyFields))}.</p>
+        ${graceField()}`,
+    run: (form) => {
+      const rotated = api.post<NewKey>(url`/keys/${id}/rotate`, { graceSeconds: Number(form('grace')) });
+      return make(page, unlessOvertaken(page, name, rotated));
+    },
+  });
 
-  askToRotate({ id, name }: Key) {
-    ask(this, {
-      heading: `Rotate ${name}`,
-      action: 'Create the new key',
-      asksReason: false,
-      message: () =>
-        html`<p>A new key takes over the ${keptWords(portalFields(keyFields))}.</p>
-          ${graceField()}`,
-      run: async (form) => {
-        const graceSeconds = Number(form('grace'));
-        return this.secretOf(
-          await api
-            .post<NewKey>(url`/keys/${id}/rotate`, { graceSeconds })
-            .catch((error: unknown) => this.overtaken(name, error)),
-        );
-      },
-    });
-  }
+const askToRevoke = (page: Page, { id, name, hint, replacedBy }: Key) =>
+  page.confirm({
+    heading: `Revoke ${name}?`,
+    action: 'Revoke the key',
+    asksReason: false,
+    says: html`Requests with <code>${hint || id}</code> are refused from the next one on, for good.
+      ${replacedBy === null ? nothing : 'Another key has replaced it.'}`,
+    change: () => unlessOvertaken(page, name, api.post(url`/keys/${id}/revoke`)),
+    done: `The key ${name} is revoked: its next request is refused.`,
+  });
 
-  askToRevoke({ id, name, hint, replacedBy }: Key) {
-    ask(this, {
-      heading: `Revoke ${name}?`,
-      action: 'Revoke the key',
-      danger: true,
-      asksReason: false,
-      message: () =>
-        html`<p>
-          Requests with <code>${hint || id}</code> are refused from the next one on, for good.
-          ${replacedBy === null ? nothing : 'Another key has replaced it.'}
-        </p>`,
-      run: async () => {
-        await api.post(url`/keys/${id}/revoke`).catch((error: unknown) => this.overtaken(name, error));
-        notify(`The key ${name} is revoked: its next request is refused.`);
-        this.changed();
-      },
-    });
-  }
+/** Shows a new key. */
+async function make(page: Page, made: Promise<NewKey>) {
+  const { key, name, warnings } = await made;
+  void page.reload();
+  return {
+    noun: 'key',
+    label: 'New API key',
+    text: key,
+    about: html`The new API key of ${name}. <strong>It is not shown again.</strong> Copy it, and store it
+      where your program finds it.`,
+    warnings,
+  };
+}
 
-  /** Says in words of this page that the key is not any more what it shows. */
-  overtaken(name: string, error: unknown): never {
+/** Says in words of this page that the key is not any more what it shows. */
+const unlessOvertaken = <T>(page: Page, name: string, change: Promise<T>) =>
+  change.catch((error: unknown): never => {
     if (!(error instanceof ApiFailure) || error.code !== 'conflict') throw error;
-    this.changed();
+    void page.reload();
     throw error.saying(
       `The key ${name} was replaced or has ended in the meantime, perhaps in another tab: the list shows how it is now. If nobody has the key that replaced it, rotate that one, and choose “Ends now”.`,
     );
-  }
-
-  override render() {
-    return html`<h2>API keys</h2>
-      ${
-        this.keys.length === 0
-          ? html`<p class="quiet">There are none.</p>`
-          : listTable('API keys', this.keys, [
-              ['Name', ({ id, name }) => name || id],
-              ...keyColumns,
-              ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
-              count('Served today', ({ servedToday }) => servedToday),
-              count('Refused today', ({ refusedToday }) => refusedToday, 'number minor'),
-              menuColumn(
-                ({ name, hint }) => `${name} ${hint}`,
-                (key) => this.actions(key),
-              ),
-            ])
-      }
-      ${
-        this.isActive
-          ? html`<div class="actions">
-              <button type="button" class="primary" @click=${this.askToCreate}>Create a key…</button>
-            </div>`
-          : nothing
-      }`;
-  }
-
-  actions(key: Key) {
-    if (!this.isActive || hasEnded(key)) return [];
-    return [
-      key.replacedBy === null && { text: 'Rotate…', act: () => this.askToRotate(key) },
-      { text: 'Revoke…', isDanger: true, act: () => this.askToRevoke(key) },
-    ];
-  }
-}
+  });
 
 const knownScopes = () => session.current?.scopes ?? [];
 /** Name of the box of a scope. */
@@ -152,5 +129,3 @@ function createFields() {
         </fieldset>`
   }`;
 }
-
-customElements.define('key-section', KeySection);

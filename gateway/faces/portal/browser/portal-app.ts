@@ -1,15 +1,13 @@
-import './key-section.ts';
 import { html, nothing } from 'lit';
 import { dayMs } from '../../../limits/utc-day.ts';
 import { ApiFailure } from '../../browser/api-failure.ts';
-import { failureTable } from '../../browser/elements/failure-table.ts';
+import { failureTable, usageDays, windowMeters } from '../../browser/elements/customer-use.ts';
 import { notify } from '../../browser/elements/notice.ts';
 import { PolledElement } from '../../browser/elements/polled-element.ts';
-import { usageDays } from '../../browser/elements/usage-days.ts';
-import { windowMeters } from '../../browser/elements/window-meter.ts';
 import { takeLinkCode } from '../../browser/link-code.ts';
 import { productName, supportUrl } from '../../browser/page-facts.ts';
 import { api, session } from './api.ts';
+import { keySection } from './key-section.ts';
 import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
 
 type Content = Awaited<ReturnType<typeof readContent>>;
@@ -18,15 +16,16 @@ type Content = Awaited<ReturnType<typeof readContent>>;
 class PortalApp extends PolledElement<Content> {
   /** Code of the link that the page was opened with, until it was used. */
   code = takeLinkCode();
+  /** Why nobody is signed in; empty while somebody is. */
+  over = '';
 
   /** Without a session, a visit or a link begins one. */
   override get pauseMs() {
-    return session.over === '' ? 10_000 : dayMs;
+    return this.over === '' ? 10_000 : dayMs;
   }
 
   override connectedCallback() {
     super.connectedCallback();
-    session.subscribe(() => this.requestUpdate());
     addEventListener('hashchange', () => {
       this.code = takeLinkCode();
       if (this.code !== undefined) void this.reload();
@@ -34,14 +33,14 @@ class PortalApp extends PolledElement<Content> {
   }
 
   async read() {
-    const isIn = this.code === undefined && session.current !== undefined && session.over === '';
     try {
-      if (!isIn && !(await this.enter())) return undefined;
+      if (this.code !== undefined || session.current === undefined || this.over !== '') await this.enter();
       const content = await readContent();
-      return session.over === '' ? content : undefined;
+      this.over = '';
+      return content;
     } catch (error) {
-      // The page says already that the session has ended.
-      if (this.code !== undefined || session.over === '') throw error;
+      if (!(error instanceof ApiFailure) || error.status !== noSession) throw error;
+      this.over ||= this.content === undefined ? welcome : ended;
       return undefined;
     }
   }
@@ -49,41 +48,38 @@ class PortalApp extends PolledElement<Content> {
   /**
    * Enters with the link that the page was opened with, or goes on. A link that was used before, or is not wanted, does not
    * end the session that there is.
-   * @returns whether there is a session
    */
-  async enter(refusal = ''): Promise<boolean> {
+  async enter(refusal?: ApiFailure): Promise<void> {
     try {
       await session.begin(this.code);
+      if (refusal !== undefined) notify('The link was not used: you are signed in already.');
     } catch (error) {
-      if (!(error instanceof ApiFailure) || ![401, 409].includes(error.status)) throw error;
-      if (this.code !== undefined) {
-        this.code = undefined;
-        return this.enter(error.message);
-      }
-      session.refuse(refusal || session.over || welcome);
-      return false;
+      if (!(error instanceof ApiFailure) || ![noSession, 409].includes(error.status)) throw error;
+      if (refusal !== undefined) this.over = refusal.message;
+      if (this.code === undefined) throw error;
+      this.code = undefined;
+      return this.enter(error);
     }
     this.code = undefined;
-    if (refusal !== '') notify('The link was not used: you are signed in already.');
-    return true;
   }
 
   signOut() {
     void this.act(async () => {
       await session.end();
       this.content = undefined;
+      this.over = 'You have left the portal.';
     });
   }
 
   override render() {
-    const { content, readFailure } = this;
-    const isOutside = session.over !== '' && content === undefined && readFailure === undefined;
+    const { content, readFailure, over } = this;
+    const isOutside = over !== '' && content === undefined && readFailure === undefined;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header class="page-header">
         <p class="name">${productName}</p>
         ${
-          session.over === '' && content
+          over === '' && content
             ? html`<nav class="tabs" aria-label="Portal">
                   <ul>
                     <li><a href="#main">Overview</a></li>
@@ -104,13 +100,13 @@ class PortalApp extends PolledElement<Content> {
 
   renderOutside() {
     return html`<h1>${productName}</h1>
-      <p role="alert">${session.over}</p>
+      <p role="alert">${this.over}</p>
       ${supportUrl === '' ? nothing : html`<p><a href=${supportUrl}>Support</a></p>`}`;
   }
 
   view({ customer, usage, keys, failures }: Content) {
     const isActive = customer.state === 'active';
-    return html`${session.over === '' ? nothing : html`<p class="panel failure" role="alert">${session.over}</p>`}
+    return html`${this.over === '' ? nothing : html`<p class="panel failure" role="alert">${this.over}</p>`}
       <h1>${customer.name}</h1>
       ${
         isActive
@@ -125,9 +121,7 @@ class PortalApp extends PolledElement<Content> {
         ${supportUrl === '' ? nothing : html`· <a href=${supportUrl}>Ask for more</a>`}
       </p>
       <h2>Use now</h2>
-      ${windowMeters(customer)}
-      <key-section id="keys" .keys=${keys} .isActive=${isActive} @changed=${this.reload}></key-section>
-      ${usageDays(usage.days)}
+      ${windowMeters(customer)} ${keySection(this, keys, isActive)} ${usageDays(usage.days)}
       <h2>Last failed requests</h2>
       ${failureTable(
         failures,
@@ -137,6 +131,8 @@ class PortalApp extends PolledElement<Content> {
   }
 }
 
+const noSession = 401;
+const ended = 'Your session has ended. Open the portal again from where you came.';
 const welcome =
   'This page shows your API keys and what you use. Open it from where you bought the API: it has a link that lets you in.';
 

@@ -5,120 +5,93 @@ import { menu } from '../../../browser/elements/menu.ts';
 import { notify } from '../../../browser/elements/notice.ts';
 import { failureText, loadFailure, loading } from '../../../browser/elements/page-state.ts';
 import { formatTime } from '../../../browser/format.ts';
-import { hasLinkCode, takeLinkCode } from '../../../browser/link-code.ts';
+import { takeLinkCode } from '../../../browser/link-code.ts';
 import { productName } from '../../../browser/page-facts.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-import { askToSignInAgain } from './sign-in.ts';
 
-/** A page: its path below `/console`, its title, and its element and file after `page-`, if the path does not say it. */
-type PageEntry = readonly [path: string, title: string, name?: string];
-
-/** Pages by the tab of the navigation that they are under. What stands for `:id` becomes the attribute `item` of the element. */
-const tabs: readonly (readonly [tab: string, shown: readonly PageEntry[], hidden?: readonly PageEntry[]])[] =
+/**
+ * Pages: the tab of the navigation that they are under, their path below `/console`, their title, and the end of the name of
+ * their element. What stands for `:id`, in a page that is no choice of its tab, becomes the attribute `item` of the element.
+ */
+const pages = (
   [
-    ['Overview', [['', 'Overview', 'overview']]],
-    [
-      'Customers',
-      [
-        ['/customers', 'Customers'],
-        ['/keys', 'Keys'],
-      ],
-      [
-        ['/customers/:id', 'Customer', 'customer'],
-        ['/keys/:id', 'Key', 'key'],
-      ],
-    ],
-    ['Plans', [['/plans', 'Plans']], [['/plans/:id', 'Plan', 'plan']]],
-    ['Usage', [['/usage', 'Usage']]],
-    ['Security', [['/bans', 'Security']]],
-    [
-      'Settings',
-      [
-        ['/webhooks', 'Webhooks'],
-        ['/tokens', 'API tokens'],
-        ['/sessions', 'Sessions'],
-        ['/settings', 'System'],
-        ['/audit', 'Audit log'],
-      ],
-    ],
-  ];
+    ['Overview', '', 'Overview', 'overview'],
+    ['Customers', '/customers', 'Customers', 'customers'],
+    ['Customers', '/keys', 'Keys', 'keys'],
+    ['Customers', '/customers/:id', 'Customer', 'customer'],
+    ['Customers', '/keys/:id', 'Key', 'key'],
+    ['Plans', '/plans', 'Plans', 'plans'],
+    ['Plans', '/plans/:id', 'Plan', 'plan'],
+    ['Usage', '/usage', 'Usage', 'usage'],
+    ['Security', '/bans', 'Security', 'bans'],
+    ['Settings', '/webhooks', 'Webhooks', 'webhooks'],
+    ['Settings', '/tokens', 'API tokens', 'tokens'],
+    ['Settings', '/sessions', 'Sessions', 'sessions'],
+    ['Settings', '/settings', 'System', 'settings'],
+    ['Settings', '/audit', 'Audit log', 'audit'],
+  ] as const
+).map(([tab, path, text, name]) => ({
+  tab,
+  text,
+  name,
+  href: `/console${path}`,
+  pattern: new RegExp(`^/console${path.replace(':id', '(?<id>[^/]+)')}$`),
+}));
 
-const routes = tabs.flatMap(([tab, shown, hidden = []]) =>
-  [...shown, ...hidden].map(([path, title, name = path.slice(1)]) => ({
-    path: new RegExp(`^/console${path.replace(':id', '(?<id>[^/]+)')}$`),
-    tab,
-    title,
-    name,
-  })),
-);
+const routeOf = (path: string) => pages.find(({ pattern }) => pattern.test(path));
 
-const routeOf = (path: string) => routes.find((route) => route.path.test(path));
-const address = ([path]: PageEntry) => `/console${path}`;
+/** What one can choose: pages by their tabs. The search offers them, too. */
+const choices = pages.filter(({ href }) => !href.endsWith(':id'));
+const tabs = Map.groupBy(choices, ({ tab }) => tab);
+
 const link = (href: string, text: string, isCurrent: boolean) =>
   html`<li>
     <a href=${href} aria-current=${isCurrent ? 'page' : nothing}>${text}</a>
   </li>`;
 
-/** What the search offers beside customers and keys. */
-const searchedPages = tabs.flatMap(([, shown]) =>
-  shown.map((page) => ({ href: address(page), text: page[1] })),
-);
-
 /** The frame of all pages: navigation, session, and the page of the current path. */
 class ConsoleApp extends LightElement {
-  state: 'loading' | 'signed out' | 'signed in' | { error: unknown } = 'loading';
   page: unknown = loading();
-  /** Code of the link that the console was opened with. */
-  code: string | undefined;
+  /** Why nobody can be signed in. */
+  failure: unknown;
   /** Path of the page that is shown. */
   #shownPath = '';
 
   override connectedCallback() {
     super.connectedCallback();
-    router.subscribe(() => this.showPage());
-    session.subscribe(() => {
-      if (session.current !== undefined && this.state !== 'signed in') {
-        this.state = 'signed in';
-        this.showPage();
-      }
+    navigation.addEventListener('currententrychange', () => this.showPage());
+    document.addEventListener('session', () => {
+      this.showPage();
       this.requestUpdate();
     });
-    askToSignInAgain(this);
     // A link that is pasted into the address bar of this page does not load it again.
-    addEventListener('hashchange', () => {
-      if (hasLinkCode()) void this.openLink();
-    });
-    void this.begin();
+    addEventListener('hashchange', () => void this.enter());
+    void this.enter();
   }
 
-  async openLink() {
-    if (this.state !== 'signed in') return this.begin();
+  /** Signs in with the link that the page was opened with, or goes on with the session that there is. */
+  async enter() {
+    this.failure = undefined;
     const code = takeLinkCode();
-    if (code === undefined) return;
-    await session.signIn(code).then(
-      () => notify('You are signed in with the new link.'),
-      (error) => notify(failureText(error)),
-    );
-  }
-
-  async begin() {
-    this.state = 'loading';
-    await this.updateComplete;
     try {
-      // A link of `ops console` holds a new code, which counts even if there is a session.
-      this.code = takeLinkCode();
-      if (this.code === undefined && (await session.load())) return;
-      this.state = 'signed out';
+      const refusal = code === undefined ? undefined : await session.signIn(code).catch((error) => error);
+      if (session.current !== undefined || (await session.load())) {
+        if (code !== undefined) notify(refusal ? failureText(refusal) : 'You are signed in with the link.');
+        return;
+      }
+      this.page = nothing;
+      document.title = `Sign in – ${productName}`;
+      void session.askToSignIn(refusal);
     } catch (error) {
-      this.state = { error };
+      this.failure = error;
     }
   }
 
   /** Shows the page of the current path. A page that is shown already follows the query itself. */
   showPage() {
     const { path } = router.location;
-    if (this.state !== 'signed in' || path === this.#shownPath) return;
+    if (session.current === undefined || path === this.#shownPath) return;
     const isFirst = this.#shownPath === '';
     this.#shownPath = path;
     const route = routeOf(path);
@@ -127,10 +100,10 @@ class ConsoleApp extends LightElement {
       return this.announce('Not found', isFirst);
     }
     const element = document.createElement(`page-${route.name}`);
-    const id = route.path.exec(path)?.groups?.['id'];
+    const id = route.pattern.exec(path)?.groups?.['id'];
     if (id !== undefined) element.setAttribute('item', decodeURIComponent(id));
     this.page = element;
-    this.announce(route.title, isFirst);
+    this.announce(route.text, isFirst);
   }
 
   /**
@@ -147,12 +120,11 @@ class ConsoleApp extends LightElement {
   }
 
   override render() {
-    if (typeof this.state === 'object') {
-      return html`<main class="alone">${loadFailure(this.state.error, () => void this.begin())}</main>`;
+    if (session.current === undefined) {
+      return html`<main class="alone">
+        ${this.failure === undefined ? this.page : loadFailure(this.failure, () => void this.enter())}
+      </main>`;
     }
-    if (this.state === 'loading') return html`<main class="alone">${loading()}</main>`;
-    if (this.state === 'signed out')
-      return html`<main class="alone"><sign-in .code=${this.code}></sign-in></main>`;
     const { path } = router.location;
     const current = routeOf(path);
     return html`
@@ -161,15 +133,13 @@ class ConsoleApp extends LightElement {
         <a class="name" href="/console">${productName}</a>
         <nav class="tabs" aria-label="Console">
           <ul>
-            ${tabs.map(([tab, [first]]) =>
-              first === undefined ? nothing : link(address(first), tab, tab === current?.tab),
-            )}
+            ${Array.from(tabs, ([tab, [first]]) => link(first?.href ?? '', tab, tab === current?.tab))}
           </ul>
         </nav>
-        <search-dialog .pages=${searchedPages}></search-dialog>
+        <search-dialog .pages=${choices}></search-dialog>
         ${sessionMenu()}
       </header>
-      ${segments(current?.tab, path)}
+      ${segments(path)}
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
     `;
@@ -202,14 +172,13 @@ function sessionMenu() {
 }
 
 /** Pages of the current tab, if it has several. */
-function segments(current: string | undefined, path: string) {
-  const [tab, shown = []] = tabs.find(([tab]) => tab === current) ?? [];
-  if (tab === undefined || shown.length < 2) return nothing;
+function segments(path: string) {
+  const tab = routeOf(path)?.tab;
+  const shown = choices.filter((page) => page.tab === tab);
+  if (shown.length < 2) return nothing;
   return html`<nav class="tabs segments" aria-label=${tab}>
     <ul>
-      ${shown.map((page) =>
-        link(address(page), page[1], path === address(page) || path.startsWith(`${address(page)}/`)),
-      )}
+      ${shown.map(({ href, text }) => link(href, text, path === href || path.startsWith(`${href}/`)))}
     </ul>
   </nav>`;
 }

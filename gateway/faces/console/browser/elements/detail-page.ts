@@ -1,33 +1,25 @@
-import './key-history.ts';
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
+import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { apiPath, describeNext, keyTitle, planLink } from '../key.ts';
-import type { CustomerDetail, KeyDetail } from '../responses.ts';
+import type { AuditEntry, CustomerDetail, KeyDetail, Page } from '../responses.ts';
 import { session } from '../session.ts';
+import { entryTable } from './entry-table.ts';
 import { viewerNote } from './viewer-note.ts';
 
 /** The page of one key or customer: its state, what can be done, what the next request gets, and its history. */
 export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> extends PolledElement<Detail> {
-  static override properties = { item: {} };
-
-  /** Id of the key or customer. */
-  item = '';
-
-  override get pauseMs() {
-    return 2000;
-  }
-
-  async read() {
-    const detail = await api.get<Detail>(apiPath(this.item));
-    document.title = document.title.replace(/^.*? – /, `${keyTitle(detail)} – `);
-    return detail;
-  }
-
   /** What an operator can do. */
   abstract actions(detail: Detail): unknown;
   abstract body(detail: Detail): unknown;
+
+  async readDetail<Read extends KeyDetail | CustomerDetail>() {
+    const detail = await api.get<Read>(apiPath(this.item));
+    document.title = document.title.replace(/^.*? – /, `${keyTitle(detail)} – `);
+    return detail;
+  }
 
   override render() {
     const { content } = this;
@@ -43,7 +35,7 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
     return html`${viewerNote()}
       <p>The next request is ${describeNext(detail.next)}.</p>
       ${this.body(detail)}
-      <key-history item=${detail.id}></key-history>`;
+      <last-changes item=${detail.id}></last-changes>`;
   }
 }
 
@@ -51,3 +43,25 @@ function head({ state, next, plan }: KeyDetail | CustomerDetail) {
   const isLimited = !next.served && (state === 'valid' || state === 'active');
   return html`<span>${stateTag(isLimited ? 'limited' : state)} ${planLink(plan)}</span>`;
 }
+
+/** What operators have changed last of a key, a customer or a plan. */
+class LastChanges extends PolledElement<Page<AuditEntry>> {
+  /** A read may go through much of the log. */
+  override get pauseMs() {
+    return 5000;
+  }
+
+  read() {
+    return api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=10`);
+  }
+
+  view({ items }: Page<AuditEntry>) {
+    return html`<h2>Changes</h2>
+      ${entryTable('Changes', items, { isOpen: true })}
+      <p>
+        <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
+      </p>`;
+  }
+}
+
+customElements.define('last-changes', LastChanges);

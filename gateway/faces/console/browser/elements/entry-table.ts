@@ -24,7 +24,7 @@ export function entryTable(label: string, entries: readonly AuditEntry[], { isOp
             </details>`,
       ],
     ],
-    { headed: false, region: 'entries' },
+    { headed: false, region: 'entries', none: 'None that the audit log still has.' },
   );
 }
 

@@ -1,18 +1,10 @@
 import { html, nothing } from 'lit';
 import { defaultLimits, knownIn, lackingWindows, maxLimit, parseLimit } from '../../../../limits/limits.ts';
-import {
-  equalPlanLimits,
-  forPlanFields,
-  shadowField,
-  type ByPlanField,
-} from '../../../../limits/shadow-limits.ts';
+import { forPlanFields, shadowField } from '../../../../limits/shadow-limits.ts';
 import { windowOf, windows } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { field, meantBox } from '../../../browser/elements/fields.ts';
-import { LightElement } from '../../../browser/elements/light-element.ts';
-import { notify } from '../../../browser/elements/notice.ts';
-import { inlineFailure } from '../../../browser/elements/page-state.ts';
-import type { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
 import { formatNumber } from '../../../browser/format.ts';
@@ -20,9 +12,9 @@ import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { keyLink } from '../key.ts';
 import { doubtText, limitFields } from '../limit-fields.ts';
-import { limitsText } from '../plan-text.ts';
-import type { Changed, ChangedPlan, Plan, PlanPreview } from '../responses.ts';
+import type { ChangedPlan, Plan, PlanPreview } from '../responses.ts';
 import { router } from '../router.ts';
+import { limitsText } from '../setting-text.ts';
 
 const typedLimits = (form: FormTexts) => forPlanFields((name) => parseLimit(form(name)) ?? null);
 
@@ -42,98 +34,62 @@ function limitsForm(form: FormTexts, plan?: Plan) {
         }),
       )}
     </div>
-    ${plan === undefined ? nothing : html`<above-limits .plan=${plan} .limits=${limits}></above-limits>`}
+    ${
+      plan === undefined
+        ? nothing
+        : html`<div class="effect" aria-live="polite">
+            <above-limits .plan=${plan.name} .limits=${JSON.stringify(knownIn(limits))}></above-limits>
+          </div>`
+    }
     ${meantBox(doubtText(limits))}`;
 }
 
-/** Asks for the limits of a plan, and shows which of its busiest customers are above them before they are saved. */
-export const askForPlanLimits = (page: PolledElement<unknown>, plan: Plan) =>
+/** Asks for the limits of a plan. @param plan undefined for a new one, which is made and shown */
+export const askForPlanLimits = (page: PolledElement<unknown>, plan?: Plan) =>
   ask(page, {
-    heading: `Limits of the plan ${plan.name}`,
-    action: 'Save',
-    message: (form) => limitsForm(form, plan),
-    run: (form) =>
-      page.saved(
-        api.patch<ChangedPlan>(url`/api/plans/${plan.name}`, {
-          ...typedLimits(form),
-          confirmed: form('confirmed') !== '',
-          expected: forPlanFields((name) => plan[name] ?? null),
-        }),
-        (changed) =>
-          `${plan.name}: ${limitsText(changed.before ?? {})} → ${limitsText(changed)}. In force within a second.`,
-      ),
-  });
-
-/** Asks for the name and the limits of a new plan, makes it, and shows it. */
-export const askForPlan = (page: PolledElement<unknown>) =>
-  ask(page, {
-    heading: 'New plan',
-    action: 'Make the plan',
-    message: (form) =>
-      html`${field('Name', 'name', {
-        required: true,
-        autofocus: true,
-        maxlength: 32,
-        hint: 'Lower-case letters, digits and dashes. It cannot be changed later.',
-      })}
-      ${limitsForm(form)}`,
+    heading: plan === undefined ? 'New plan' : `Limits of the plan ${plan.name}`,
+    action: plan === undefined ? 'Make the plan' : 'Save',
+    message: (form) => html`${plan === undefined ? nameField() : nothing} ${limitsForm(form, plan)}`,
     run: async (form) => {
-      const name = form('name');
-      const { warnings } = await api.patch<Changed>(url`/api/plans/${name}`, {
-        ...knownIn(typedLimits(form)),
-        create: true,
+      const name = plan?.name ?? form('name');
+      const change = api.patch<ChangedPlan>(url`/api/plans/${name}`, {
+        ...typedLimits(form),
+        create: plan === undefined,
         confirmed: form('confirmed') !== '',
-        expected: forPlanFields(() => null),
+        expected: forPlanFields((field) => plan?.[field] ?? null),
       });
-      notify(`The plan ${name} was made. Customers can be moved to it now.`, warnings);
-      router.navigate(url`/console/plans/${name}`);
+      await page.saved(
+        change,
+        (made) =>
+          `${name}: ${limitsText(made.before ?? {}, 'new')} → ${limitsText(made)}. In force within a second.`,
+      );
+      if (plan === undefined) router.navigate(url`/console/plans/${name}`);
     },
   });
 
-/** Time without a key press after which the customers above the typed limits are asked for. */
-const typingMs = 250;
+const nameField = () =>
+  field('Name', 'name', {
+    required: true,
+    autofocus: true,
+    maxlength: 32,
+    hint: 'Lower-case letters, digits and dashes. It cannot be changed later.',
+  });
 
 /** Which of the busiest customers of a plan are above limits that are typed for it. */
-class AboveLimits extends LightElement {
-  plan: Plan | undefined;
-  limits: ByPlanField<number | null> = {};
-  above: PlanPreview['above'] | undefined;
-  failure: unknown;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #asked = '';
+class AboveLimits extends PolledElement<PlanPreview> {
+  plan = '';
+  /** As the API takes them. */
+  limits = '{}';
 
-  override updated() {
-    const { plan, limits } = this;
-    const asked = JSON.stringify(limits);
-    if (plan === undefined || asked === this.#asked) return;
-    clearTimeout(this.#timer);
-    this.#asked = asked;
-    this.above = undefined;
-    this.failure = undefined;
-    const lacking = lackingWindows(defaultLimits(plan.name), knownIn(limits));
-    if (lacking.length > 0 || equalPlanLimits(limits, plan)) return;
-    this.#timer = setTimeout(() => void this.preview(plan, asked), typingMs);
+  override updated(changed: Map<string, unknown>) {
+    if (changed.has('limits')) void this.reload();
   }
 
-  async preview({ name }: Plan, asked: string) {
-    try {
-      const { above } = await api.post<PlanPreview>(url`/api/plans/${name}/preview`, knownIn(this.limits));
-      if (asked === this.#asked) this.above = above;
-    } catch (error) {
-      this.failure = error;
-    }
+  read() {
+    return api.post<PlanPreview>(url`/api/plans/${this.plan}/preview`, JSON.parse(this.limits));
   }
 
-  override render() {
-    return html`<div class="effect" aria-live="polite">${inlineFailure(this.failure)} ${this.table()}</div>`;
-  }
-
-  table() {
-    const { above } = this;
-    if (above === undefined) return nothing;
-    if (above.length === 0) {
-      return html`<p>None of the busiest customers of the last minute is above these limits.</p>`;
-    }
+  view({ above }: PlanPreview) {
     return listTable(
       'Busiest customers above these limits',
       above,
@@ -145,7 +101,11 @@ class AboveLimits extends LightElement {
             `${formatNumber(used)} of ${formatNumber(limit)} ${windowOf(window).each}`,
         ),
       ],
-      { headed: false, region: '' },
+      {
+        headed: false,
+        region: '',
+        none: 'None of the busiest customers of the last minute is above these limits.',
+      },
     );
   }
 }

@@ -1,15 +1,15 @@
 import { html, nothing } from 'lit';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { checkbox, field } from '../../../browser/elements/fields.ts';
+import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import type { FormTexts } from '../../../browser/form-text.ts';
 import { formatNumber, sentence } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { fetchPlans } from '../plan-names.ts';
-import { issueList } from '../plan-text.ts';
-import type { PolicyGroup } from '../policy-groups.ts';
+import { banPolicyGroup, type PolicyGroup } from '../policy-groups.ts';
 import type { Changed, KeyPlan, Policy, PolicyState } from '../responses.ts';
 import { session } from '../session.ts';
-import { enforcedText, SettlingElement } from './settling-element.ts';
+import { enforcedText, issueList } from '../setting-text.ts';
 
 interface Shown {
   state: PolicyState;
@@ -17,10 +17,8 @@ interface Shown {
 }
 
 /** Values of the policy that belong together: what they do, who enforces them, and how they are changed. */
-class PolicySettings extends SettlingElement<Shown> {
-  static override properties = { group: {} };
-
-  declare group: PolicyGroup;
+class PolicySettings extends PolledElement<Shown> {
+  group: PolicyGroup = banPolicyGroup;
 
   async read() {
     const [state, plans] = await Promise.all([api.get<PolicyState>('/api/policy'), fetchPlans()]);
@@ -91,19 +89,10 @@ class PolicySettings extends SettlingElement<Shown> {
     const own = this.own(stored);
     const inForce = own ?? this.own(state.enforced[0]?.value ?? {});
     const shown = { ...defaults, ...inForce };
-    // What others enforce may differ in values that are not of this group.
-    const [alike = [], enforced = []] = [true, false].map((isSame) =>
-      state.enforced.filter(
-        ({ value }) => (JSON.stringify(this.own(value)) === JSON.stringify(own)) === isSame,
-      ),
-    );
-    const gateways = own === undefined ? 0 : state.gateways + sum(alike);
-    const running = state.gateways + sum(state.enforced);
+    const running = state.enforced.reduce((sum, { gateways }) => sum + gateways, state.gateways);
     return html`${own === undefined ? issueList(state.issues) : nothing}
       <div class="narrow stack">${inForce === undefined ? nothing : this.effect(shown, plans)}</div>
-      <p class="quiet">
-        In force: ${enforcedText({ gateways, enforced }, running, () => 'other values', this.isSettling)}
-      </p>
+      <p class="quiet">In force: ${enforcedText(state, running, () => 'other values', this.isSettling)}</p>
       ${
         session.isOperator
           ? html`<div class="actions">
@@ -113,9 +102,6 @@ class PolicySettings extends SettlingElement<Shown> {
       }`;
   }
 }
-
-const sum = (others: readonly { gateways: number }[]) =>
-  others.reduce((sum, { gateways }) => sum + gateways, 0);
 
 const isWithin = (text: string, min: number, max: number) =>
   text !== '' && Number(text) >= min && Number(text) <= max;

@@ -1,12 +1,12 @@
 import { html } from 'lit';
-import { ActingElement } from '../../../browser/elements/acting-element.ts';
-import { inlineFailure } from '../../../browser/elements/page-state.ts';
+import { dayMs } from '../../../../limits/utc-day.ts';
+import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { withField } from '../../../browser/form-text.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { keyPath, keyTitle } from '../key.ts';
 import { findKey, pastedKey } from '../pasted-key.ts';
-import type { CustomerRow, KeyRow, Page } from '../responses.ts';
+import type { Page } from '../responses.ts';
 import { router } from '../router.ts';
 
 interface Hit {
@@ -15,25 +15,16 @@ interface Hit {
   about?: string;
 }
 
-const typingMs = 200;
 const most = 5;
 
-const hit = (about: string) => (found: { id: string; name: string }) => ({
-  href: keyPath(found.id),
-  text: keyTitle(found),
-  about,
-});
-
 /** Finds customers, keys and pages from everywhere. An API key that is pasted leads to its page, and gets into no address. */
-class SearchDialog extends ActingElement {
+class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
   pages: readonly Hit[] = [];
-  hits: readonly Hit[] = [];
   text = '';
-  #typing: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
-    this.whileConnected(() => {
+    this.whileConnected((signal) => {
       const onKey = (event: KeyboardEvent) => {
         const isTyped =
           event.target instanceof HTMLElement && event.target.closest('input, select, textarea');
@@ -43,14 +34,18 @@ class SearchDialog extends ActingElement {
         event.preventDefault();
         this.open();
       };
-      addEventListener('keydown', onKey);
-      const unsubscribe = router.subscribe(() => this.dialog?.close());
-      return () => {
-        removeEventListener('keydown', onKey);
-        unsubscribe();
-        clearTimeout(this.#typing);
-      };
+      addEventListener('keydown', onKey, { signal });
+      navigation.addEventListener('currententrychange', () => this.dialog?.close(), { signal });
     });
+  }
+
+  /** What was typed is searched for once. */
+  override get pauseMs() {
+    return dayMs;
+  }
+
+  get words() {
+    return this.text.trim().toLowerCase();
   }
 
   get dialog() {
@@ -58,33 +53,28 @@ class SearchDialog extends ActingElement {
   }
 
   open() {
-    this.hits = this.pages;
-    this.text = '';
-    this.failure = undefined;
+    this.input('');
     this.dialog?.showModal();
   }
 
   input(text: string) {
-    clearTimeout(this.#typing);
+    this.failure = undefined;
     const key = pastedKey(text);
     this.text = key === undefined ? text : '';
-    if (key === undefined) {
-      const words = text.trim().toLowerCase();
-      this.hits = this.pages.filter((page) => page.text.toLowerCase().includes(words));
-      if (words !== '') this.#typing = setTimeout(() => void this.find(words), typingMs);
-    } else {
-      void this.act(async () => router.navigate(await findKey(key)));
-    }
+    if (key === undefined) void this.reload();
+    else void this.act(async () => router.navigate(await findKey(key)));
   }
 
-  find(words: string) {
-    return this.act(async () => {
-      const read = <Row>(list: string) =>
-        api.get<Page<Row>>(url`/api/${list}?search=${words}&limit=${most}`).then(({ items }) => items);
-      const [customers, keys] = await Promise.all([read<CustomerRow>('customers'), read<KeyRow>('keys')]);
-      if (words === this.text.trim().toLowerCase())
-        this.hits = [...this.hits, ...customers.map(hit('customer')), ...keys.map(hit('key'))];
-    });
+  async read() {
+    const { words } = this;
+    if (words === '') return { words, hits: [] };
+    const found = async (noun: string) => {
+      const { items } = await api.get<Page<{ id: string; name: string }>>(
+        url`/api/${noun}s?search=${words}&limit=${most}`,
+      );
+      return items.map((item) => ({ href: keyPath(item.id), text: keyTitle(item), about: noun }));
+    };
+    return { words, hits: (await Promise.all([found('customer'), found('key')])).flat() };
   }
 
   /** The first one is followed with Enter, the others are reached with the arrows. */
@@ -101,6 +91,24 @@ class SearchDialog extends ActingElement {
   submit(event: SubmitEvent) {
     event.preventDefault();
     this.querySelector('a')?.click();
+  }
+
+  view() {
+    const { words, content } = this;
+    const isFound = content?.words === words;
+    const hits = this.pages.filter(({ text }) => text.toLowerCase().includes(words));
+    if (isFound) hits.push(...content.hits);
+    return html`<ul class="hits">
+        ${hits.map(
+          ({ href, text, about = 'page' }) =>
+            html`<li>
+              <a href=${href}>${text} <span class="quiet">${about}</span></a>
+            </li>`,
+        )}
+      </ul>
+      <p class="quiet" role="status">
+        ${isFound ? (hits.length === 0 ? 'Nothing found' : '') : 'Searching…'}
+      </p>`;
   }
 
   override render() {
@@ -121,18 +129,7 @@ class SearchDialog extends ActingElement {
             @input=${withField((text) => this.input(text))}
           />
         </form>
-        ${inlineFailure(this.failure)}
-        <ul class="hits">
-          ${this.hits.map(
-            ({ href, text, about = 'page' }) =>
-              html`<li>
-                <a href=${href}>${text} <span class="quiet">${about}</span></a>
-              </li>`,
-          )}
-        </ul>
-        <p class="quiet" role="status">
-          ${this.busy ? 'Searching…' : this.hits.length === 0 ? 'Nothing found' : ''}
-        </p>
+        ${super.render()}
       </dialog>`;
   }
 }

@@ -1,53 +1,61 @@
 import { html, nothing } from 'lit';
 import { customerFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
+import { failureTable, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
 import { keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
 import { menu, menuColumn } from '../../../browser/elements/menu.ts';
 import { listTable } from '../../../browser/elements/table.ts';
-import { windowMeters } from '../../../browser/elements/window-meter.ts';
 import { formatNumber, formatTime } from '../../../browser/format.ts';
-import { customerActions } from '../elements/customer-actions.ts';
+import { api } from '../api.ts';
+import { askForCustomerFacts, askForLimits, customerActions } from '../elements/customer-dialogs.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { askForCustomerFacts, askForLimits } from '../elements/edit-dialogs.ts';
 import { factList, recordFacts } from '../elements/fact-list.ts';
-import { keyActions } from '../elements/key-actions.ts';
-import { askToAddKey } from '../elements/new-key-dialogs.ts';
-import { keyLink, keyTitle } from '../key.ts';
-import type { CustomerDetail, KeyRow } from '../responses.ts';
+import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
+import { apiPath, keyLink, keyTitle } from '../key.ts';
+import type { CustomerDetail, DayUsage, Failure, KeyRow, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
+/** With its use by day, and its last failed requests. */
+type Shown = CustomerDetail & { days: DayUsage[]; failures: Failure[] };
+
 /** One customer: what it uses, its keys, and everything that can be done about it. */
-class PageCustomer extends DetailPage<CustomerDetail> {
-  actions(customer: CustomerDetail) {
-    return html`<button
-        type="button"
-        class="primary"
-        @click=${() => askToAddKey(this, customer, () => this.reload())}
-      >
+class PageCustomer extends DetailPage<Shown> {
+  async read() {
+    const path = apiPath(this.item);
+    const [detail, { items: days }, { items: failures }] = await Promise.all([
+      this.readDetail<CustomerDetail>(),
+      api.get<Page<DayUsage>>(`${path}/usage?days=30`),
+      api.get<Page<Failure>>(`${path}/failures`),
+    ]);
+    return { ...detail, days, failures };
+  }
+
+  actions(customer: Shown) {
+    return html`<button type="button" class="primary" @click=${() => askToAddKey(this, customer)}>
         Add key…
       </button>
       ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, customerActions(this, customer))}`;
   }
 
-  body(customer: CustomerDetail) {
-    const { id, createdAt, items } = customer;
+  body(customer: Shown) {
+    const { id, createdAt, items, days, failures } = customer;
     return html`<div class="section-head">
         <h2>Use now</h2>
         ${change('Change limits…', 'Change limits…', () => askForLimits(this, customer))}
       </div>
-      ${windowMeters(customer, (name) => limitSource(customer, name))}
-      <customer-days item=${id}></customer-days>
+      ${windowMeters(customer, (name) => limitSource(customer, name))} ${usageDays(days)}
       <h2>Keys</h2>
-      ${
-        items.length === 0
-          ? html`<p class="quiet">It has none.</p>`
-          : listTable('Keys', items, [
-              ['Name', keyLink, '', keyTitle],
-              ...keyColumns,
-              ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
-              session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
-            ])
-      }
+      ${listTable(
+        'Keys',
+        items,
+        [
+          ['Name', keyLink, '', keyTitle],
+          ...keyColumns,
+          ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
+          session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
+        ],
+        { none: 'It has none.' },
+      )}
       <div class="section-head">
         <h2>About</h2>
         ${change('Change…', 'Change details…', () => askForCustomerFacts(this, customer))}
@@ -56,7 +64,9 @@ class PageCustomer extends DetailPage<CustomerDetail> {
         ['Id', html`<code>${id}</code>`],
         ...Object.values(recordFacts(customerFields, customer)),
         ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-      ])}`;
+      ])}
+      <h2>Last failed requests</h2>
+      ${failureTable(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}`;
   }
 }
 

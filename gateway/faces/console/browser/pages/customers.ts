@@ -1,33 +1,35 @@
 import { html } from 'lit';
 import { customerFields, searchedWords } from '../../../../limits/record-fields.ts';
+import { amountOf } from '../../../browser/elements/customer-use.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
-import { amountOf } from '../../../browser/elements/window-meter.ts';
 import { capitalized, formatDay, relativeOr } from '../../../browser/format.ts';
-import { customerActions } from '../elements/customer-actions.ts';
-import { ListPage, type Filter } from '../elements/list-page.ts';
-import { askToAddKey } from '../elements/new-key-dialogs.ts';
+import { customerActions } from '../elements/customer-dialogs.ts';
+import { askToAddKey } from '../elements/key-dialogs.ts';
+import type { Columns } from '../elements/list-page.ts';
+import { SearchPage, type Filter } from '../elements/search-page.ts';
 import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
 import type { CustomerRow } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** All customers, with what they use. */
-class PageCustomers extends ListPage<CustomerRow> {
+class PageCustomers extends SearchPage<CustomerRow> {
+  override readonly heading = 'Customers';
+  override readonly list = '/api/customers';
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
-  override readonly empty = 'An operator makes one with its first key.';
   override readonly filters: readonly Filter[] = [
     ['Limits', 'ownLimits', 'Any limits', { true: 'Own limits' }],
   ];
 
-  override apiQuery(query: URLSearchParams) {
-    const wanted = super.apiQuery(query);
-    wanted.set('use', 'true');
-    return wanted;
+  override get query() {
+    const query = super.query;
+    query.set('use', 'true');
+    return query;
   }
 
-  columns() {
+  columns(): Columns<CustomerRow> {
     return [
       ['Name', keyLink, '', keyTitle],
       ['State', ({ state }) => stateTag(state), '', ({ state }) => state],
@@ -55,10 +57,10 @@ class PageCustomers extends ListPage<CustomerRow> {
       ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
       session.isOperator &&
         menuColumn<CustomerRow>(keyTitle, (customer) => [
-          { text: 'Add key…', act: () => askToAddKey(this, customer, () => this.reload()) },
+          { text: 'Add key…', act: () => askToAddKey(this, customer) },
           ...customerActions(this, customer),
         ]),
-    ] as const satisfies ReturnType<ListPage<CustomerRow>['columns']>;
+    ];
   }
 }
 

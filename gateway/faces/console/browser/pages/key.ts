@@ -7,7 +7,7 @@ import { formatNumber, formatRelative, formatTime } from '../../../browser/forma
 import { api } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
-import { keyActions } from '../elements/key-actions.ts';
+import { keyActions } from '../elements/key-dialogs.ts';
 import { apiPath, keyLink } from '../key.ts';
 import type { CustomerDetail, KeyDetail } from '../responses.ts';
 
@@ -16,8 +16,8 @@ class PageKey extends DetailPage<KeyDetail> {
   /** Its customer, for its name. Read once. */
   customer: { id: string; name: string } | undefined;
 
-  override async read() {
-    const key = await super.read();
+  async read() {
+    const key = await this.readDetail<KeyDetail>();
     this.customer ??= await api.get<CustomerDetail>(apiPath(key.customerId));
     return key;
   }

@@ -4,11 +4,20 @@ import { html, nothing } from 'lit';
 import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
-import { formatNumber, formatRate, formatShare, plural, withTimes } from '../../../browser/format.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
+import { count, listTable } from '../../../browser/elements/table.ts';
+import {
+  formatMilliseconds,
+  formatNumber,
+  formatRate,
+  formatShare,
+  plural,
+  withTimes,
+} from '../../../browser/format.ts';
 import { sampleUrl } from '../../../browser/page-facts.ts';
 import { api } from '../api.ts';
-import { busiestTable, milliseconds } from '../elements/fleet-tables.ts';
-import { askToIssue } from '../elements/new-key-dialogs.ts';
+import { askToIssue } from '../elements/customer-dialogs.ts';
+import { keyLink } from '../key.ts';
 import type { KeyList, LiveState, Page, Problem, ProblemLink, TrafficPoint } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -22,6 +31,8 @@ interface Content {
 
 /** Time in which the record of minutes hardly changes. */
 const trafficMs = 10_000;
+/** So many are on one screen with the chart. */
+const shownCustomers = 7;
 /** Minutes of a sparkline. */
 const shortMinutes = 60;
 
@@ -38,10 +49,6 @@ const classes = [
 /** What happens now, on one screen: what is wrong, four figures of the last minute, a chart, and the busiest customers. */
 class PageOverview extends PolledElement<Content> {
   #trafficAt = -Infinity;
-
-  override get pauseMs() {
-    return 2000;
-  }
 
   /** Without Redis there are neither minutes nor keys: the state says so. */
   async read() {
@@ -120,8 +127,8 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
     )}
     ${figure(
       'p99',
-      milliseconds(latencyMs?.p99 ?? null),
-      `p50 ${milliseconds(latencyMs?.p50 ?? null)}`,
+      formatMilliseconds(latencyMs?.p99 ?? null),
+      `p50 ${formatMilliseconds(latencyMs?.p50 ?? null)}`,
       (point) => point.latencyMs?.p99 ?? 0,
     )}
     ${figure(
@@ -143,6 +150,28 @@ const requests = (points: readonly TrafficPoint[]): ChartSeries[] =>
       values: points.map(({ byStatus }) => (byStatus[status] ?? 0) / 60),
     }))
     .filter(({ status, values }) => status === '2xx' || values.some((value) => value > 0));
+
+function busiestTable({ busiestCustomers }: LiveState) {
+  if (busiestCustomers === null) {
+    return html`<p class="quiet">
+      They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
+    </p>`;
+  }
+  return listTable(
+    'Busiest customers',
+    busiestCustomers.slice(0, shownCustomers),
+    [
+      [
+        'Customer',
+        (customer) =>
+          html`${keyLink(customer)} ${customer.state === 'active' ? nothing : stateTag(customer.state)}`,
+      ],
+      count('Last minute', ({ requests }) => requests),
+      count('Refused', ({ refused, requests }) => (refused === 0 ? null : formatShare(refused / requests))),
+    ],
+    { region: '', none: 'No customer had requests in the last minute.' },
+  );
+}
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
 

@@ -1,39 +1,40 @@
-import '../elements/key-history.ts';
+import '../elements/detail-page.ts';
 import { html, nothing } from 'lit';
 import { defaultLimits } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
-import { ask } from '../../../browser/elements/ask-dialog.ts';
-import { notify } from '../../../browser/elements/notice.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { count, listTable } from '../../../browser/elements/table.ts';
+import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatNumber, plural } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
-import { askForPlan, askForPlanLimits } from '../elements/plan-limits-dialog.ts';
-import { enforcedText, SettlingElement } from '../elements/settling-element.ts';
-import { pageHead, viewerNote } from '../elements/viewer-note.ts';
+import { ListPage, type Columns } from '../elements/list-page.ts';
+import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
 import { planLink } from '../key.ts';
-import { issueList, limitsText, shadowText } from '../plan-text.ts';
-import type { Changed, Page, Plan } from '../responses.ts';
+import type { Page, Plan } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { enforcedText, issueList, limitsText, shadowText } from '../setting-text.ts';
 
 /** All plans: what they allow, and how many customers are on them. */
-class PagePlans extends PolledElement<Page<Plan>> {
-  read() {
-    return api.get<Page<Plan>>('/api/plans');
+class PagePlans extends ListPage<Plan> {
+  override readonly heading = 'Plans';
+  override readonly list = '/api/plans';
+  override readonly none = ['There are no plans', ''] as const;
+
+  override get makes() {
+    return ['New plan', () => askForPlanLimits(this)] as const;
   }
 
-  override render() {
-    return html`${pageHead('Plans', 'New plan', () => askForPlan(this))} ${super.render()}`;
+  override view(content: Page<Plan>) {
+    const issues = content.items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
+    return html`${issueList(issues)} ${super.view(content)}`;
   }
 
-  view({ items }: Page<Plan>) {
-    const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
-    const shown = windows.filter(({ name }) => items.some((plan) => plan[name] !== undefined));
-    return html`${issueList(issues)}
-    ${listTable('Plans', items, [
+  columns(plans: readonly Plan[]): Columns<Plan> {
+    const shown = windows.filter(({ name }) => plans.some((plan) => plan[name] !== undefined));
+    return [
       ['Plan', nameCell, '', ({ name }) => name],
       ...shown.map(({ name, each }) => count<Plan>(capitalized(each), (plan) => limitCell(plan[name]))),
       [
@@ -41,7 +42,7 @@ class PagePlans extends PolledElement<Page<Plan>> {
         (plan) => (plan.kind === 'own_limits' ? eachHasItsOwn : enforcedText(plan, plan.running, limitsText)),
       ],
       count('Customers', customersCell),
-    ])}`;
+    ];
   }
 }
 
@@ -67,26 +68,21 @@ const customersCell = ({ name, customers }: Plan) =>
 customElements.define('page-plans', PagePlans);
 
 /** One plan: its limits, its customers, and its last changes. */
-class PagePlan extends SettlingElement<Plan> {
-  static override properties = { item: {} };
-
-  item = '';
-
+class PagePlan extends PolledElement<Plan> {
   read() {
     return api.get<Plan>(url`/api/plans/${this.item}`);
   }
 
   askToRemove({ name }: Plan) {
-    ask(this, {
+    this.confirm({
       heading: `Remove the plan ${name}?`,
       action: 'Remove',
-      danger: true,
       typed: name,
-      message: () => html`<p>No customer can be put on it any more. This is refused if one is on it.</p>`,
-      run: async () => {
-        const { warnings } = await api.delete<Changed>(url`/api/plans/${name}`);
-        notify(`The plan ${name} was removed.`, warnings);
+      says: 'No customer can be put on it any more. This is refused if one is on it.',
+      change: () => api.delete(url`/api/plans/${name}`),
+      done: () => {
         router.navigate('/console/plans');
+        return `The plan ${name} was removed.`;
       },
     });
   }
@@ -126,7 +122,7 @@ class PagePlan extends SettlingElement<Plan> {
                     }
                   </div>`
                 : nothing
-            } <key-history item=${name}></key-history>`
+            } <last-changes item=${name}></last-changes>`
         : html`<p>
             The limits are not those of a plan: see <a href="/console/bans">Security</a> and the pages of
             <a href="/console/customers">customers</a>.

@@ -1,20 +1,25 @@
 import '../elements/policy-settings.ts';
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { formatNumber } from '../../../browser/format.ts';
+import { stateTag, stateText } from '../../../browser/elements/state-tag.ts';
+import { count, listTable } from '../../../browser/elements/table.ts';
+import {
+  formatDuration,
+  formatMegabytes,
+  formatMilliseconds,
+  formatNumber,
+  formatRelative,
+  formatShare,
+  formatTime,
+} from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
-import { gatewayTable, milliseconds, redisFacts, upstreamTable } from '../elements/fleet-tables.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { retentionGroup } from '../policy-groups.ts';
 import type { LiveState } from '../responses.ts';
 
 /** What the system is made of, and how long it keeps the record of use. */
 class PageSettings extends PolledElement<LiveState> {
-  override get pauseMs() {
-    return 2000;
-  }
-
   read() {
     return api.get<LiveState>('/api/live');
   }
@@ -34,8 +39,8 @@ class PageSettings extends PolledElement<LiveState> {
       ${upstreamTable(state)}
       <h2>The last minute</h2>
       ${factList([
-        ['p99 of Redis', milliseconds(redisP99Ms)],
-        ['p99 of the slowest service', milliseconds(upstreamP99Ms)],
+        ['p99 of Redis', formatMilliseconds(redisP99Ms)],
+        ['p99 of the slowest service', formatMilliseconds(upstreamP99Ms)],
         ...Object.entries(errors).map(([code, count]) => [code, formatNumber(count)] as const),
       ])}
       <h2>Redis</h2>
@@ -44,3 +49,82 @@ class PageSettings extends PolledElement<LiveState> {
 }
 
 customElements.define('page-settings', PageSettings);
+
+/** A row for each process: a gateway of one process, or a worker of one. */
+function gatewayTable({ gateways, at }: LiveState) {
+  const nowMs = Date.parse(at);
+  const rows = gateways.flatMap((gateway) =>
+    gateway.processes.map((process) => {
+      const state = gateway.workers === 1 ? gateway.state : process.state;
+      return { ...gateway, ...process, state, isSeen: state !== 'not_seen' };
+    }),
+  );
+  return listTable('Gateways and workers', rows, [
+    [
+      'Gateway',
+      ({ host, adminAddress = '', workers, worker, pid }) =>
+        html`${host}
+          <span class="quiet">${adminAddress} ${workers === 1 ? '' : `worker ${worker}`} pid ${pid}</span>`,
+    ],
+    [
+      'State',
+      ({ state, isSeen, seenAt }) =>
+        html`${stateTag(state)}
+        ${isSeen ? nothing : html`<span class="quiet">for ${formatDuration((nowMs - Date.parse(seenAt)) / 1000)}</span>`}`,
+    ],
+    ['Version', ({ version }) => version, 'minor'],
+    ['Started', ({ startedAt }) => formatRelative(startedAt, nowMs), 'minor'],
+    count('Connections', ({ isSeen, connections }) => (isSeen ? connections : null)),
+    count('Busy', ({ isSeen, busy }) => (isSeen ? formatShare(busy) : null)),
+    count('Memory', ({ isSeen, rssBytes }) => (isSeen ? formatMegabytes(rssBytes) : null)),
+  ]);
+}
+
+const upstreamTable = ({ upstreams }: LiveState) =>
+  listTable(
+    'Upstreams',
+    upstreams,
+    [
+      ['Upstream', ({ upstream }) => upstream],
+      ['Service', ({ service }) => service],
+      ['State', ({ state }) => stateTag(state)],
+      [
+        'As gateway processes see it',
+        ({ seenAs }) =>
+          Object.entries(seenAs)
+            .map(([seen, count]) => `${count} ${stateText(seen)}`)
+            .join(', '),
+      ],
+    ],
+    { region: '' },
+  );
+
+function redisFacts({ redis }: LiveState) {
+  if (!redis.available) {
+    return html`<p>${stateTag('unavailable')} since ${formatTime(redis.since)}</p>`;
+  }
+  return redis.servers.map((server) =>
+    factList([
+      ['Server', told(server.address)],
+      ['Version', told(server.version)],
+      ['Role', told(server.role)],
+      ['Up for', told(server.uptimeSeconds, formatDuration)],
+      ['Latency', told(server.latencyMs, (ms) => `${ms} ms`)],
+      [
+        'Memory',
+        told(
+          server.memory,
+          ({ usedBytes, limitBytes }) => `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`,
+        ),
+      ],
+      ['Append-only file', told(server.appendOnly, (on) => (on ? 'on' : 'off'))],
+      ['Evicted keys', told(server.evictedKeys, formatNumber)],
+      ['Replicas', told(server.connectedReplicas, formatNumber)],
+      ['Clients', told(server.connectedClients, formatNumber)],
+    ]),
+  );
+}
+
+/** @param value null if Redis does not tell */
+const told = <T>(value: T | null, format: (value: T) => string = String) =>
+  value === null ? html`<span class="quiet">not told</span>` : format(value);

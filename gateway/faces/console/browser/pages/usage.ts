@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
+import { servedAndRefused } from '../../../browser/elements/customer-use.ts';
 import { emptyState } from '../../../browser/elements/page-state.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count, listTable, type Column } from '../../../browser/elements/table.ts';
-import { servedAndRefused } from '../../../browser/elements/usage-days.ts';
 import { formatMonth } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { api } from '../api.ts';
@@ -14,7 +14,9 @@ import { router } from '../router.ts';
 class PageUsage extends PolledElement<Page<MonthUsage>> {
   constructor() {
     super();
-    this.whileConnected(() => router.subscribe(() => this.requestUpdate()));
+    this.whileConnected((signal) =>
+      navigation.addEventListener('currententrychange', () => this.requestUpdate(), { signal }),
+    );
   }
 
   override get pauseMs() {
@@ -90,28 +92,26 @@ const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
   items.some(({ units }) => units !== undefined) && count('Units', ({ units, served }) => units ?? served),
 ];
 
-function plans({ month, plans }: MonthUsage) {
-  if (plans.length === 0) return nothing;
-  return html`<h2>Plans in ${formatMonth(month)}</h2>
-    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan], ...counts(plans)])}`;
-}
+const plans = ({ month, plans }: MonthUsage) =>
+  html`<h2>Plans in ${formatMonth(month)}</h2>
+    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan], ...counts(plans)], { none: 'No plan was used in this month.' })}`;
 
-function largest({ month, largest }: MonthUsage) {
-  return html`<h2>Largest customers in ${formatMonth(month)}</h2>
-    ${
-      largest.length === 0
-        ? html`<p class="quiet">No customer was served in this month.</p>`
-        : listTable('Largest customers', largest, [
-            [
-              'Customer',
-              (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer)),
-              '',
-              ({ name }) => name,
-            ],
-            ['Plan', ({ plan }) => planLink(plan ?? ''), '', ({ plan }) => plan],
-            ...counts(largest),
-          ])
-    }`;
-}
+const largest = ({ month, largest }: MonthUsage) =>
+  html`<h2>Largest customers in ${formatMonth(month)}</h2>
+    ${listTable(
+      'Largest customers',
+      largest,
+      [
+        [
+          'Customer',
+          (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer)),
+          '',
+          ({ name }) => name,
+        ],
+        ['Plan', ({ plan }) => planLink(plan ?? ''), '', ({ plan }) => plan],
+        ...counts(largest),
+      ],
+      { none: 'No customer was served in this month.' },
+    )}`;
 
 customElements.define('page-usage', PageUsage);

@@ -3,6 +3,28 @@ import { shadowLimitsIn, type ByPlanField } from '../../../limits/shadow-limits.
 import { windows, type ByWindow } from '../../../limits/windows.ts';
 import { formatNumber } from '../../browser/format.ts';
 
+/**
+ * Which gateways enforce what is stored.
+ * @param enforced what others enforce
+ * @param running gateways that run
+ * @param isSettling whether it was changed a moment ago
+ */
+export function enforcedText<Other extends { gateways: number }>(
+  { gateways, enforced }: { gateways: number; enforced: readonly Other[] },
+  running: number,
+  describe: (other: Other) => string,
+  isSettling = false,
+) {
+  const by = (count: number) => `by ${formatNumber(count)} of ${formatNumber(running)}`;
+  if (running === 0) return html`<span class="quiet">no gateway runs</span>`;
+  if (enforced.length === 0) {
+    return gateways === 0 ? html`<span class="quiet">by none yet</span>` : by(gateways);
+  }
+  if (isSettling) return html`<span class="quiet">taking effect…</span>`;
+  const others = enforced.map((other) => `${describe(other)} ${by(other.gateways)}`).join('; ');
+  return html`${gateways === 0 ? nothing : `${by(gateways)}; `}<span class="failure-text">${others}</span>`;
+}
+
 /** @param limits as in "60 a minute, 1,000 a day" */
 export function limitsText(limits: ByWindow<number | null>, none = 'no valid limits') {
   const parts = windows.flatMap(({ name, each }) => {

@@ -1,0 +1,104 @@
+import './time-chart.ts';
+import { html, nothing } from 'lit';
+import { currentTitle, windowNames, type ByWindow, type WindowName } from '../../../limits/windows.ts';
+import type { Failure } from '../../../quota/failures.ts';
+import type { DayUsage } from '../../../quota/usage-days.ts';
+import { formatDuration, formatNumber, formatTime } from '../format.ts';
+import type { WindowView } from '../responses.ts';
+import { listTable } from './table.ts';
+
+/** Share of a limit from which on it is nearly used up. */
+const nearShare = 0.8;
+
+/** What is used, such as "59 of 60". */
+export const amountOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
+  limit === null ? formatNumber(used) : `${formatNumber(used)} of ${formatNumber(limit)}`;
+
+interface Metered {
+  windows: ByWindow<WindowView>;
+  /** When they were read. */
+  now: string;
+}
+
+/**
+ * A meter for each window with a limit, with its figures, and when it ends. Without a known limit, the bar is full.
+ * @param sourceOf where the limit comes from
+ */
+export const windowMeters = (
+  { windows, now }: Metered,
+  sourceOf: (name: WindowName) => unknown = () => nothing,
+) =>
+  html`<div class="panels">
+    ${windowNames.map((name) => windows[name] && windowMeter(name, windows[name], now, sourceOf(name)))}
+  </div>`;
+
+function windowMeter(name: WindowName, window: WindowView, now: string, source: unknown) {
+  const { used, limit, remaining, resetsAt } = window;
+  const max = limit ?? Math.max(used, 1);
+  return html`<section class="panel reading">
+    <h3>${currentTitle(name)}</h3>
+    <strong class="figure">${amountOf(window)} used</strong>
+    <meter
+      min="0"
+      max=${max}
+      low=${max * nearShare}
+      high=${max - 0.5}
+      optimum="0"
+      .value=${Math.min(used, max)}
+      aria-label=${`${currentTitle(name)}: ${amountOf(window)} used`}
+    ></meter>
+    <p class="quiet">
+      ${remaining === null ? 'The limit is not known.' : `${formatNumber(remaining)} left.`} Resets in
+      ${formatDuration((Date.parse(resetsAt) - Date.parse(now)) / 1000)}, at
+      ${formatTime(resetsAt, { dateStyle: 'time' })}.
+    </p>
+    ${source}
+  </section>`;
+}
+
+/** Chart and sums of the use by day. @param days oldest first */
+export function usageDays(days: readonly DayUsage[]) {
+  const sum = (use: (day: DayUsage) => number) => days.reduce((total, day) => total + use(day), 0);
+  const served = sum((day) => day.served);
+  const refused = sum((day) => day.refused);
+  const units = sum((day) => day.units ?? day.served);
+  const cost = units === served ? '' : ` at a cost of ${formatNumber(units)}`;
+  return html`<h2>The last ${days.length} days</h2>
+    ${
+      served + refused === 0
+        ? html`<p class="quiet">No requests on these days.</p>`
+        : html`<time-chart
+              heading="Requests a day (UTC)"
+              kind="bars"
+              unit="utc-day"
+              .times=${days.map(({ date }) => Date.parse(date) / 1000)}
+              .series=${servedAndRefused(days)}
+            ></time-chart>
+            <p>${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused.</p>`
+    }`;
+}
+
+/** Series of a chart of use. */
+export const servedAndRefused = (uses: readonly Pick<DayUsage, 'served' | 'refused'>[]) => [
+  { label: 'served', tone: 'good', values: uses.map(({ served }) => served) },
+  { label: 'refused', tone: 'caution', values: uses.map(({ refused }) => refused) },
+];
+
+/** Failed requests, newest first. @param keyOf names the key of one. @param about what links a code to what it means */
+export const failureTable = (
+  failures: readonly Failure[],
+  keyOf: (failure: Failure) => unknown,
+  about: (code: string) => unknown = (code) => code,
+) =>
+  listTable(
+    'Last failed requests',
+    failures,
+    [
+      ['Time', ({ at }) => formatTime(at)],
+      ['Request', ({ method, route }) => `${method} ${route === 'unmatched' ? '(unknown path)' : route}`],
+      ['Error', ({ status, code }) => html`${status} ${code === null ? '' : about(code)}`],
+      ['Key', keyOf],
+      ['Request id', ({ requestId }) => html`<code>${requestId}</code>`, 'minor'],
+    ],
+    { headed: false, none: 'None in the last seven days.' },
+  );
