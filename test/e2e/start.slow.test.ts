@@ -15,7 +15,7 @@ import { signInWith } from '../support/kits/console-kit.ts';
 import { compileCache, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
-import { createDatabase } from '../support/stores/stores.ts';
+import { anyDatabase, createDatabase } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -153,6 +153,7 @@ describe('npm start', { tags: ['curl'] }, () => {
       await using directory = await temporaryDirectory();
       const started = await npmStart({
         DATA_DIR: directory.path,
+        ...(await anyDatabase()),
         ...(await portSettings()),
         PETS_SERVICE_PORT: '3001',
         SERVICES_FILE: 'gateway/upstream/example/services.yaml',
@@ -200,9 +201,9 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test('SIGHUP, as of a closed terminal, stops it and its gateway', async () => {
     await using directory = await temporaryDirectory();
-    const ports = await portSettings();
+    const settings = { ...(await anyDatabase()), ...(await portSettings()) };
     const { HOME = '', PATH = '' } = process.env;
-    const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...ports };
+    const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...settings };
     // Without npm, whose end would stop it, too.
     const child = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
     onTestFinished(() => void child.kill('SIGTERM'));
@@ -276,7 +277,8 @@ describe('npm start', { tags: ['curl'] }, () => {
     { tags: ['linux'], timeout: 120_000 },
     async (_name, pidOf) => {
       await using directory = await temporaryDirectory();
-      const started = await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
+      const settings = { ...(await anyDatabase()), ...(await portSettings()) };
+      const started = await npmStart({ DATA_DIR: directory.path, ...settings });
       const { port } = new URL(await readFile(join(directory.path, 'redis.url'), 'utf8'));
       expect(servicePids(directory.path)).toHaveLength(2);
       expect(await canConnect(Number(port))).toBe(true);
@@ -291,7 +293,8 @@ describe('npm start', { tags: ['curl'] }, () => {
     { timeout: 120_000 },
     async (setting) => {
       await using directory = await temporaryDirectory();
-      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
+      const settings = { ...(await anyDatabase()), ...(await portSettings()) };
+      const env: Record<string, string> = { DATA_DIR: directory.path, ...settings };
       const blocker = createServer();
       const port = Number(env[setting]);
       await new Promise<void>((resolve) => {

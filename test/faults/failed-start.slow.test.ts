@@ -1,12 +1,13 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { anyDatabase } from '../support/stores/stores.ts';
 
 /*
  * A service that cannot start reports the invalid setting in one line and leaves nothing behind. The tests may run as
@@ -42,20 +43,22 @@ const unusableHosts = [
   ['no such host', "can't be resolved"],
 ] as const;
 
-describe.each(['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST'])('gateway: an invalid %s', (setting) => {
-  test.each(unusableHosts)('reports that %s %s, and writes nothing', async (host, problem) => {
-    await using directory = await temporaryDirectory();
-    const DATA_DIR = join(directory.path, 'data');
-    const line = await failedStart('gateway', { DATA_DIR, [setting]: host });
-    // The error code depends on the machine's IPv6 and resolver.
-    expect(line.replace(/ \(E\w+\)$/, '')).toBe(`${setting}: ${host} ${problem}`);
-    expect(existsSync(DATA_DIR)).toBe(false);
-  });
+test.each([
+  ['GATEWAY_HOST', ...unusableHosts[0]],
+  ['GATEWAY_ADMIN_HOST', ...unusableHosts[1]],
+])('gateway: an invalid %s: reports that %s %s, and writes nothing', async (setting, host, problem) => {
+  await using directory = await temporaryDirectory();
+  const DATA_DIR = join(directory.path, 'data');
+  const line = await failedStart('gateway', { DATA_DIR, [setting]: host });
+  // The error code depends on the machine's IPv6 and resolver.
+  expect(line.replace(/ \(E\w+\)$/, '')).toBe(`${setting}: ${host} ${problem}`);
+  expect(existsSync(DATA_DIR)).toBe(false);
 });
 
 test.each(unusableHosts)('pets-service: an invalid PETS_SERVICE_HOST is reported: %s', async (host) => {
   await using directory = await temporaryDirectory();
-  const line = await failedStart('pets-service', { DATA_DIR: directory.path, PETS_SERVICE_HOST: host });
+  const env = { DATA_DIR: directory.path, PETS_SERVICE_HOST: host, ...(await anyDatabase()) };
+  const line = await failedStart('pets-service', env);
   expect(line).toMatch(/^PETS_SERVICE_HOST, PETS_SERVICE_PORT: /);
   expect(line).toContain(host);
 });
@@ -149,42 +152,26 @@ test.each([
 );
 
 describe('an embedded database', () => {
-  test('whose creation a full disk interrupts is created by the next start', async () => {
+  test('whose creation a full disk or a kill interrupts is created by the next start, and can be moved behind a link', async () => {
     await using directory = await temporaryDirectory();
-    const line = await failedStart('pets-service', { DATA_DIR: directory.path }, { fileBlocks: 8 });
-    expect(line).toMatch(new RegExp(`^DATA_DIR: ${directory.path} can't be used \\(.+\\)`));
-    await using service = await startPetsService({ DATA_DIR: directory.path });
-    await expect.poll(service.output).toContain('demo pets added');
-  });
-
-  test('is created again if the process was killed during its creation', async () => {
-    await using directory = await temporaryDirectory();
-    await mkdir(join(directory.path, 'postgres.new'));
-    await writeFile(join(directory.path, 'postgres.new', 'PG_VERSION'), '18\n');
-    await using service = await startPetsService({ DATA_DIR: directory.path });
-    await expect.poll(service.output).toContain('demo pets added');
-    expect((await readdir(directory.path)).toSorted()).toEqual(['postgres', 'postgres.lock']);
-  });
-
-  test('is kept if a killed start left a partial database beside it', async () => {
-    await using directory = await temporaryDirectory();
+    await using elsewhere = await temporaryDirectory();
     const env = { DATA_DIR: directory.path };
+    const line = await failedStart('pets-service', env, { fileBlocks: 8 });
+    expect(line).toMatch(new RegExp(`^DATA_DIR: ${directory.path} can't be used \\(.+\\)`));
+    const [postgres, draft] = [join(directory.path, 'postgres'), join(directory.path, 'postgres.new')];
+    await mkdir(draft, { recursive: true });
+    await writeFile(join(draft, 'PG_VERSION'), '18\n');
     await using first = await startPetsService(env);
     await expect.poll(first.output).toContain('demo pets added');
+    expect((await readdir(directory.path)).toSorted()).toEqual(['postgres', 'postgres.lock']);
     await first.stop();
-    await mkdir(join(directory.path, 'postgres.new'));
+    await rename(postgres, join(elsewhere.path, 'moved'));
+    await symlink(join(elsewhere.path, 'moved'), postgres);
+    // A start that was killed while another one had made the database.
+    await mkdir(draft);
     await using second = await startPetsService(env);
     await second.stop();
     expect(second.output()).not.toMatch(/migrations applied|demo pets added/);
-  });
-
-  test('may be behind a symbolic link', async () => {
-    await using directory = await temporaryDirectory();
-    await using elsewhere = await temporaryDirectory();
-    await symlink(elsewhere.path, join(directory.path, 'postgres'));
-    await using service = await startPetsService({ DATA_DIR: directory.path });
-    await expect.poll(service.output).toContain('demo pets added');
-    expect(await readdir(elsewhere.path)).toContain('PG_VERSION');
   });
 
   test('is reported and left untouched if it is damaged', async () => {

@@ -10,7 +10,7 @@ import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { createDatabase } from '../support/stores/stores.ts';
+import { anyDatabase, createDatabase } from '../support/stores/stores.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('shutdown of the gateway', () => {
@@ -123,7 +123,7 @@ describe('shutdown of the pets service', () => {
 
   test.each(['SIGINT', 'SIGHUP'] as const)('%s: exits with 0', async (signal) => {
     await using directory = await temporaryDirectory();
-    const service = await startPetsService({ DATA_DIR: directory.path });
+    const service = await startPetsService({ DATA_DIR: directory.path, ...(await anyDatabase()) });
     service.signal(signal);
     expect(await service.exited).toBe(0);
   });

@@ -7,6 +7,7 @@ import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts
 import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { anyDatabase } from '../support/stores/stores.ts';
 import { startTraceCollector } from '../support/stores/trace-collector.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -165,7 +166,11 @@ describe('the export of traces', () => {
     const [off, on, pets] = await Promise.all([
       startGatewayKit({ ...record('off'), OTEL_SERVICE_NAME: 'unused' }),
       startGatewayKit({ ...record('on'), OTEL_TRACES_EXPORTER: 'otlp' }),
-      startPetsService({ ...record('pets'), DATA_DIR: join(directory.path, 'data') }),
+      startPetsService({
+        ...record('pets'),
+        DATA_DIR: join(directory.path, 'data'),
+        ...(await anyDatabase()),
+      }),
     ]);
     for (const service of [off, on, pets]) stack.use(service);
     await served(off);

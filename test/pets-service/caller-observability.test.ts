@@ -6,11 +6,12 @@ import { postJson, send } from '../support/http/http.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { anyDatabase } from '../support/stores/stores.ts';
 
 let token: string;
 
 const directory = shared(temporaryDirectory);
-const service = shared(() => startPetsService({ DATA_DIR: directory.path }));
+const service = shared(async () => startPetsService({ DATA_DIR: directory.path, ...(await anyDatabase()) }));
 beforeAll(() => {
   token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
   recordSecrets(token);

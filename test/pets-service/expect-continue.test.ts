@@ -3,6 +3,7 @@ import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/intern
 import { sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { anyDatabase } from '../support/stores/stores.ts';
 
 describe('a request with Expect: 100-continue', () => {
   let directory: TemporaryDirectory;
@@ -11,7 +12,7 @@ describe('a request with Expect: 100-continue', () => {
 
   beforeAll(async () => {
     directory = await temporaryDirectory();
-    service = await startPetsService({ DATA_DIR: directory.path });
+    service = await startPetsService({ DATA_DIR: directory.path, ...(await anyDatabase()) });
     token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
   });
   afterAll(async () => {

@@ -8,6 +8,7 @@ import { send, sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { anyDatabase } from '../support/stores/stores.ts';
 
 const createKeyPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const own = createKeyPair();
@@ -68,6 +69,7 @@ describe('internal token verification of the pets service', () => {
     await writeFile(file, publicPem);
     petsService = await startPetsService({
       DATA_DIR: directory.path,
+      ...(await anyDatabase()),
       INTERNAL_TOKEN_PUBLIC_KEY_FILES: file,
     });
   });

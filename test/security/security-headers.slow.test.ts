@@ -4,6 +4,7 @@ import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { anyDatabase } from '../support/stores/stores.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 
@@ -119,7 +120,9 @@ describe('Strict-Transport-Security behind a trusted proxy', () => {
 
 describe('security headers of the pets service', () => {
   const directory = shared(temporaryDirectory);
-  const petsService = shared(() => startPetsService({ DATA_DIR: directory.path }));
+  const petsService = shared(async () =>
+    startPetsService({ DATA_DIR: directory.path, ...(await anyDatabase()) }),
+  );
 
   const { 'cache-control': cacheControl, 'x-content-type-options': contentTypeOptions } = expected;
 

@@ -2,6 +2,7 @@ import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 import { issueServiceToken, loadPrivateKey } from '../../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
+import { anyDatabase } from '../stores/stores.ts';
 import { connectRedis, keyIssuer } from './keys.ts';
 import { startGateway, startPetsService, type Service } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -33,7 +34,7 @@ export async function startBothServices(env: Record<string, string> = {}): Promi
   const redis = stack.use(await startAnyRedis());
   const directory = stack.use(await temporaryDirectory());
   const shared = { DATA_DIR: directory.path };
-  const petsService = stack.use(await startPetsService({ ...shared, ...env }));
+  const petsService = stack.use(await startPetsService({ ...shared, ...(await anyDatabase()), ...env }));
   const gatewayEnv = { ...shared, REDIS_URL: redis.url, PETS_SERVICE_URL: petsService.url, ...env };
   const gateway = stack.use(await startGateway(gatewayEnv));
   const connection = await connectRedis(redis.url);

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startAnyRedis } from '../stores/redis-server.ts';
+import { anyDatabase } from '../stores/stores.ts';
 import { connectRedis, keyIssuer } from './keys.ts';
 import { startGateway, startPetsService, type Service } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -27,7 +28,7 @@ export async function startServicesKit(ordersPort: number): Promise<ServicesKit>
   const redis = stack.use(await startAnyRedis());
   const directory = stack.use(await temporaryDirectory());
   const shared = { DATA_DIR: directory.path };
-  const petsService = stack.use(await startPetsService(shared));
+  const petsService = stack.use(await startPetsService({ ...shared, ...(await anyDatabase()) }));
   const servicesFile = join(directory.path, 'services.yaml');
   const file = {
     services: {

@@ -20,6 +20,14 @@ export async function createDatabase(): Promise<string> {
   return Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
 }
 
+/**
+ * A database of its own as a setting, for tests that are not about the embedded one, which takes ten seconds of CPU time to create.
+ * @returns no setting where PostgreSQL is not installed
+ */
+export async function anyDatabase(): Promise<Record<string, string>> {
+  return inject('postgresAdminUrl') === undefined ? {} : { DATABASE_URL: await createDatabase() };
+}
+
 /** Starts redis-server, and creates a database: tag the tests with `redis-server` and `postgresql`. */
 export async function startStores(): Promise<StoreSetup> {
   const redis = await startRedisServer();
