@@ -39,7 +39,7 @@ export const retentionField: NumberField & { unit: string } = {
   default: 400,
   label: 'Kept for, days',
   unit: 'days',
-  meaning: 'days for which the usage of each key and day is kept',
+  meaning: 'days for which the usage of each customer and day is kept',
 };
 
 const monthSeconds = 30 * 86_400;

@@ -91,6 +91,7 @@ async function writeUse(customerId: string, plan: string, aDay: number): Promise
     await redis.redis.zincrby(redisKeys.usageRanking(month), served, customerId);
     const totals = redisKeys.usageTotals(month);
     await redis.redis.hincrby(totals, `${day} served ${plan}`, served);
+    await redis.redis.hincrby(totals, `${day} units ${plan}`, served);
     await redis.redis.hincrby(totals, `${day} refused ${plan}`, refused);
   }
 }

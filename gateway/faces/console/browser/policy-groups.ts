@@ -52,7 +52,7 @@ export const retentionGroup: PolicyGroup = {
   effect({ retentionDays }) {
     const first = days.format(new Date(Date.now() - retentionDays * dayMs));
     return [
-      `The use of each key is kept for ${formatNumber(retentionDays)} days: today from ${first} on. What is older is no longer shown.`,
+      `The use of each customer is kept for ${formatNumber(retentionDays)} days: today from ${first} on. What is older is no longer shown.`,
     ];
   },
 };
