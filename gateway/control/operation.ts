@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { CustomerId } from '../platform/redis/redis-keys.ts';
 import type { ApiScope } from './access/api-scopes.ts';
 import type { ChangedField } from './audit/audit-log.ts';
 import type { ChangingSession, ReadingSession, Session } from './session.ts';
+import { csvOf } from './usage/csv-cell.ts';
 
 /** What an operation may know of the face that calls it. */
 export interface OperationContext {
@@ -13,6 +15,8 @@ export interface OperationContext {
   apiTokenHash?: string | undefined;
   /** Id of the console session of a person who calls. */
   sessionId?: string | undefined;
+  /** Customer whose portal calls. */
+  customer?: CustomerId | undefined;
   /** Number of customers on each plan, perhaps some seconds old. */
   planCustomers(session: ReadingSession): Promise<ReadonlyMap<string, number>>;
   /** Says what is wrong with what is shown. */
@@ -33,7 +37,7 @@ interface Call<Input, Seen = unknown> {
 /** A call whose input is still to be checked. */
 export type RawCall = Call<unknown>;
 
-interface Described {
+export interface Described {
   /** Name of the operation in the document. */
   operationId: string;
   /** Method and path below that of the API, as in `PUT /keys/:id/ban`; undefined without a route. */
@@ -43,9 +47,9 @@ interface Described {
   description?: string;
   /** First part of the scope that a token needs, by default that of the path; null closes the operation to tokens. */
   noun?: string | null;
-  /** `viewer`: changes nothing, so a viewer may call it whatever its method. */
-  access?: 'viewer';
-  /** Of the response; 200 by default. */
+  /** `open`: without a session. `viewer`: changes nothing that others see, so a viewer may call it as well as a GET. */
+  access?: 'open' | 'viewer';
+  /** Of the response; 200 by default, and 204 without a body. */
   status?: number;
   /** What the response has, in words. */
   responds: string;
@@ -151,6 +155,8 @@ interface Listing<Input, Item> extends Described {
     /** What is printed if `--output` is not given; a table by default. */
     format?: 'csv';
   };
+  /** Of a list of any length, which its route sends page by page: as JSON, or as a CSV file. */
+  streams?: 'json' | { fields: readonly (keyof Item & string)[]; fileName: (input: Input) => string };
   /** All items, for the command. */
   run: (session: Session, call: Call<Input>) => Items<Item> | Promise<Items<Item>>;
   /** For the route; by default all items. */
@@ -196,8 +202,16 @@ export interface Layout<Item> {
   format?: 'csv' | undefined;
 }
 
+interface TextStream {
+  /** Under which a browser saves it; undefined for a response to a program. */
+  fileName: string | undefined;
+  write: (session: Session) => AsyncIterable<string>;
+}
+
 export interface ListOperation extends Common {
   kind: 'list';
+  /** Of a list that its route streams. */
+  stream?: { type: string; open(call: RawCall): TextStream } | undefined;
   prepare(call: RawCall): (session: Session) => Promise<Outcome>;
   /** For the command. */
   printed(call: RawCall, print: PrintItems): (session: Session) => Promise<void>;
@@ -280,12 +294,25 @@ function changeOperation<Input, Result extends object, Shown extends object, See
 
 /** An operation that lists all of a kind. */
 export function list<Input, Item extends object>(definition: Listing<Input, Item>): ListOperation {
-  const { input, command, run, page } = definition;
+  const { input, command, run, page, streams } = definition;
   return {
     ...definition,
     input,
     command,
     kind: 'list',
+    stream: streams && {
+      type: streams === 'json' ? 'application/json' : 'text/csv',
+      open(raw) {
+        const call = parsed(input, raw);
+        return {
+          fileName: streams === 'json' ? undefined : streams.fileName(call.input),
+          async *write(session) {
+            const pages = pagesOf(await run(session, call));
+            yield* streams === 'json' ? listJson(pages) : csvOf(pages, streams.fields);
+          },
+        };
+      },
+    },
     prepare(raw) {
       const call = parsed(input, raw);
       return async (session) => {
@@ -303,6 +330,19 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
   };
 }
 
-function pagesOf<Item>(items: Items<Item>): AsyncIterable<readonly Item[]> | Iterable<readonly Item[]> {
+export type Pages<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>;
+
+function pagesOf<Item>(items: Items<Item>): Pages<Item> {
   return Symbol.asyncIterator in items ? items : [items];
+}
+
+/** Writes what listOf describes. */
+async function* listJson(pages: Pages<unknown>): AsyncGenerator<string> {
+  let separator = '{"items":[';
+  for await (const items of pages) {
+    if (items.length === 0) continue;
+    yield separator + items.map((item) => JSON.stringify(item)).join(',');
+    separator = ',';
+  }
+  yield `${separator === ',' ? '' : separator}],"next":null}`;
 }

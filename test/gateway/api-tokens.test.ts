@@ -5,7 +5,7 @@ import {
   listApiTokens,
   revokeApiToken,
 } from '../../gateway/control/access/api-tokens.ts';
-import { hashSecret } from '../../gateway/control/access/console-secret.ts';
+import { hashSecret } from '../../gateway/control/access/expiring-secrets.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
-import { hashSecret } from '../../gateway/control/access/console-secret.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
+import { hashSecret } from '../../gateway/control/access/expiring-secrets.ts';
 import { InvalidOperation } from '../../gateway/control/invalid-operation.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';

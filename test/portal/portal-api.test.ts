@@ -1,8 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { portalOperations } from '../../gateway/control/access/portal-operations.ts';
 import { UnknownId } from '../../gateway/control/invalid-operation.ts';
-import { portalRoutes } from '../../gateway/faces/portal/portal-routes.ts';
+import type { Operation, OperationContext } from '../../gateway/control/operation.ts';
+import { portalRoutes } from '../../gateway/faces/portal/portal-api.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
@@ -35,6 +37,12 @@ describe('the portal', () => {
   });
 
   const pets = (key: string, path = '/pets') => send(`${url}/v1${path}`, { key });
+  /** Runs an operation for a customer, without the checks of the API. */
+  async function runFor(customer: CustomerId, operation: Operation, call: { target: string; input: object }) {
+    const run = operation.prepare({ ...call, context: { customer } as OperationContext });
+    const session = { ...sessionOf(started.kit.redis), waitUntilDurable: () => Promise.resolve() };
+    return (await run(session)).result;
+  }
   const enter = (customerId: string) => enterPortal(url, started.kit.redis, customerId);
   /** Everything of a customer in Redis. */
   const slotOf = async (customerId: string) =>
@@ -420,9 +428,12 @@ describe('the portal', () => {
 
   test('makes fifty keys that work, and no more', async () => {
     const { customerId } = await started.kit.issue({ name: 'Collector' });
-    const session = sessionOf(started.kit.redis);
-    const make = async (name: string) =>
-      recordSecrets((await portalOperations.createKey.run(customerId, session, { name })).key);
+    const createKey = portalOperations.find(({ operationId }) => operationId === 'createKey');
+    const make = async (name: string) => {
+      if (createKey === undefined) throw new Error('there is no such operation');
+      const made = await runFor(customerId, createKey, { target: '', input: { name } });
+      recordSecrets(JSON.stringify(made));
+    };
     for (let index = 1; index < 49; index += 1) await make(`${index}`);
     const made = await Promise.allSettled(['a', 'b', 'c', 'd'].map(make));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -498,29 +509,23 @@ describe('the portal', () => {
       },
     );
 
-    test.each(Object.entries(portalOperations))(
-      '%s, called with any input, is about the own customer',
-      async (_name, operation) => {
+    test.each(portalOperations)(
+      '$operationId, called with any input, is about the own customer',
+      async (operation) => {
         const before = await ofOther();
-        // Whatever an input may call a key or a customer.
-        const input = {
-          id: other.id,
-          keyId: other.id,
-          after: '',
-          customer: other.customerId,
-          customerId: other.customerId,
-          days: 3,
-          name: 'x',
-          graceSeconds: 0,
-        };
-        const run = operation.run as (
-          customer: CustomerId,
-          session: object,
-          input: object,
-        ) => Promise<object>;
-        const result = await run(own.customerId, sessionOf(started.kit.redis), input).catch(
-          (error: unknown) => (error instanceof UnknownId ? 'unknown' : Promise.reject(error)),
+        const wanted = { after: '', days: 3, name: 'x', graceSeconds: 0 };
+        const fields = operation.input instanceof z.ZodObject ? Object.keys(operation.input.shape) : [];
+        const input = Object.fromEntries(Object.entries(wanted).filter(([name]) => fields.includes(name)));
+        const call = { target: other.id, input };
+        const result = await runFor(own.customerId, operation, call).catch((error: unknown) =>
+          error instanceof UnknownId ? 'unknown' : Promise.reject(error),
         );
+        // Whatever an input may call a key or a customer.
+        for (const name of ['id', 'keyId', 'customer', 'customerId']) {
+          const foreign = { target: other.id, input: { ...input, [name]: other.customerId } };
+          if (operation.input === undefined) continue;
+          await expect(runFor(own.customerId, operation, foreign)).rejects.toThrow(z.ZodError);
+        }
         recordSecrets(JSON.stringify(result));
         for (const secret of [...secrets(), other.id]) expect(JSON.stringify(result)).not.toContain(secret);
         expect(await ofOther()).toEqual(before);

@@ -140,7 +140,6 @@ const byHand = {
     'api/access/require-permission.ts',
     'api/access/require-token.ts',
     'api/access/verify-session.ts',
-    'api/operation-routes.ts',
     'api/route.ts',
     'api/session.ts',
     'command/console.ts',
@@ -150,7 +149,6 @@ const byHand = {
   'live figures, streams and files': [
     'api/live-state.ts',
     'api/live.ts',
-    'api/usage.ts',
     'command/keys-transfer.ts',
     'command/plans-file.ts',
     'command/status.ts',
@@ -165,7 +163,6 @@ const byHand = {
     'command/output.ts',
     'command/redis-session.ts',
     'command/setting-changes.ts',
-    'portal/portal-routes.ts',
   ],
 };
 

@@ -8,7 +8,7 @@ import { changeHash } from '../change-hash.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import type { ApiScope } from './api-scopes.ts';
-import { generateSecret, hashSecret } from './console-secret.ts';
+import { generateSecret, hashSecret } from './expiring-secrets.ts';
 
 export const apiTokenId = /^token_[\da-f]{12}$/;
 

@@ -10,36 +10,19 @@ import {
   createConsoleSessions,
   type BegunSession,
   type ConsoleRole,
-  type ConsoleSession,
 } from './console-sessions.ts';
 import { createSecrets, linkCode } from './expiring-secrets.ts';
 
-/** Whom a link is for. */
-export interface ConsolePerson {
-  name: string;
-  role: ConsoleRole;
-}
-
-export interface ConsoleCode extends ConsolePerson {
-  /** Works once. It is not stored, only its hash is. */
-  code: string;
-  /** ISO 8601 in UTC. */
-  expiresAt: string;
+const schema = z.object({
   /** Id of the session that it will begin. */
-  session: string;
-}
-
-const codes = createSecrets({
-  ...linkCode,
-  keyOf: redisKeys.consoleCode,
-  schema: z.object({
-    session: z.string(),
-    name: z.string(),
-    role: z.enum(consoleRoles),
-    grantedBy: z.string(),
-    expiresAtMs: z.number(),
-  }),
+  session: z.string(),
+  name: z.string(),
+  role: z.enum(consoleRoles),
+  grantedBy: z.string(),
+  expiresAt: z.iso.datetime(),
 });
+
+const codes = createSecrets({ ...linkCode, keyOf: redisKeys.consoleCode, schema });
 
 /** A gateway says twice a second where its console is. One that was killed is no longer listed after this time. */
 const addressKeptMs = 30_000;
@@ -55,36 +38,30 @@ export async function findConsoleOrigins({ redis, now }: ReadingSession, machine
   return [...new Set([...own, ...gateways].flatMap(({ consoleOrigin = [] }) => consoleOrigin))];
 }
 
-/** Makes a code that begins one session for a person, within five minutes. */
+/** Makes a code that begins one session for a person, within five minutes. It is not stored, only its hash is. */
 export async function makeConsoleCode(
   operator: Session,
-  { name, role }: ConsolePerson,
-): Promise<ConsoleCode> {
+  { name, role }: { name: string; role: ConsoleRole },
+) {
   const session = `console_${randomBytes(6).toString('hex')}`;
-  const record = { session, name, role, grantedBy: operator.audit.who };
+  const fields = { session, name, role, grantedBy: operator.audit.who };
   const change = { action: 'console.link', target: session, after: { name, role } } as const;
-  const { secret: code, expiresAt } = await codes.make(operator, record, change);
-  return { code, name, role, expiresAt, session };
+  const { secret: code, record } = await codes.make(operator, fields, change);
+  return { code, name, role, expiresAt: record.expiresAt, session };
 }
 
-/**
- * Finds whom a code is for, without using it up.
- * @returns undefined if it was used before, has expired or never existed
- */
-export const findConsolePerson = (
-  session: ReadingSession,
-  code: string,
-): Promise<ConsolePerson | undefined> => codes.find(session, code);
+/** Finds whom a code is for, without using it up. @returns undefined if it was used before, has expired or never existed */
+export const findConsoleCode = (session: ReadingSession, code: string) => codes.find(session, code);
 
 /**
  * Exchanges a code for a session, in the name of the person it is for.
  * @param replaced sessions of the same browser, which end
- * @returns undefined as findConsolePerson does
+ * @returns undefined as findConsoleCode does
  */
 export async function redeemConsoleCode(
   { redis, now }: ReadingSession,
   code: string,
-  replaced: readonly ConsoleSession[] = [],
+  replaced: readonly BegunSession[] = [],
 ): Promise<BegunSession | undefined> {
   const found = await codes.find({ redis, now }, code);
   if (found === undefined || !(await codes.useUp({ redis }, code))) return undefined;
@@ -92,6 +69,6 @@ export async function redeemConsoleCode(
   const audit = createAuditLog({ redis, who: name });
   const sessions = createConsoleSessions({ redis, audit, now });
   const begun = await sessions.begin({ id, name, role, grantedBy });
-  for (const session of replaced) await ignoreInvalid(sessions.end(session.id));
+  for (const { session } of replaced) await ignoreInvalid(sessions.end(session.id));
   return begun;
 }

@@ -3,7 +3,7 @@ import { parseJson } from '../../platform/redis/parse-json.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
-import { generateSecret, hashSecret } from './console-secret.ts';
+import { generateSecret, hashSecret } from './expiring-secrets.ts';
 
 /** A viewer sees everything, an operator also changes it. */
 export const consoleRoles = ['viewer', 'operator'] as const;

@@ -1,8 +1,8 @@
+import { hash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { parseJson } from '../../platform/redis/parse-json.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import { generateSecret, hashSecret } from './console-secret.ts';
 
 interface SecretKind<Stored> {
   /** Redis key by the hash of the secret, which alone is stored. */
@@ -16,7 +16,7 @@ interface SecretKind<Stored> {
 export const linkCode = { bits: 128, lifetimeMs: 5 * 60_000 };
 
 /** Secrets of a kind, each of which stands for a record until it expires. */
-export function createSecrets<Stored extends { expiresAtMs: number }>({
+export function createSecrets<Stored extends { expiresAt: string }>({
   keyOf,
   bits,
   lifetimeMs,
@@ -27,27 +27,36 @@ export function createSecrets<Stored extends { expiresAtMs: number }>({
     /** @param change for the audit log, which also says when the secret expires */
     async make(
       { redis, audit, now }: Session,
-      record: Omit<Stored, 'expiresAtMs'>,
+      fields: Omit<Stored, 'expiresAt'>,
       { action, target, after }: Omit<Change, 'before' | 'after'> & { after: object },
-    ): Promise<{ secret: string; expiresAt: string }> {
+    ): Promise<{ secret: string; record: Stored }> {
       const secret = generateSecret(bits);
-      const expiresAtMs = now() + lifetimeMs;
-      const expiresAt = new Date(expiresAtMs).toISOString();
+      const expiresAt = new Date(now() + lifetimeMs).toISOString();
+      const record = schema.parse({ ...fields, expiresAt });
       await audit({ action, target, before: null, after: { ...after, expiresAt } });
-      const stored = JSON.stringify({ ...record, expiresAtMs });
-      await redis.set(keyOf(hashSecret(secret)), stored, 'PX', lifetimeMs);
-      return { secret, expiresAt };
+      await redis.set(keyOf(hashSecret(secret)), JSON.stringify(record), 'PX', lifetimeMs);
+      return { secret, record };
     },
     /** @returns undefined if the secret was used up, has expired or never existed */
     async find({ redis, now }: ReadingSession, secret: string): Promise<Stored | undefined> {
       if (!pattern.test(secret)) return undefined;
       const text = await redis.get(keyOf(hashSecret(secret)));
       const record = schema.safeParse(parseJson(text ?? '')).data;
-      return record !== undefined && record.expiresAtMs > now() ? record : undefined;
+      return record !== undefined && Date.parse(record.expiresAt) > now() ? record : undefined;
     },
     /** @returns whether this call has used it up: of several with the same secret, on any gateways, one */
     async useUp({ redis }: Pick<Session, 'redis'>, secret: string): Promise<boolean> {
       return (await redis.del(keyOf(hashSecret(secret)))) === 1;
     },
   };
+}
+
+/** Generates a random secret as base64url. */
+export function generateSecret(bits: number): string {
+  return randomBytes(bits / 8).toString('base64url');
+}
+
+/** Hexadecimal SHA-256: the only form in which a code or a token is stored or looked up. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex');
 }

@@ -6,9 +6,11 @@ import { readCustomerUse, windowViewsSchema } from '../customers/customer-limits
 import { customerState, customerViewSchema } from '../customers/find-customers.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { withoutNulls, type portalKeyInput } from '../keys/key-input.ts';
+import { graceInput, portalKeyInput, withoutNulls } from '../keys/key-input.ts';
 import { issueFurtherKey, revokeKey, type IssuedApiKey } from '../keys/keys.ts';
 import { rotateKey } from '../keys/rotate-key.ts';
+import { countInput, listOf, nextInput } from '../list-schemas.ts';
+import { change, read, type Operation, type OperationContext } from '../operation.ts';
 import type { Session } from '../session.ts';
 import { readLastDays } from '../usage/usage-record.ts';
 import {
@@ -20,22 +22,7 @@ import {
   readKeysWithRoom,
   readPortalKey,
   readPortalKeys,
-  type PortalKey,
 } from './portal-keys.ts';
-
-/** What a customer does in the portal. The customer of the session comes first, so that no operation is about another. */
-type Run<Input, Result> = (customer: CustomerId, session: Session, input: Input) => Promise<Result>;
-
-export interface PortalRead<Input, Result> {
-  kind: 'read';
-  run: Run<Input, Result>;
-}
-
-/** It is audited, waits for Redis' disk, and is refused to a suspended customer. */
-export interface PortalChange<Input, Result> {
-  kind: 'change';
-  run: Run<Input, Result>;
-}
 
 export const portalCustomerSchema = customerViewSchema
   .pick({ id: true, name: true, plan: true, state: true })
@@ -49,81 +36,134 @@ export const portalUsageSchema = z.object({
   days: z.array(dayUsageSchema).describe('Each day, also those without use, oldest first'),
 });
 
-export const portalFailuresSchema = z.object({ items: z.array(failureSchema), next: z.null() });
+export const portalFailuresSchema = listOf(failureSchema);
 
 export const newPortalKeySchema = portalKeySchema
   .extend({ key: z.string().describe('In this response only') })
   .meta({ id: 'NewKey' });
 
-export { portalKeyPageSchema, portalKeySchema };
+const issued = {
+  responds: 'The key, which is in this response only',
+  result: newPortalKeySchema,
+  status: 201,
+};
 
-function reads<Input, Result>(run: Run<Input, Result>): PortalRead<Input, Result> {
-  return { kind: 'read', run };
+/** The customer of the session: no operation is about another. */
+function customerOf({ customer }: OperationContext): CustomerId {
+  if (customer === undefined) throw new Error('an operation of the portal is called without its customer');
+  return customer;
 }
 
-function changes<Input, Result>(run: Run<Input, Result>): PortalChange<Input, Result> {
-  return {
-    kind: 'change',
-    async run(customer, session, input) {
-      const { suspendedAt } = await showCustomer(session.redis, customer);
-      if (suspendedAt !== undefined) throw new InvalidOperation(suspended);
-      return run(customer, session, input);
-    },
-  };
+/** The same for a change. @throws InvalidOperation if the customer is suspended */
+async function activeCustomer({ redis }: Session, context: OperationContext): Promise<CustomerId> {
+  const { id, suspendedAt } = await showCustomer(redis, customerOf(context));
+  if (suspendedAt === undefined) return id;
+  throw new InvalidOperation(
+    'your account is suspended: you can see your keys and your usage, and change nothing',
+  );
 }
-
-const suspended = 'your account is suspended: you can see your keys and your usage, and change nothing';
 
 /** All that a customer can do in the portal. */
-export const portalOperations = {
-  showCustomer: reads((customer, session, _input: object) => readPortalCustomer(customer, session)),
-  showUsage: reads(async (customer, session, { days }: { days: number }) => ({
-    days: await readLastDays(session, customer, days),
-  })),
-  listFailures: reads(async (customer, session, _input: object) => ({
-    items: await readFailures(session, customer),
-    next: null,
-  })),
-  listKeys: reads((customer, session, { after }: { after?: string | undefined }) =>
-    readPortalKeys(session, customer, after),
-  ),
-  showKey: reads(async (customer, session, { id }: { id: string }) =>
-    readPortalKey(session, await findOwnKey(session, customer, id)),
-  ),
-  createKey: changes(async (customer, session, input: z.output<typeof portalKeyInput>) => {
-    const issued = await issueFurtherKey(session, customer, withoutNulls(input), (wanted) =>
-      confineNewKey(session, customer, wanted),
-    );
-    return withKey(issued, customer, session);
+export const portalOperations: readonly Operation[] = [
+  read({
+    operationId: 'getCustomer',
+    http: 'GET /customer',
+    summary: 'Plan, and what is used of its limits now',
+    responds: 'The customer',
+    result: portalCustomerSchema,
+    async run(session, { context }) {
+      const record = await showCustomer(session.redis, customerOf(context));
+      const { windows, nowMs } = await readCustomerUse(session, record);
+      const { id, name, plan } = record;
+      return { id, name, plan, state: customerState(record), windows, now: new Date(nowMs).toISOString() };
+    },
   }),
-  rotateKey: changes(
-    async (customer, session, { id, graceSeconds }: { id: string; graceSeconds: number }) => {
-      await findOwnKey(session, customer, id);
-      const issued = await rotateKey(session, id, graceSeconds * 1000, async (wanted) => {
+  read({
+    operationId: 'getUsage',
+    http: 'GET /usage',
+    summary: 'Use on each of the last UTC days',
+    input: z.strictObject({ days: countInput(400, 30) }),
+    responds: 'The use',
+    result: portalUsageSchema,
+    run: async (session, { context, input: { days } }) => ({
+      days: await readLastDays(session, customerOf(context), days),
+    }),
+  }),
+  read({
+    operationId: 'listFailures',
+    http: 'GET /failures',
+    summary: 'Last failed requests of the last seven days, newest first',
+    description: 'At most five of each code, so that many of one kind hide no other. Some seconds old.',
+    responds: 'Failed requests',
+    result: portalFailuresSchema,
+    run: async (session, { context }) => ({
+      items: await readFailures(session, customerOf(context)),
+      next: null,
+    }),
+  }),
+  read({
+    operationId: 'listKeys',
+    http: 'GET /keys',
+    summary: 'API keys, also those that have ended in the last 90 days',
+    input: z.strictObject({ after: nextInput.max(100).optional() }),
+    responds: 'A page of keys',
+    result: portalKeyPageSchema,
+    run: (session, { context, input: { after } }) => readPortalKeys(session, customerOf(context), after),
+  }),
+  read({
+    operationId: 'getKey',
+    http: 'GET /keys/:id',
+    summary: 'One API key, with its last use',
+    responds: 'The key',
+    result: portalKeySchema,
+    run: async (session, { context, target }) =>
+      readPortalKey(session, await findOwnKey(session, customerOf(context), target)),
+  }),
+  change({
+    operationId: 'createKey',
+    http: 'POST /keys',
+    summary: 'Create a key, which shares the limits of the others',
+    input: portalKeyInput,
+    ...issued,
+    async run(session, { context, input }) {
+      const customer = await activeCustomer(session, context);
+      const made = await issueFurtherKey(session, customer, withoutNulls(input), (wanted) =>
+        confineNewKey(session, customer, wanted),
+      );
+      return viewIssued(session, customer, made);
+    },
+  }),
+  change({
+    operationId: 'rotateKey',
+    http: 'POST /keys/:id/rotate',
+    summary: 'Create a key that replaces another one, which works until the grace period ends',
+    input: graceInput,
+    ...issued,
+    async run(session, { context, target, input: { graceSeconds } }) {
+      const customer = await activeCustomer(session, context);
+      await findOwnKey(session, customer, target);
+      const made = await rotateKey(session, target, graceSeconds * 1000, async (wanted) => {
         await readKeysWithRoom(session, customer, 2 * maxWorking);
         return wanted;
       });
-      return withKey(issued, customer, session);
+      return viewIssued(session, customer, made);
     },
-  ),
-  revokeKey: changes(async (customer, session, { id }: { id: string }) => {
-    await findOwnKey(session, customer, id);
-    await revokeKey(session, id);
-    return readPortalKey(session, await findOwnKey(session, customer, id));
   }),
-};
+  change({
+    operationId: 'revokeKey',
+    http: 'POST /keys/:id/revoke',
+    summary: 'Refuse a key for good, from its next request on',
+    responds: 'The key after the change',
+    result: portalKeySchema,
+    async run(session, { context, target }) {
+      const customer = await activeCustomer(session, context);
+      await findOwnKey(session, customer, target);
+      await revokeKey(session, target);
+      return readPortalKey(session, await findOwnKey(session, customer, target));
+    },
+  }),
+];
 
-async function readPortalCustomer(customer: CustomerId, session: Session) {
-  const record = await showCustomer(session.redis, customer);
-  const { windows, nowMs } = await readCustomerUse(session, record);
-  const { id, name, plan } = record;
-  return { id, name, plan, state: customerState(record), windows, now: new Date(nowMs).toISOString() };
-}
-
-async function withKey(
-  { key, record }: IssuedApiKey,
-  customer: CustomerId,
-  session: Session,
-): Promise<PortalKey & { key: string }> {
+async function viewIssued(session: Session, customer: CustomerId, { key, record }: IssuedApiKey) {
   return { key, ...(await readPortalKey(session, await findOwnKey(session, customer, record.id))) };
 }

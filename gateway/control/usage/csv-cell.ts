@@ -1,5 +1,21 @@
 import { hiddenCharacters } from '../keys/key-input.ts';
-import type { Cell } from '../operation.ts';
+import type { Cell, Pages } from '../operation.ts';
+
+/** Formats a list as CSV, page by page. @param fields of its items */
+export async function* csvOf<Item>(
+  pages: Pages<Item>,
+  fields: readonly (keyof Item & string)[],
+): AsyncGenerator<string> {
+  yield csvLine(fields);
+  for await (const page of pages)
+    yield page.map((item) => csvLine(fields.map((field) => cellOf(item[field])))).join('');
+}
+
+export function cellOf(value: unknown): Cell {
+  if (Array.isArray(value)) return value.map(String);
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
+  return typeof value === 'string' || typeof value === 'number' ? value : null;
+}
 
 /** A line of CSV, without what would control a terminal or a spreadsheet. */
 export function csvLine(cells: readonly Cell[]): string {

@@ -10,12 +10,29 @@ import {
 import type { WindowView } from '../customers/customer-limits.ts';
 import { countInput, listOf } from '../list-schemas.ts';
 import { list } from '../operation.ts';
-import { lastMonths, monthUsageSchema, readUsageMonths } from './usage-months.ts';
+import {
+  customerMonthSchema,
+  daysOfMonth,
+  lastMonths,
+  monthPattern,
+  monthUsageSchema,
+  readMonthByCustomer,
+  readUsageMonths,
+} from './usage-months.ts';
 import { exportUsage, usageCsvColumns } from './usage-record.ts';
 
 const shownMonths = 12;
 
 const dateInput = z.iso.date('has to be a date such as 2026-11-22');
+
+const monthInput = z.strictObject({
+  month: z
+    .string('has to be given')
+    .regex(monthPattern, 'has to be a month such as 2026-11')
+    .describe('UTC month'),
+});
+
+const usageRowSchema = dayUsageSchema.extend({ id: z.string(), name: z.string() });
 
 const usedText = (window: WindowView | undefined) => window && `${window.used}/${window.limit ?? '?'}`;
 
@@ -30,7 +47,29 @@ export const usageOperations = [
     result: listOf(monthUsageSchema),
     run: (session) => readUsageMonths(session, lastMonths(session.now(), shownMonths)),
   }),
-  // Of the command, which prints any days: the API has a route for a month.
+  list({
+    operationId: 'exportUsage',
+    http: 'GET /usage/export',
+    summary: 'Use of all customers on each day of a month as CSV, as `ops usage export` prints it',
+    input: monthInput,
+    responds: 'A row for each customer and day with use',
+    result: listOf(usageRowSchema),
+    streams: { fields: usageCsvColumns, fileName: ({ month }) => `usage-${month}.csv` },
+    run: (session, { input: { month } }) => exportUsage(session, daysOfMonth(month)),
+  }),
+  list({
+    operationId: 'listCustomerUsage',
+    http: 'GET /usage/customers',
+    summary: 'Use of each customer in a month, in one response',
+    description:
+      'Customers without use are left out. A response that ends early, since Redis was lost, is no valid JSON.',
+    input: monthInput,
+    responds: 'All customers with use, those that still exist by time of creation first',
+    result: listOf(customerMonthSchema),
+    streams: 'json',
+    run: (session, { input: { month } }) => readMonthByCustomer(session, month),
+  }),
+  // Of the command, which prints any days.
   list({
     operationId: 'exportDays',
     command: {
@@ -49,7 +88,7 @@ export const usageOperations = [
       })
       .refine(({ from, to }) => to === undefined || from <= to, { path: ['from'], error: 'is after to' }),
     responds: 'The days',
-    result: listOf(dayUsageSchema.extend({ id: z.string(), name: z.string() })),
+    result: listOf(usageRowSchema),
     run: (session, { input: { from, to } }) =>
       exportUsage(session, {
         from: dayNumberOf(Date.parse(from)),

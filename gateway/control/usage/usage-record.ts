@@ -12,7 +12,6 @@ import { customerPages } from '../customers/stored-customers.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import { scoredPages } from '../scored-pages.ts';
 import type { ReadingSession } from '../session.ts';
-import { csvLine } from './csv-cell.ts';
 
 /** UTC days as numbers of days since the Unix epoch, both included. */
 export interface Days {
@@ -135,11 +134,3 @@ async function* removedCustomers(
 
 /** Columns of the CSV. They are stable: they are only added, at the end. */
 export const usageCsvColumns = ['id', 'name', 'date', 'plan', 'served', 'refused', 'units'] as const;
-
-/** Formats rows of use as CSV, page by page. */
-export async function* usageCsv(pages: AsyncIterable<readonly UsageRow[]>): AsyncGenerator<string> {
-  yield csvLine(usageCsvColumns);
-  for await (const page of pages) {
-    if (page.length > 0) yield page.map((row) => csvLine(usageCsvColumns.map((name) => row[name]))).join('');
-  }
-}

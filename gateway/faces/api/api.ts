@@ -1,47 +1,46 @@
 import express, { Router, type RequestHandler } from 'express';
+import { hashSecret } from '../../control/access/expiring-secrets.ts';
+import type { OperationContext } from '../../control/operation.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
+import { callerOf } from './access/caller.ts';
 import type { ConsoleAccess } from './access/console-access.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
+import { assertScopes } from './access/require-permission.ts';
 import { ApiError } from './api-error.ts';
-import type { Live } from './live-state.ts';
-import { liveRoutes } from './live.ts';
+import { changeReason } from './change-reason.ts';
+import type { ConsoleRedis } from './console-redis.ts';
+import { createLive, shared, type LiveDependencies } from './live-state.ts';
+import { liveRoutes, type LiveApi } from './live.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { renderApiError } from './render-api-error.ts';
-import type { Api, Route } from './route.ts';
-import { sessionRoutes } from './session.ts';
-import { createUsageDownload } from './usage-download.ts';
-import { usageRoutes } from './usage.ts';
+import type { Route } from './route.ts';
+import { createConsoleSignIn, sessionSchema } from './session.ts';
+import { sessionRoutes } from './sessions.ts';
 
 const maxBody = '64kb';
 const maxCodeBody = '1kb';
 
-interface OperatorsApiDependencies extends ApiDependencies {
+export interface OperatorsApiDependencies
+  extends Pick<OperationContext, 'publicOrigin' | 'webhookNetworks'>, Omit<LiveDependencies, 'read'> {
+  redis: Pick<ConsoleRedis, 'read' | 'change'>;
   access: ConsoleAccess;
-  publicOrigin: () => string;
-  live: Live;
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
 }
 
-export const apiRoutes: readonly Route[] = [
-  ...sessionRoutes,
+export const apiRoutes: readonly Route<LiveApi>[] = [
+  ...sessionRoutes(sessionSchema),
   ...operationRoutes(operations),
   ...liveRoutes,
-  ...usageRoutes,
 ];
 
 /** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { access, logUnexpected } = dependencies;
-  const api: Api = {
-    ...dependencies,
-    planCustomers: createPlanCustomers(),
-    downloadUsage: createUsageDownload(dependencies),
-  };
+  const api = createApi(dependencies);
   const router = Router();
   const serve =
-    ({ serve }: Route): RequestHandler =>
+    ({ serve }: Route<LiveApi>): RequestHandler =>
     (req, res) =>
       serve(api, req, res);
   const openRoutes = apiRoutes.filter(({ operation }) => operation.access === 'open');
@@ -61,16 +60,28 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
 /** With 100,000 customers, a count takes a second or two. */
 const countAgeMs = 10_000;
 
-/** Counts the customers of each plan for all consoles of this process. */
-function createPlanCustomers(): Api['planCustomers'] {
-  let count: { byPlan: Promise<ReadonlyMap<string, number>>; atMs: number } | undefined;
-  return function planCustomers({ redis }) {
-    const nowMs = performance.now();
-    if (count === undefined || nowMs - count.atMs > countAgeMs) {
-      const byPlan = countPlanCustomers(redis);
-      count = { byPlan, atMs: nowMs };
-      byPlan.catch(() => (count = undefined));
-    }
-    return count.byPlan;
+function createApi(dependencies: OperatorsApiDependencies): LiveApi {
+  const { redis, access, publicOrigin, webhookNetworks } = dependencies;
+  const { read } = redis;
+  const change: LiveApi['change'] = (req, use) =>
+    redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use);
+  const planCustomers = shared(countAgeMs, () => read((session) => countPlanCustomers(session.redis)));
+  return {
+    read,
+    change,
+    sessions: createConsoleSignIn({ read, change, access }),
+    live: createLive({ ...dependencies, read }),
+    contextOf(req) {
+      const caller = callerOf(req);
+      return {
+        publicOrigin,
+        webhookNetworks,
+        planCustomers,
+        warn() {},
+        sessionId: caller.session?.id,
+        apiTokenHash: caller.scopes && hashSecret(caller.secret),
+        assertScopes: (needed) => assertScopes(caller, needed),
+      };
+    },
   };
 }

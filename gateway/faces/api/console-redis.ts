@@ -4,13 +4,13 @@ import { readOnlyAudit, type ReadingSession } from '../../control/session.ts';
 import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
 import { createRedisClock } from '../../platform/redis/redis-clock.ts';
 import { appendOnlyOff } from '../../platform/redis/risky-settings.ts';
-import type { ApiDependencies, Changed } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
+import type { Changed, RouteApi } from './route.ts';
 
 /** The admin port's own connection to Redis: what operators do must not queue behind requests, nor delay them. */
-export interface ConsoleRedis extends Pick<ApiDependencies, 'read'> {
+export interface ConsoleRedis extends Pick<RouteApi, 'read'> {
   redis: RedisClient;
-  /** See ApiDependencies.change. @param by the person, and why */
+  /** See RouteApi.change. @param by the person, and why */
   change<T>(
     by: { who: string; reason: string | undefined },
     use: Parameters<typeof changeRedis<T>>[1],

@@ -2,15 +2,13 @@ import { z } from 'zod';
 import { targets } from '../../control/targets.ts';
 import { maxTokenRequests } from './access/require-token.ts';
 import { apiErrorSchema } from './api-error.ts';
-import type { Operation, Route } from './route.ts';
+import type { Route, RouteDescription } from './route.ts';
 
 /** What the document of an API says beside its routes. */
 interface DescribedApi {
   info: { title: string; version: string; description: string };
   /** Path that those of the routes are below, such as /api. */
   basePath: string;
-  /** Whether programs use it with tokens. */
-  hasTokens: boolean;
   /** Cookie of a session. */
   cookie: { name: string; description: string };
 }
@@ -76,7 +74,6 @@ const tokenRefusals = Object.fromEntries(
 const operatorsApi: DescribedApi = {
   info,
   basePath: '/api',
-  hasTokens: true,
   cookie: {
     name: 'console-session',
     description: 'The name ends with the port if the console is reached without ADMIN_URL.',
@@ -89,9 +86,10 @@ type DescribedRoute = Pick<Route, 'method' | 'path' | 'operation' | 'scope' | 'i
 /** Builds the OpenAPI document of routes from their schemas: that of the operators' API, or of another. */
 export function describeApi(
   routes: readonly DescribedRoute[],
-  { info, basePath, hasTokens, cookie }: DescribedApi = operatorsApi,
+  { info, basePath, cookie }: DescribedApi = operatorsApi,
 ): object {
   const schemas = createSchemas(routes);
+  const hasTokens = routes.some(({ scope }) => scope !== undefined);
   const paths = Map.groupBy(routes, ({ path }) => `${basePath}${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   return {
     openapi: '3.1.0',
@@ -133,7 +131,7 @@ export function describeApi(
             },
           ]),
         ),
-        ...(hasTokens && { IdempotencyKey: idempotencyKey }),
+        IdempotencyKey: idempotencyKey,
       },
     },
   };
@@ -173,7 +171,7 @@ function operationsOf(routes: readonly DescribedRoute[], schemaOf: (schema: z.Zo
           ...(isCreate ? { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] } : {}),
           ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
           responses: {
-            [(operation.text ?? operation.streamed) ? 200 : status]: success(operation, schemaOf),
+            [status]: success(operation, schemaOf),
             ...(scope === undefined ? {} : tokenRefusals),
             default: { $ref: '#/components/responses/Error' },
           },
@@ -194,7 +192,7 @@ function queryParameter(name: string, { description, ...schema }: Json, required
   return { name, in: 'query', ...(required ? { required } : {}), ...text, schema };
 }
 
-function body(schema: Json, { example }: Operation): Json {
+function body(schema: Json, { example }: RouteDescription): Json {
   return {
     requestBody: {
       required: true,
@@ -203,10 +201,10 @@ function body(schema: Json, { example }: Operation): Json {
   };
 }
 
-function success(operation: Operation, schemaOf: (schema: z.ZodType) => Json): Json {
-  const { responds, streamed, result = streamed, text } = operation;
-  if (text !== undefined)
-    return { description: responds, content: { [text]: { schema: { type: 'string' } } } };
+function success(operation: RouteDescription, schemaOf: (schema: z.ZodType) => Json): Json {
+  const { responds, streamed, result } = operation;
+  if (streamed === 'text/csv')
+    return { description: responds, content: { [streamed]: { schema: { type: 'string' } } } };
   return result === undefined ? { description: responds } : response(responds, schemaOf(result));
 }
 
@@ -222,10 +220,10 @@ function createSchemas(routes: readonly DescribedRoute[]): { of(schema: z.ZodTyp
   const names = new Map<z.ZodType, string>([[apiErrorSchema, 'Error']]);
   const add = (schema: z.ZodType, name: string) => names.set(schema, names.get(schema) ?? name);
   for (const { method, operation } of routes) {
-    const { operationId, input, streamed, result = streamed } = operation;
+    const { operationId, input, result } = operation;
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
     if (input !== undefined) add(input, method === 'get' ? '' : `${name}Request`);
-    if (result !== undefined) add(result, `${name}Response`);
+    if (result !== undefined && operation.streamed !== 'text/csv') add(result, `${name}Response`);
   }
   const all = Array.from(names.keys());
   const root = z.object(Object.fromEntries(all.map((schema, index) => [String(index), schema])));

@@ -5,7 +5,7 @@ import { groupByGateway } from '../../control/status/fleet-status.ts';
 import type { Service } from '../../control/status/service.ts';
 import { readTraffic, type TrafficPoint } from '../../control/usage/traffic.ts';
 import { nameWrongType, UnexpectedValue } from '../../platform/redis/redis-errors.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
+import type { RouteApi } from './route.ts';
 
 /** What consoles show, as of one moment. */
 export const liveStateSchema = fleetReportSchema
@@ -19,7 +19,7 @@ export const liveStateSchema = fleetReportSchema
 
 export type LiveState = z.infer<typeof liveStateSchema>;
 
-export interface LiveDependencies extends Pick<ApiDependencies, 'read'> {
+export interface LiveDependencies extends Pick<RouteApi, 'read'> {
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
   /** Whether the gateway runs this Redis itself. */
@@ -77,7 +77,7 @@ export function createLive({ read, service, redisIsPrivate, now }: LiveDependenc
 }
 
 /** Reads once for all who ask within a time. A reading that fails is made again for the next one. */
-function shared<T>(maxAgeMs: number, read: () => Promise<T>): () => Promise<T> {
+export function shared<T>(maxAgeMs: number, read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined;
   let readAtMs = 0;
   return function readShared() {

@@ -1,18 +1,14 @@
-import type { Request } from 'express';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Response } from 'express';
 import { z } from 'zod';
-import { hashSecret } from '../../control/access/console-secret.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import type { ChangeOperation, Operation, OperationContext } from '../../control/operation.ts';
+import type { Operation } from '../../control/operation.ts';
 import type { Session } from '../../control/session.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
-import { callerOf } from './access/caller.ts';
-import { assertScopes } from './access/require-permission.ts';
 import { ApiError } from './api-error.ts';
-import { respondOnce } from './respond-once.ts';
-import { changed } from './results.ts';
-import { buildRoute, type Api, type Route } from './route.ts';
+import { buildRoute, type Call, type Route, type RouteApi } from './route.ts';
 
-const methods = { GET: 'get', PUT: 'put', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 const confirmedInput = z.object({
   confirmed: z
     .boolean()
@@ -20,78 +16,95 @@ const confirmedInput = z.object({
     .describe('Needed for what is usually a mistake: the refusal says what'),
 });
 
+const changedSchema = z
+  .object({
+    warnings: z
+      .array(z.string())
+      .describe(
+        'Doubts whether the change survives a failure of Redis: not on its disk, or not on its replicas',
+      ),
+  })
+  .meta({ id: 'Changed' });
+
 /** Routes of the operations that have one. */
 export function operationRoutes(operations: readonly Operation[]): Route[] {
   const changedSchemas = new Map<unknown, z.ZodType>();
   return operations.flatMap((operation) => {
-    const [, method = '', path = ''] = /^(\w+) (.+)$/.exec(operation.http ?? '') ?? [];
-    if (!isMethod(method)) return [];
-    const { input: _input, ...described } = operation;
-    const route = {
-      ...described,
-      ...((operation.input ?? seenOf(operation)) && { input: inputOf(operation) }),
+    const { http } = operation;
+    if (http === undefined) return [];
+    const kind = targets[/:(\w+)/.exec(http)?.[1] ?? ''];
+    const described = {
+      ...operation,
+      input: inputOf(operation),
       result: resultOf(operation, changedSchemas),
+      streamed: operation.kind === 'list' ? operation.stream?.type : undefined,
     };
-    const kind = targets[/:(\w+)/.exec(path)?.[1] ?? ''];
-    return buildRoute(methods[method], path, route, respondOnce, ({ req, target, input }, api: Api) => {
-      if (kind !== undefined && !isIdOf(kind, target))
+    return buildRoute(described, (call, api) => {
+      if (kind !== undefined && !isIdOf(kind, call.target))
         throw new ApiError('not_found', { message: `No ${kind.noun} has such an id.` });
-      return prepare(operation, { req, target, input }, api);
+      return prepare(operation, call, api);
     });
   });
 }
 
-const isMethod = (text: string): text is keyof typeof methods => Object.hasOwn(methods, text);
-
-const seenOf = (operation: Operation) => (operation.kind === 'change' ? operation.seen : undefined);
-
-/** The input, with what the route asks for beside it. */
-function inputOf(operation: Operation): z.ZodType {
-  const { input = z.strictObject({}) } = operation;
-  if (operation.kind !== 'change' || !(input instanceof z.ZodObject)) return input;
-  const more = { ...shapeOf(operation.seen), ...(operation.doubts && confirmedInput.shape) };
-  return Object.keys(more).length === 0 ? input : input.safeExtend(more);
-}
-
 const shapeOf = (schema: z.ZodType | undefined) => (schema instanceof z.ZodObject ? schema.shape : {});
+
+/** Fields that the route asks for beside the input of the operation. */
+const routeFields = (operation: Operation) =>
+  operation.kind === 'change'
+    ? { ...shapeOf(operation.seen), ...(operation.doubts && confirmedInput.shape) }
+    : {};
+
+function inputOf(operation: Operation): z.ZodType | undefined {
+  const more = routeFields(operation);
+  if (Object.keys(more).length === 0) return operation.input;
+  const { input = z.strictObject({}) } = operation;
+  return input instanceof z.ZodObject ? input.safeExtend(more) : input;
+}
 
 /** The same schema for the same result, since its id names it in the document. */
 function resultOf(operation: Operation, known: Map<unknown, z.ZodType>): z.ZodType {
   const { result } = operation;
   if (operation.kind !== 'change') return result;
   const { resultId: id } = operation;
-  const schema =
-    known.get(id ?? result) ?? (id === undefined ? changed(result) : changed(result).meta({ id }));
+  const changed = result.and(changedSchema);
+  const schema = known.get(id ?? result) ?? (id === undefined ? changed : changed.meta({ id }));
   known.set(id ?? result, schema);
   return schema;
 }
 
-function prepare(
-  operation: Operation,
-  { req, target, input }: { req: Request; target: string; input: unknown },
-  api: Api,
-): () => Promise<object> {
-  const context = contextOf(req, api);
+function prepare(operation: Operation, { req, res, ...given }: Call<unknown>, api: RouteApi): () => unknown {
+  const call = { ...given, context: api.contextOf(req) };
+  if (operation.kind === 'list' && operation.stream !== undefined) {
+    const { type, open } = operation.stream;
+    const { fileName, write } = open(call);
+    return () =>
+      api.read((session) => {
+        res.set({ 'Content-Type': `${type}; charset=utf-8`, 'Cache-Control': 'no-store' });
+        if (fileName !== undefined) res.set('Content-Disposition', `attachment; filename="${fileName}"`);
+        return stream(res, write(session));
+      });
+  }
   switch (operation.kind) {
-    case 'read':
-    case 'list': {
-      const run = operation.prepare({ target, input, context });
+    case 'list':
+    case 'read': {
+      const run = operation.prepare(call);
       const show = async (session: Session) => (await run(session)).result;
       return () => api.read(show);
     }
     case 'change': {
       const { shows, doubts } = operation;
-      const { confirmed, seen, rest } = partsOf(operation, input);
-      const call = { target, input: operation.input && rest, seen, context };
-      const doubt = doubts?.(call);
-      const run = operation.prepare(call);
+      const { input, confirmed } = bodyOf(operation, call.input);
+      const change = { ...call, input, seen: operation.seen && call.input };
+      const doubt = doubts?.(change);
+      const run = operation.prepare(change);
       return async () => {
         const { result, warnings } = await api.change(req, async (session): Promise<object> => {
           // Also if it is confirmed: whoever is sure may still ask for what cannot be.
           const reason = await doubt?.(session);
-          if (confirmed !== true) assertSure(reason);
+          if (!confirmed) assertSure(reason);
           const { result } = await run(session);
-          return shows === undefined ? result : shows(session, target);
+          return shows === undefined ? result : shows(session, call.target);
         });
         return { ...result, warnings };
       };
@@ -99,19 +112,15 @@ function prepare(
   }
 }
 
-const confirmedPart = z.looseObject({ confirmed: z.boolean().optional() });
-
-/** Parts of a body: whether the caller is sure, what it has seen, and the input of the operation. @throws ZodError */
-function partsOf(operation: ChangeOperation, body: unknown) {
-  if (operation.seen === undefined && operation.doubts === undefined) return { rest: body };
+/** The input of the operation in a body, and whether the caller is sure. @throws ZodError */
+function bodyOf(operation: Operation, body: unknown): { input: unknown; confirmed: boolean } {
+  const more = routeFields(operation);
+  if (Object.keys(more).length === 0) return { input: operation.input && body, confirmed: false };
   // As a whole, so that one refusal names all that is wrong.
-  inputOf(operation).parse(body);
-  const { confirmed, ...fields } = confirmedPart.parse(body);
-  const seenNames = Object.keys(shapeOf(operation.seen));
-  const { seen = [], rest = [] } = Object.groupBy(Object.entries(fields), ([name]) =>
-    seenNames.includes(name) ? 'seen' : 'rest',
-  );
-  return { confirmed, seen: Object.fromEntries(seen), rest: Object.fromEntries(rest) };
+  inputOf(operation)?.parse(body);
+  const { confirmed, ...fields } = z.looseObject(confirmedInput.shape).parse(body);
+  const input = Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(more, name)));
+  return { input: operation.input && input, confirmed };
 }
 
 /** @throws InvalidOperation for what is usually a mistake */
@@ -120,15 +129,18 @@ function assertSure(doubt: string | undefined): void {
     throw new InvalidOperation(`${doubt}. Nothing was changed: confirm it (confirmed: true) if it is meant.`);
 }
 
-function contextOf(req: Request, { publicOrigin, webhookNetworks, planCustomers }: Api): OperationContext {
-  const caller = callerOf(req);
-  return {
-    publicOrigin,
-    webhookNetworks,
-    planCustomers,
-    warn() {},
-    sessionId: caller.session?.id,
-    apiTokenHash: caller.scopes && hashSecret(caller.secret),
-    assertScopes: (needed) => assertScopes(caller, needed),
-  };
+/** Sends a text of any length, which takes the memory of a page of it. */
+export async function stream(res: Response, text: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(text), res);
+  } catch (error) {
+    if (!isEarlyClose(error)) throw error;
+  }
+}
+
+/** Of a response that was closed before or while the text is sent: the browser has left. */
+const earlyCloses = new Set<unknown>(['ERR_STREAM_UNABLE_TO_PIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+
+function isEarlyClose(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && earlyCloses.has(error.code);
 }

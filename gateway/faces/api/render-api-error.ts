@@ -45,7 +45,8 @@ export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof z.ZodError) return new ApiError('bad_request', { message: describeIssues(thrown) });
   if (thrown instanceof OvertakenChange)
     return new ApiError('conflict', { message: sentence(thrown.message), cause: thrown });
-  if (thrown instanceof UnknownId) return new ApiError('not_found', { message: sentence(thrown.message) });
+  if (thrown instanceof UnknownId)
+    return new ApiError('not_found', { message: sentence(thrown.message), cause: thrown });
   if (thrown instanceof InvalidOperation) {
     return new ApiError('invalid_operation', { message: sentence(thrown.message), cause: thrown });
   }

@@ -2,9 +2,9 @@ import { parseIdempotencyKey } from '#runtime/idempotency-key.ts';
 import type { Request, Response } from 'express';
 import { runOnce } from '../../control/run-once.ts';
 import { callerOf } from './access/caller.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { toApiError } from './render-api-error.ts';
+import type { RouteApi } from './route.ts';
 
 /**
  * Makes the response of a request, or that of the first one with the same Idempotency-Key of this caller.
@@ -12,7 +12,7 @@ import { toApiError } from './render-api-error.ts';
  */
 export async function respondOnce(
   { req, res }: { req: Request; res: Response },
-  { read }: Pick<ApiDependencies, 'read'>,
+  { read }: Pick<RouteApi, 'read'>,
   run: () => Promise<string>,
 ): Promise<string> {
   const key = parseIdempotencyKey(req, (message) => new ApiError('bad_request', { message }));

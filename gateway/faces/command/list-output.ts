@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import type { Cell, Items, Layout } from '../../control/operation.ts';
-import { csvLine } from '../../control/usage/csv-cell.ts';
+import type { Items, Layout } from '../../control/operation.ts';
+import { cellOf, csvOf } from '../../control/usage/csv-cell.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printJsonArray, printTablePages } from './output.ts';
 
@@ -39,10 +39,7 @@ export async function printList<Item>(
     case 'csv': {
       const fields =
         layout.csv ?? Object.values(layout.columns).filter((column) => typeof column !== 'function');
-      await print(`${fields.join(',')}\n`);
-      for await (const page of pages) {
-        await print(page.map((item) => csvLine(fields.map((field) => cellOf(item[field])))).join(''));
-      }
+      for await (const text of csvOf(pages, fields)) await print(text);
       return;
     }
     case 'table': {
@@ -76,10 +73,4 @@ async function* onePage<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
 
 async function* rowPages<T, Row>(pages: AsyncIterable<readonly T[]>, row: (item: T) => Row) {
   for await (const page of pages) if (page.length > 0) yield page.map(row);
-}
-
-function cellOf(value: unknown): Cell {
-  if (Array.isArray(value)) return value.map(String);
-  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
-  return typeof value === 'string' || typeof value === 'number' ? value : null;
 }

@@ -1,71 +1,77 @@
 import express, { Router, type Request } from 'express';
 import type { Logger } from 'pino';
+import { z } from 'zod';
+import { portalOperations } from '../../control/access/portal-operations.ts';
 import {
   beginPortalSession,
   endPortalSession,
-  findCodeCustomer,
-  portalPerson,
+  findPortalCode,
   portalSessionMs,
   type PortalSession,
 } from '../../control/access/portal-sessions.ts';
 import { showCustomer, UnknownCustomer } from '../../control/customers/stored-customers.ts';
 import { IssueForOperators, StaleKey } from '../../control/invalid-operation.ts';
 import { OvertakenChange } from '../../control/overtaken-change.ts';
-import { csrfTokenFor, type SignedIn } from '../api/access/page-access.ts';
+import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
+import { callerOf } from '../api/access/caller.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ConsoleRedis } from '../api/console-redis.ts';
+import { describeApi } from '../api/document.ts';
+import { operationRoutes } from '../api/operation-routes.ts';
 import { renderApiError } from '../api/render-api-error.ts';
-import type { Route } from '../api/route.ts';
+import type { Route, RouteApi } from '../api/route.ts';
+import { createSessions, sessionFields, sessionRoutes, type Sessions } from '../api/sessions.ts';
 import { customerMessages, type PortalAccess } from './portal-access.ts';
-import { portalApiPath } from './portal-document.ts';
-import { portalRoutes, type PortalApi } from './portal-routes.ts';
-import {
-  portalSessionRoutes,
-  type PortalSessionApi,
-  type PortalSessionView,
-} from './portal-session-routes.ts';
 
 interface PortalApiDependencies {
   redis: () => Promise<Pick<ConsoleRedis, 'read' | 'change'>>;
   access: PortalAccess;
+  /** Scopes that a key can have. */
   scopes: readonly string[];
-  document: () => object;
+  /** Of the API whose customers use the portal. */
+  title: string;
+  publicOrigin: (req: Request) => string;
   log: Logger;
 }
 
+export const portalApiPath = '/portal/api';
+
+const sessionSchema = z
+  .object({
+    customerId: z.string(),
+    ...sessionFields,
+    scopes: z.array(z.string()).describe('Scopes that a key can have'),
+  })
+  .meta({ id: 'Session' });
+
+export type PortalSessionView = z.infer<typeof sessionSchema>;
+
+/** All that a customer can see and do, below `/portal/api`. No token permits it. */
+export const portalRoutes: readonly Route[] = operationRoutes(
+  portalOperations.map((operation) => Object.assign({}, operation, { noun: null })),
+);
+export const portalApiRoutes: readonly Route[] = [...sessionRoutes(sessionSchema), ...portalRoutes];
+
 const maxBody = '16kb';
+
+/** Operations that take access away. */
+const ends = new Set(['endSession', 'revokeKey']);
 
 /** The portal's API: what a customer sees and does, as JSON. */
 export function createPortalApi(dependencies: PortalApiDependencies): Router {
-  const { access, document, log } = dependencies;
-  const { open, guard, guardOfEnd } = access;
-  const guardOf = ({ operation }: Pick<Route, 'operation'>) =>
-    ['endSession', 'revokeKey'].includes(operation.operationId) ? guardOfEnd : guard;
-  const sessionApi = createSessionApi(dependencies);
+  const { access, title, log } = dependencies;
   const api = createApi(dependencies);
   const router = Router();
-  router.get(`${portalApiPath}/openapi.json`, (_req, res) => {
-    res.json(document());
+  let document: object | undefined;
+  router.get('/openapi.json', (_req, res) => {
+    res.json((document ??= describePortal(title)));
   });
-  for (const route of portalSessionRoutes) {
-    const checks = route.operation.access === 'open' ? open : guardOf(route);
-    router[route.method](
-      `${portalApiPath}${route.path}`,
-      ...checks,
-      express.json({ limit: '1kb' }),
-      (req, res) => route.serve(sessionApi, req, res),
-    );
-  }
-  for (const route of portalRoutes) {
-    router[route.method](
-      `${portalApiPath}${route.path}`,
-      ...guardOf(route),
-      express.json({ limit: maxBody }),
-      (req, res) => route.serve(api, req, res),
-    );
+  for (const { method, path, operation, serve } of portalApiRoutes) {
+    const guard = ends.has(operation.operationId) ? access.guardOfEnd : access.guard;
+    const checks = operation.access === 'open' ? access.open : guard;
+    router[method](path, ...checks, express.json({ limit: maxBody }), (req, res) => serve(api, req, res));
   }
   router.use(
-    portalApiPath,
     renderApiError({
       logUnexpected: (error) => log.error({ err: error }, 'unexpected error in the portal'),
       reword,
@@ -74,90 +80,65 @@ export function createPortalApi(dependencies: PortalApiDependencies): Router {
   return router;
 }
 
-/** A customer who was removed has no session any more. */
-function asNoSession(error: unknown): never {
-  throw error instanceof UnknownCustomer
-    ? new ApiError('no_session', { message: customerMessages.no_session })
-    : error;
-}
-
-function createApi({ redis, access, log }: PortalApiDependencies): PortalApi {
-  const customerOf = (req: Request) => access.sessionOf(req).session.customerId;
+function createApi(dependencies: PortalApiDependencies): RouteApi {
+  const { redis, publicOrigin, log } = dependencies;
   return {
-    async run(req, { run }, input) {
-      const { read } = await redis();
-      return read((session) => run(customerOf(req), session, input)).catch(asNoSession);
-    },
-    async change(req, { run }, input) {
-      const customer = customerOf(req);
-      const by = { who: portalPerson(customer), reason: undefined };
-      const connection = await redis();
-      const { result, warnings, isConfirmed } = await connection
-        .change(by, (session) => run(customer, session, input))
-        .catch(asNoSession);
+    read: async (use) => (await redis()).read(use),
+    async change(req, use) {
+      const { who, customer } = callerOf(req);
+      const { result, warnings, isConfirmed } = await (await redis()).change({ who, reason: undefined }, use);
       // They are about Redis, which is its operator's.
       for (const warning of warnings) log.warn({ customer }, `a change in the portal: ${warning}`);
-      return { ...result, warnings: isConfirmed ? [] : [mayBeLost] };
+      return { result, warnings: isConfirmed ? [] : [mayBeLost] };
     },
+    contextOf: (req) => ({
+      customer: callerOf(req).customer,
+      publicOrigin: () => publicOrigin(req),
+      webhookNetworks: [],
+      planCustomers: (session) => countPlanCustomers(session.redis),
+      warn() {},
+      assertScopes() {},
+    }),
+    sessions: createPortalSessions(dependencies),
   };
 }
 
 const mayBeLost = 'The change was made, but it is not certain that it is kept. Look again in a few minutes.';
 
-function createSessionApi({ redis, access, scopes }: PortalApiDependencies): PortalSessionApi {
-  const view = (signedIn: SignedIn<PortalSession>): PortalSessionView => ({
-    customerId: signedIn.session.customerId,
-    expiresAt: signedIn.session.expiresAt,
-    csrfToken: csrfTokenFor(signedIn.token),
-    scopes: [...scopes],
+function createPortalSessions({ redis, access, scopes }: PortalApiDependencies): Sessions {
+  const read: RouteApi['read'] = async (use) => (await redis()).read(use);
+  const nameOf = ({ customerId }: PortalSession) =>
+    read(async (session) => (await showCustomer(session.redis, customerId)).name);
+  return createSessions<PortalSession, PortalSession>({
+    access,
+    lifetimeMs: portalSessionMs,
+    find: (code) => read((session) => findPortalCode(session, code)),
+    idOf: ({ customerId }) => customerId,
+    describeConflict: async (signedIn, subject) =>
+      `You are signed in for ${await nameOf(signedIn)}, and the link is for ${await nameOf(subject)}.`,
+    begin: (code, replaced) => read((session) => beginPortalSession(session, code, replaced)),
+    end: (_req, signedIn) => read((session) => endPortalSession(session, signedIn)),
+    view: ({ customerId, expiresAt }) => ({ customerId, expiresAt, scopes }),
+    refuse: access.refuse,
   });
-  const end = async (token: string) => (await redis()).read((session) => endPortalSession(session, token));
-  return {
-    async begin(req, res, { code, replace }) {
-      const { read } = await redis();
-      const customer = await read((session) => findCodeCustomer(session, code));
-      if (customer === undefined) return access.refuse(req, 'invalid_code');
-      const current = await access.findSessions(req);
-      const other = current.find(({ session }) => session.customerId !== customer);
-      if (other !== undefined && !replace) {
-        const [from, to] = await read((session) =>
-          Promise.all([other.session.customerId, customer].map((id) => showCustomer(session.redis, id))),
-        );
-        const message = `You are signed in for ${from?.name}, and the link is for ${to?.name}.`;
-        throw new ApiError('conflict', { message });
-      }
-      const begun = await read((session) => beginPortalSession(session, code));
-      if (begun === undefined) return access.refuse(req, 'invalid_code');
-      for (const { token } of current) await end(token);
-      access.cookie.write(req, res, begun.token, portalSessionMs);
-      return view(begun);
-    },
-    show: (req) => view(access.sessionOf(req)),
-    async end(req, res) {
-      await end(access.sessionOf(req).token);
-      access.cookie.clear(req, res);
-    },
-  };
 }
 
 /** What is for operators in an error is not for customers. */
 function reword(error: ApiError): ApiError {
-  switch (error.code) {
+  const { code, message, cause } = error;
+  // Whoever was removed has no session any more.
+  if (cause instanceof UnknownCustomer)
+    return new ApiError('no_session', { message: customerMessages.no_session });
+  if (cause instanceof StaleKey) return new ApiError('conflict', { message });
+  if (cause instanceof OvertakenChange) return new ApiError(code);
+  if (cause instanceof IssueForOperators) return new ApiError(code, { message: invalidSettings });
+  switch (code) {
     case 'service_unavailable':
-      return new ApiError(error.code, { message: unavailable, headers: { 'Retry-After': '5' } });
+      return new ApiError(code, { message: unavailable, headers: { 'Retry-After': '5' } });
     case 'internal_error':
-      return new ApiError(error.code, {
-        message: 'Something went wrong on our side. Try again in a moment.',
-      });
-    case 'invalid_operation':
-      if (error.cause instanceof StaleKey) return new ApiError('conflict', { message: error.message });
-      return new ApiError(error.code, {
-        message: error.cause instanceof IssueForOperators ? invalidSettings : error.message,
-      });
-    case 'conflict':
-      return error.cause instanceof OvertakenChange ? new ApiError(error.code) : error;
+      return new ApiError(code, { message: 'Something went wrong on our side. Try again in a moment.' });
     case 'payload_too_large':
-      return new ApiError(error.code, { message: 'The request body is too large.' });
+      return new ApiError(code, { message: 'The request body is too large.' });
     default:
       return error;
   }
@@ -168,3 +149,22 @@ const invalidSettings =
 
 const unavailable =
   'Your keys and your usage cannot be read or changed at the moment. Try again in a minute. Requests with your keys are served as before.';
+
+const description = `What the page /portal shows and does for one customer, for those who build a page of their own.
+
+A link that works once, from \`POST /api/customers/{customer}/link\` of the operators' API, \`ops customers link\` or the console,
+has a code behind \`#code=\`. \`POST /portal/api/session\` exchanges it for a session of an hour, whose cookie every other call needs.
+A change needs two headers as well: \`Origin\`, with the address of the gateway itself, and \`X-CSRF-Token\`.
+Another customer's keys are as unknown as those that do not exist.
+`;
+
+/** Builds the OpenAPI document of the portal's API from its routes. */
+const describePortal = (title: string) =>
+  describeApi(portalApiRoutes, {
+    info: { title: `Portal of the ${title}`, version: '1.0.0', description },
+    basePath: portalApiPath,
+    cookie: {
+      name: 'portal-session',
+      description: 'With https: `__Host-portal-session`. Otherwise the name ends with the port.',
+    },
+  });

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { ConsoleSession } from '../../../control/access/console-sessions.ts';
 import { addressGroup, createIsProxy, findClientAddress } from '../../../platform/http/client-address.ts';
-import type { ApiDependencies } from '../api-dependencies.ts';
 import { ApiError } from '../api-error.ts';
+import type { RouteApi } from '../route.ts';
 import { isReading } from './caller.ts';
 import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
 import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
@@ -25,7 +25,7 @@ export interface ConsoleAccess
   guard(routes: readonly Permitted[]): RequestHandler;
 }
 
-export interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
+export interface ConsoleAccessDependencies extends Pick<RouteApi, 'read'> {
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
   /** The setting TRUST_PROXY. */

@@ -1,10 +1,10 @@
 import type { Request, RequestHandler } from 'express';
 import { findApiToken } from '../../../control/access/api-tokens.ts';
-import type { ApiDependencies } from '../api-dependencies.ts';
+import type { RouteApi } from '../route.ts';
 import { setCaller } from './caller.ts';
 import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
 
-interface RequireTokenDependencies extends Pick<ApiDependencies, 'read'> {
+interface RequireTokenDependencies extends Pick<RouteApi, 'read'> {
   refuseSecret(req: Request, code: 'invalid_token'): Promise<never>;
 }
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { hashSecret } from '../../../control/access/console-secret.ts';
 import { createConsoleSessions, type ConsoleSession } from '../../../control/access/console-sessions.ts';
+import { hashSecret } from '../../../control/access/expiring-secrets.ts';
 import { isRedisConnectionLost, isServerRefusal, isSlotMove } from '../../../platform/redis/redis-errors.ts';
-import type { ApiDependencies } from '../api-dependencies.ts';
 import { ApiError } from '../api-error.ts';
+import type { RouteApi } from '../route.ts';
 
 export interface SessionVerifier {
   /**
@@ -18,7 +18,7 @@ export interface SessionVerifier {
   close(): void;
 }
 
-interface SessionVerifierDependencies extends Pick<ApiDependencies, 'read'> {
+interface SessionVerifierDependencies extends Pick<RouteApi, 'read'> {
   /** Unix milliseconds. */
   now: () => number;
 }

@@ -1,5 +1,5 @@
 import { createApi, enterWith } from '../../browser/request.ts';
-import type { PortalSessionView } from '../portal-session-routes.ts';
+import type { PortalSessionView } from '../portal-api.ts';
 
 const base = '/portal/api';
 

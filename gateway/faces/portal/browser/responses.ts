@@ -1,10 +1,10 @@
 /** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
 import type { z } from 'zod';
+import type { portalKeyPageSchema } from '../../../control/access/portal-keys.ts';
 import type {
   newPortalKeySchema,
   portalCustomerSchema,
   portalFailuresSchema,
-  portalKeyPageSchema,
   portalUsageSchema,
 } from '../../../control/access/portal-operations.ts';
 import type { portalKeyInput } from '../../../control/keys/key-input.ts';

@@ -45,9 +45,9 @@ test('sessions and tokens are closed to tokens', () => {
 });
 
 test('a route that forgets its scope cannot be declared', () => {
-  const operation = { operationId: 'x', summary: '', responds: '', handle: () => {} };
-  expect(() => route.get('/invoices', operation)).toThrow('/invoices needs invoices:read');
-  expect(() => route.post('/audit', operation)).toThrow('/audit needs audit:write');
+  const described = { operationId: 'x', summary: '', responds: '', handle: () => {} };
+  expect(() => route({ ...described, http: 'GET /invoices' })).toThrow('/invoices needs invoices:read');
+  expect(() => route({ ...described, http: 'POST /audit' })).toThrow('/audit needs audit:write');
 });
 
 test('a scope to write permits to read, and nothing else does', () => {
