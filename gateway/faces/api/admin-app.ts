@@ -1,10 +1,10 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
-import { z } from 'zod';
+import express, { type Express, type Router } from 'express';
 import type { Health } from '../../control/status/service.ts';
-import { GatewayError } from '../../errors.ts';
 import { securityHeaders } from '../../platform/http/send-response.ts';
 import { isHttpsOnly } from './access/console-access.ts';
+import { ApiError } from './api-error.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
+import { renderApiError } from './render-api-error.ts';
 
 interface AdminDependencies {
   health: () => Health;
@@ -55,26 +55,9 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
   });
   app.use('/api', api);
   app.use(pages);
-  app.use(notFound);
-  app.use(renderError(logUnexpected));
+  app.use(() => {
+    throw new ApiError('not_found');
+  });
+  app.use(renderApiError({ logUnexpected }));
   return app;
-}
-
-const notFound: RequestHandler = (_req, res) => {
-  const error = new GatewayError('not_found');
-  res.status(error.status).json(error.body);
-};
-
-/** Errors of the router and its static files for an invalid request, such as a path that ends with %. */
-const requestErrorSchema = z.object({ status: z.int().min(400).max(499) });
-
-function renderError(logUnexpected: (error: unknown) => void): ErrorRequestHandler {
-  return function renderError(thrown: unknown, _req, res, _next) {
-    const fault = requestErrorSchema.safeParse(thrown).data;
-    if (fault === undefined) logUnexpected(thrown);
-    if (res.headersSent) return void res.destroy();
-    const error =
-      fault === undefined ? new GatewayError('internal_error') : new GatewayError('bad_request', fault);
-    res.status(error.status).json(error.body);
-  };
 }

@@ -18,7 +18,6 @@ const catalogue = {
   insufficient_scope: [403, 'The token lacks a scope that this operation needs.'],
   session_required: [403, 'Only people in the console may do this, no program with a token.'],
   not_found: [404, 'There is nothing at this path.'],
-  method_not_allowed: [405, 'This path does not support the request method.'],
   conflict: [409, 'Somebody else has changed this in the meantime.'],
   idempotency_key_in_use: [
     409,

@@ -3,9 +3,9 @@ import { hashSecret } from '../../control/access/expiring-secrets.ts';
 import type { OperationContext } from '../../control/operation.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
-import { callerOf } from './access/caller.ts';
+import { callerOf, isReading } from './access/caller.ts';
 import type { ConsoleAccess } from './access/console-access.ts';
-import { assertScopes } from './access/require-permission.ts';
+import { assertRole, assertScopes, requirePermission } from './access/require-permission.ts';
 import { ApiError } from './api-error.ts';
 import { changeReason } from './change-reason.ts';
 import type { ConsoleRedis } from './console-redis.ts';
@@ -18,7 +18,6 @@ import { createConsoleSignIn, sessionSchema } from './session.ts';
 import { sessionRoutes } from './sessions.ts';
 
 const maxBody = '64kb';
-const maxCodeBody = '1kb';
 
 export interface OperatorsApiDependencies
   extends Pick<OperationContext, 'publicOrigin' | 'webhookNetworks'>, Omit<LiveDependencies, 'read'> {
@@ -43,14 +42,13 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
     ({ serve }: Route<LiveApi>): RequestHandler =>
     (req, res) =>
       serve(api, req, res);
-  const openRoutes = apiRoutes.filter(({ operation }) => operation.access === 'open');
-  const guardedRoutes = apiRoutes.filter((route) => !openRoutes.includes(route));
-  for (const route of openRoutes) {
-    router[route.method](route.path, ...access.open, express.json({ limit: maxCodeBody }), serve(route));
+  for (const route of apiRoutes) {
+    const isOpen = route.operation.access === 'open';
+    const checks = isOpen ? access.open : [access.guard, requirePermission(route)];
+    router[route.method](route.path, ...checks, express.json({ limit: maxBody }), serve(route));
   }
-  router.use(access.guard(guardedRoutes), express.json({ limit: maxBody }));
-  for (const route of guardedRoutes) router[route.method](route.path, serve(route));
-  router.use(() => {
+  router.use(access.guard, (req) => {
+    assertRole(callerOf(req), isReading(req));
     throw new ApiError('not_found');
   });
   router.use(renderApiError({ logUnexpected, traceRefusal: access.traceRefusal }));

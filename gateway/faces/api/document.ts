@@ -30,10 +30,6 @@ session's cookie. A change needs two headers as well: \`Origin\`, with the addre
 `,
 };
 
-/** Names of parameters of paths in the components. */
-const componentOf = (noun: string) =>
-  `${noun.charAt(0).toUpperCase()}${noun.slice(1)}${noun === 'plan' ? 'Name' : 'Id'}`;
-
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -45,31 +41,6 @@ const idempotencyKey = {
 };
 
 type Json = { [name: string]: unknown };
-
-const header = (description: string, type: string) => ({ description, schema: { type } });
-
-const refusals = {
-  Unauthorized: {
-    description: 'No valid token, and no session',
-    headers: { 'WWW-Authenticate': header('`Bearer`, for a request with a token', 'string') },
-  },
-  Forbidden: {
-    description: 'The token lacks the scope that the message names, or the session is a viewer’s',
-    headers: { 'WWW-Authenticate': header('`Bearer` with the scope that is needed', 'string') },
-  },
-  TooManyRequests: {
-    description: 'Too many requests of the token, or wrong tokens of the address',
-    headers: { 'Retry-After': header('Seconds to wait', 'integer') },
-  },
-  Error: { description: 'A refusal' },
-} satisfies Record<string, { description: string; headers?: Json }>;
-
-const tokenRefusals = Object.fromEntries(
-  Object.entries({ 401: 'Unauthorized', 403: 'Forbidden', 429: 'TooManyRequests' }).map(([status, name]) => [
-    status,
-    { $ref: `#/components/responses/${name}` },
-  ]),
-);
 
 const operatorsApi: DescribedApi = {
   info,
@@ -101,49 +72,25 @@ export function describeApi(
     ),
     components: {
       securitySchemes: {
-        session: {
-          type: 'apiKey',
-          in: 'cookie',
-          ...cookie,
-        },
+        session: { type: 'apiKey', in: 'cookie', ...cookie },
         ...(hasTokens && {
           token: { type: 'http', scheme: 'bearer', description: 'A token of `ops api-tokens issue`.' },
         }),
       },
       schemas: schemas.components,
-      responses: Object.fromEntries(
-        Object.entries(hasTokens ? refusals : { Error: refusals.Error }).map(
-          ([name, { description, ...headers }]) => [
-            name,
-            { ...response(description, schemas.of(apiErrorSchema)), ...headers },
-          ],
-        ),
-      ),
-      parameters: {
-        ...Object.fromEntries(
-          parametersIn(routes).map(([name, { noun, pattern, example }]) => [
-            componentOf(noun),
-            {
-              name,
-              in: 'path',
-              required: true,
-              schema: { type: 'string', pattern: pattern.source, examples: [example] },
-            },
-          ]),
-        ),
-        IdempotencyKey: idempotencyKey,
-      },
+      responses: { Error: response('A refusal', schemas.of(apiErrorSchema)) },
+      parameters: { IdempotencyKey: idempotencyKey },
     },
   };
 }
 
-const parametersIn = (routes: readonly DescribedRoute[]) =>
-  Object.entries(targets).filter(([name]) => routes.some(({ path }) => path.includes(`:${name}`)));
-
+/** What a path names. */
 function parametersOf(path: string): Json {
-  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g)).flatMap(([, name]) => {
-    const target = targets[name ?? ''];
-    return target === undefined ? [] : [{ $ref: `#/components/parameters/${componentOf(target.noun)}` }];
+  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g)).flatMap(([, name = '']) => {
+    const target = targets[name];
+    if (target === undefined) return [];
+    const schema = { type: 'string', pattern: target.pattern.source, examples: [target.example] };
+    return { name, in: 'path', required: true, schema };
   });
   return parameters.length === 0 ? {} : { parameters };
 }
@@ -172,7 +119,6 @@ function operationsOf(routes: readonly DescribedRoute[], schemaOf: (schema: z.Zo
           ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
           responses: {
             [status]: success(operation, schemaOf),
-            ...(scope === undefined ? {} : tokenRefusals),
             default: { $ref: '#/components/responses/Error' },
           },
         },

@@ -8,7 +8,6 @@ import type { RouteApi } from '../route.ts';
 import { isReading } from './caller.ts';
 import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
 import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
-import { requirePermission, type Permitted } from './require-permission.ts';
 import { hasToken, requireToken } from './require-token.ts';
 import { createSessionVerifier, type SessionVerifier } from './verify-session.ts';
 
@@ -22,7 +21,7 @@ export interface ConsoleAccess
   /** Leaves a trace of a refusal that is about access; does nothing for any other. */
   traceRefusal(req: Request, error: ApiError): void;
   /** Checks of every request that needs a session or a token. */
-  guard(routes: readonly Permitted[]): RequestHandler;
+  guard: RequestHandler;
 }
 
 export interface ConsoleAccessDependencies extends Pick<RouteApi, 'read'> {
@@ -83,15 +82,14 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
       // Without the path, which may hold an API key.
       log.warn({ address, code }, 'the console has refused a request');
     },
-    guard: (routes) =>
+    guard(req, res, next) {
       // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
-      Router().use((req, res, next) => {
-        if (hasToken(req)) return program(req, res, next);
-        // A program that forgot its token has no use for advice about pages.
-        if (req.headers.origin === undefined && page.cookie.read(req).length === 0)
-          throw new ApiError('no_session');
-        return person(req, res, next);
-      }, requirePermission(routes)),
+      if (hasToken(req)) return program(req, res, next);
+      // A program that forgot its token has no use for advice about pages.
+      if (req.headers.origin === undefined && page.cookie.read(req).length === 0)
+        throw new ApiError('no_session');
+      return person(req, res, next);
+    },
   };
 }
 

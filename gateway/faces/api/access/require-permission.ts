@@ -1,7 +1,7 @@
-import { Router, type RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { permits, type ApiScope } from '../../../control/access/api-scopes.ts';
 import { ApiError } from '../api-error.ts';
-import { callerOf, isReading, type Caller } from './caller.ts';
+import { callerOf, type Caller } from './caller.ts';
 
 /** Who may call a route of the API. */
 export interface Permitted {
@@ -15,27 +15,14 @@ export interface Permitted {
 }
 
 /** Refuses what the caller may not do. Comes after requireSession or requireToken. */
-export function requirePermission(routes: readonly Permitted[]): RequestHandler {
-  const router = Router();
-  for (const route of routes) {
-    router[route.method](route.path, (req, _res, next) => {
-      assertPermitted(callerOf(req), route);
-      next('router');
-    });
-  }
-  // A viewer gets the same for a path that does not exist.
-  router.use((req, _res, next) => {
-    const { session } = callerOf(req);
-    if (session !== undefined) assertRole(session, isReading(req));
+export function requirePermission({ scope, isForViewers }: Permitted): RequestHandler {
+  return function requirePermission(req, _res, next) {
+    const caller = callerOf(req);
+    if (caller.session !== undefined) assertRole(caller, isForViewers);
+    else if (scope === undefined) throw new ApiError('session_required');
+    else assertScopes(caller, [scope]);
     next();
-  });
-  return router;
-}
-
-function assertPermitted(caller: Caller, { scope, isForViewers }: Permitted): void {
-  if (caller.session !== undefined) return assertRole(caller.session, isForViewers);
-  if (scope === undefined) throw new ApiError('session_required');
-  assertScopes(caller, [scope]);
+  };
 }
 
 /** @throws ApiError insufficient_scope for a program that lacks one of the scopes */
@@ -48,6 +35,8 @@ export function assertScopes({ session, scopes = [] }: Caller, needed: readonly 
   });
 }
 
-function assertRole({ role }: NonNullable<Caller['session']>, isForViewers: boolean): void {
-  if (role !== 'operator' && !isForViewers) throw new ApiError('operator_required');
+/** @throws ApiError operator_required for a viewer who may not do it */
+export function assertRole({ session }: Caller, isForViewers: boolean): void {
+  if (session !== undefined && session.role !== 'operator' && !isForViewers)
+    throw new ApiError('operator_required');
 }
