@@ -147,15 +147,7 @@ export const sessionOperations = [
   change({
     operationId: 'endSessionOf',
     http: 'DELETE /sessions/:session',
-    noun: null,
-    summary: 'Sign a person out',
-    responds: 'The session that has ended',
-    result: endedSchema,
-    run: (session, { target }) => endSessions(session, target),
-  }),
-  // Of the command, which ends one or all: the API has a route for each.
-  change({
-    operationId: 'endSessions',
+    // It ends one or all; the API has a route for each.
     command: {
       usage: 'sessions end <session-or-all>',
       says: 'sign a person out at once, by the id of a session, or everybody: all',
@@ -170,8 +162,9 @@ export const sessionOperations = [
       },
       prints: ({ ended }) => `ended ${ended.length} ${ended.length === 1 ? 'session' : 'sessions'}`,
     },
-    summary: 'Sign a person out, or everybody',
-    responds: 'The sessions that have ended',
+    noun: null,
+    summary: 'Sign a person out',
+    responds: 'The session that has ended',
     result: endedSchema,
     run: (session, { target }) => endSessions(session, target),
   }),

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
 import { keyFields, portalFields } from '../../limits/record-fields.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
@@ -6,6 +6,7 @@ import { isBannedByOperator } from '../bans/bans.ts';
 import { InvalidOperation, UnknownKey } from '../invalid-operation.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { findStoredKey, readStoredKeys, type PlacedKey } from '../keys/stored-keys.ts';
+import { pageOf } from '../list-schemas.ts';
 import { fieldViews } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
@@ -31,10 +32,7 @@ export const portalKeySchema = keyRowSchema
 
 export type PortalKey = z.infer<typeof portalKeySchema>;
 
-export const portalKeyPageSchema = z.object({
-  items: z.array(portalKeySchema).describe('By id'),
-  next: z.string().nullable().describe('Null at the end'),
-});
+export const portalKeyPageSchema = pageOf(portalKeySchema);
 
 const pageSize = 100;
 /** Keys that work, and may be made in the portal. To rotate one is possible beyond that. */
