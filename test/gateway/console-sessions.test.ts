@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { hashSecret } from '../../gateway/control/access/expiring-secrets.ts';
+import { beginPortalSession } from '../../gateway/control/access/portal-sessions.ts';
 import { InvalidOperation } from '../../gateway/control/invalid-operation.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
+import { portalCode } from '../support/kits/portal-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
@@ -65,6 +67,15 @@ describe('sessions of the console', () => {
     expect(await redeemConsoleCode(session(5 * 60_000), await makeCode())).toBeUndefined();
   });
 
+  test('a code for the portal opens no console, nor the other way round, and is not used up', async () => {
+    const { customerId } = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 5, day: 5 });
+    const [ofConsole, ofPortal] = [await makeCode(), await portalCode(redis, customerId)];
+    expect(await redeemConsoleCode(session(), ofPortal)).toBeUndefined();
+    expect(await beginPortalSession(session(), ofConsole, [])).toBeUndefined();
+    expect(await redeemConsoleCode(session(), ofConsole)).toBeDefined();
+    expect(await beginPortalSession(session(), ofPortal, [])).toMatchObject({ session: { customerId } });
+  });
+
   test('text that is no code is refused without a look-up', async () => {
     for (const text of ['', '*', 'x'.repeat(22_000), '\0', '__proto__', `${await makeCode()} `]) {
       expect(await redeemConsoleCode(session(), text)).toBeUndefined();
@@ -116,11 +127,9 @@ describe('sessions of the console', () => {
   test('every key of the console expires', async () => {
     await begin();
     await makeCode();
-    const keys = (await redis.keys('gw:console:*')).toSorted();
-    expect(keys).toEqual([
-      ...keys.filter((key) => key.startsWith(redisKeys.consoleCode(''))),
-      redisKeys.consoleSessions,
-    ]);
+    const keys = [...(await redis.keys(redisKeys.linkCode('*'))), ...(await redis.keys('gw:console:*'))];
+    expect(keys.length).toBeGreaterThan(1);
+    expect(keys.at(-1)).toBe(redisKeys.consoleSessions);
     for (const key of keys) expect({ key, ttl: await redis.pttl(key) }).not.toEqual({ key, ttl: -1 });
   });
 

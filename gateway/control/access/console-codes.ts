@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import { createAuditLog } from '../../platform/redis/record-change.ts';
-import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import {
@@ -22,7 +21,7 @@ const schema = z.object({
   expiresAt: z.iso.datetime(),
 });
 
-const codes = createSecrets({ ...linkCode, keyOf: redisKeys.consoleCode, schema });
+const codes = createSecrets({ ...linkCode, schema });
 
 /** A gateway says twice a second where its console is. One that was killed is no longer listed after this time. */
 const addressKeptMs = 30_000;

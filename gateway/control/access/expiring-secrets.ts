@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { parseJson } from '../../platform/redis/parse-json.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
 interface SecretKind<Stored> {
@@ -12,8 +13,8 @@ interface SecretKind<Stored> {
   schema: z.ZodType<Stored>;
 }
 
-/** Lifetime and size of a code in a link. */
-export const linkCode = { bits: 128, lifetimeMs: 5 * 60_000 };
+/** A code in a link. What is stored of one for the console is no record of the portal, and the other way round. */
+export const linkCode = { keyOf: redisKeys.linkCode, bits: 128, lifetimeMs: 5 * 60_000 };
 
 /** Secrets of a kind, each of which stands for a record until it expires. */
 export function createSecrets<Stored extends { expiresAt: string }>({

@@ -27,7 +27,7 @@ interface BegunPortalSession {
 /** An hour: enough to look and to change a key. */
 export const portalSessionMs = 3_600_000;
 
-const codes = createSecrets({ ...linkCode, keyOf: redisKeys.portalCode, schema });
+const codes = createSecrets({ ...linkCode, schema });
 const sessions = createSecrets({
   bits: 256,
   lifetimeMs: portalSessionMs,

@@ -105,16 +105,14 @@ export const redisKeys = {
   keyPrefix: 'gw:key-prefix',
   /** String: when this Redis was set up. Without it, Redis came back empty (set-up-marker.ts). */
   setUp: 'gw:set-up',
-  /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
-  consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
+  /** String with expiry: whom a link to the console or the portal is for (expiring-secrets.ts). @param codeHash hexadecimal SHA-256 */
+  linkCode: (codeHash: string) => `gw:link:${codeHash}`,
   /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
   consoleSessions: 'gw:console:sessions',
   /** Hash: SHA-256 of each token of the operators' API to its record, and its last use (api-tokens.ts). Not gw:a…: that is the audit log's. */
   apiTokens: 'gw:bearer-tokens',
   /** String with expiry: a request with an Idempotency-Key, and its response (run-once.ts). */
   idempotency: (id: string) => `gw:idempotency:${id}`,
-  /** String with expiry: which customer a link to the portal is for (portal-sessions.ts). @param codeHash hexadecimal SHA-256 */
-  portalCode: (codeHash: string) => `gw:portal:code:${codeHash}`,
   /** String with expiry: a session of the portal. @param tokenHash hexadecimal SHA-256 */
   portalSession: (tokenHash: string) => `gw:portal:session:${tokenHash}`,
   /** Prefix of the per-address counters of requests without a valid key. */
