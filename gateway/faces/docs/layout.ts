@@ -32,10 +32,10 @@ export function renderPage(page: Page, { name, supportUrl, files, pages }: Site)
       </li>`,
   );
   const body = html`<a class="skip" href="#main">Skip to the content</a>
-    <header class="page-header">
+    <header class="page-header row">
       <p class="name"><a href="${pages[0]?.path}">${name}</a></p>
       <nav class="tabs" aria-label="Documentation">
-        <ul>
+        <ul class="row">
           ${links}
         </ul>
       </nav>

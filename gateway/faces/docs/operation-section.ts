@@ -120,12 +120,12 @@ export const keyForm = (keyPrefix: string) =>
           placeholder="${keyPrefix}…"
           aria-describedby="key-note"
       /></label>
-      <p id="key-note" class="hint">
+      <p id="key-note" class="quiet">
         To try requests on this page. It stays in this browser tab, and is sent to this server only. Closing
         the tab or emptying the field forgets it.
       </p>
     </form>
-    <noscript><p class="hint">Requests can be tried out here with JavaScript only.</p></noscript>`;
+    <noscript><p class="quiet">Requests can be tried out here with JavaScript only.</p></noscript>`;
 
 function tryIt(operation: Operation): Html {
   const { operationId, method, path, summary } = operation;
@@ -140,7 +140,7 @@ function tryIt(operation: Operation): Html {
           : html`<label>Body (JSON) <textarea rows="6" spellcheck="false">${body}</textarea></label>`
       }
       <div class="actions"><button class="primary">Send ${method} ${path}</button></div>
-      <p class="hint">
+      <p class="quiet">
         A real request with your key: it counts against your
         limits${method === 'GET' ? '' : ', and changes data'}.
       </p>

@@ -1,12 +1,11 @@
 import './copy-field.ts';
 import { html, nothing } from 'lit';
 import { changeReason } from '../change-reason.ts';
-import { formTexts, textsOf, type FormTexts } from '../form-text.ts';
 import { ActingElement } from './acting-element.ts';
 import { CopyField } from './copy-field.ts';
-import { field, reasonField } from './fields.ts';
+import { field, formTexts, textsOf, type FormTexts } from './fields.ts';
 import type { LightElement } from './light-element.ts';
-import { inlineFailure, warningList } from './page-state.ts';
+import { inlineFailure } from './notice.ts';
 
 /** What a change has made and nobody can read again, such as an API key. */
 export interface Secret {
@@ -15,7 +14,7 @@ export interface Secret {
   label: string;
   text: string;
   about: unknown;
-  warnings?: string[] | undefined;
+  warnings: string[];
   /** Called when it is stored elsewhere. */
   stored?: () => unknown;
 }
@@ -71,6 +70,7 @@ class AskDialog extends ActingElement {
 
   submit(event: SubmitEvent) {
     const form = formTexts(event);
+    changeReason.text = form('change-reason');
     void this.act(async () => {
       this.secret = (await this.run(form, this.initial)) ?? undefined;
       changeReason.text = '';
@@ -109,8 +109,13 @@ class AskDialog extends ActingElement {
           ? nothing
           : field(html`Type <strong>${this.typed}</strong> to confirm`, 'confirmation', { autofocus: true })
       }
-      ${this.asksReason ? reasonField() : nothing} ${inlineFailure(this.failure)}
-      <div class="dialog-actions">
+      ${
+        this.asksReason
+          ? field(html`Reason <span class="quiet">(ticket; for the audit log)</span>`, 'change-reason')
+          : nothing
+      }
+      ${inlineFailure(this.failure)}
+      <div class="actions">
         ${
           this.isRequired
             ? nothing
@@ -130,8 +135,8 @@ class AskDialog extends ActingElement {
       <p>${about}</p>
       <copy-field once label=${label} .text=${text}></copy-field>
       <p class="quiet">Closing this loses the ${noun}: copy it, and confirm that you have stored it.</p>
-      ${warningList(warnings)}
-      <div class="dialog-actions">
+      ${warnings.map((warning) => html`<p class="caution">${warning}</p>`)}
+      <div class="actions">
         <button type="button" @click=${this.stored}>I have stored it</button>
       </div>
     </div>`;

@@ -1,11 +1,10 @@
 import uPlot from 'uplot';
 
-export type ChartKind = 'stacked' | 'bars';
 export type ChartSeries = { label: string; tone: string; values: number[] };
 
 const timeZone = 'UTC';
 
-/** What the points of a chart are, and how a tick of its axis and a reader name one. Times are in the viewer's zone. */
+/** What the points of a chart are (a day or month is a bar), and how a tick of its axis and a reader name one. Times are in the viewer's zone. */
 export const chartUnits = {
   time: {
     tick: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }),
@@ -26,22 +25,21 @@ export type ChartUnit = keyof typeof chartUnits;
 const axisNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
 const axisFont = '12px Geist, system-ui, sans-serif';
 /** Of the axis of values, which the widest short number has room on. */
-export const axisWidth = 48;
+const axisWidth = 48;
 const tickSpace = 70;
 const daySeconds = 86_400;
 
 /** Options of uPlot for a chart of counts over time. */
 export function chartOptions(chart: {
-  kind: ChartKind;
   unit: ChartUnit;
   series: readonly ChartSeries[];
   colorOf: (tone: string) => string;
   width: number;
   height: number;
-  /** @param left of the cursor, in pixels of the plot */
-  onCursor: (index: number | undefined, left: number) => void;
+  onCursor: (index: number | undefined) => void;
 }): uPlot.Options {
-  const { kind, unit, series, colorOf, width, height } = chart;
+  const { unit, series, colorOf, width, height } = chart;
+  const isBars = unit !== 'time';
   const line = { stroke: colorOf('line'), width: 1 };
   const axis = { stroke: colorOf('quiet'), font: axisFont, grid: line, ticks: line };
   return {
@@ -50,7 +48,7 @@ export function chartOptions(chart: {
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
-      x: { range: (u, min, max) => [min - halfBar(kind, u), max + halfBar(kind, u)] },
+      x: { range: (u, min, max) => (isBars ? [min - halfBar(u), max + halfBar(u)] : [min, max]) },
       y: { range: (_u, _min, max) => [0, uPlot.rangeNum(0, max > 0 ? max : 1, 0.1, true)[1] ?? 1] },
     },
     axes: [
@@ -58,18 +56,18 @@ export function chartOptions(chart: {
         ...axis,
         space: tickSpace,
         size: 32,
-        ...(unit === 'time' ? {} : { splits: namedPoints }),
+        ...(isBars && { splits: namedPoints }),
         values: (_u, splits) => splits.map((seconds) => chartUnits[unit].tick.format(seconds * 1000)),
       },
       { ...axis, size: axisWidth, values: (_u, splits) => splits.map((value) => axisNumbers.format(value)) },
     ],
-    series: [{}, ...series.toReversed().map(({ tone }) => seriesOptions(kind, colorOf(`tone-${tone}`)))],
-    hooks: { setCursor: [({ cursor }) => chart.onCursor(cursor.idx ?? undefined, cursor.left ?? 0)] },
+    series: [{}, ...series.toReversed().map(({ tone }) => seriesOptions(isBars, colorOf(`tone-${tone}`)))],
+    hooks: { setCursor: [({ cursor }) => chart.onCursor(cursor.idx ?? undefined)] },
   };
 }
 
-function seriesOptions(kind: ChartKind, stroke: string): uPlot.Series {
-  const paths = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.8, 48], align: 0 }) : undefined;
+function seriesOptions(isBars: boolean, stroke: string): uPlot.Series {
+  const paths = isBars ? uPlot.paths.bars?.({ size: [0.8, 48], align: 0 }) : undefined;
   return { stroke, fill: stroke, width: 1, points: { show: false }, ...(paths && { paths }) };
 }
 
@@ -93,7 +91,7 @@ function namedPoints({ data: [times], width }: uPlot) {
 }
 
 /** Room beside the first and the last bar, in seconds. */
-function halfBar(kind: ChartKind, { data: [times] }: uPlot) {
+function halfBar({ data: [times] }: uPlot) {
   const [first = 0, second = first + daySeconds] = times;
-  return kind === 'bars' ? (second - first) / 2 : 0;
+  return (second - first) / 2;
 }

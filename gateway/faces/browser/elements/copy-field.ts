@@ -39,7 +39,7 @@ export class CopyField extends LightElement {
   }
 
   override render() {
-    return html`<div class="copy-field">
+    return html`<div class="copy-field row">
         <input
           readonly
           aria-label=${this.label}

@@ -28,7 +28,7 @@ export const windowMeters = (
   { windows, now }: Metered,
   sourceOf: (name: WindowName) => unknown = () => nothing,
 ) =>
-  html`<div class="panels">
+  html`<div class="panels grid">
     ${windowNames.map((name) => windows[name] && windowMeter(name, windows[name], now, sourceOf(name)))}
   </div>`;
 
@@ -69,7 +69,6 @@ export function usageDays(days: readonly DayUsage[]) {
         ? html`<p class="quiet">No requests on these days.</p>`
         : html`<time-chart
               heading="Requests a day (UTC)"
-              kind="bars"
               unit="utc-day"
               .times=${days.map(({ date }) => Date.parse(date) / 1000)}
               .series=${servedAndRefused(days)}

@@ -1,11 +1,39 @@
-import { html, nothing } from 'lit';
-import { changeReason } from '../change-reason.ts';
-import { withField } from '../form-text.ts';
+import { html, noChange, nothing } from 'lit';
+import { byKind, keyFields, textIn, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
+import { isoTime, localTime } from '../format.ts';
+
+/** The text of each field of a form, trimmed; empty for an unknown one and for a box that is not ticked. */
+export type FormTexts = (name: string) => string;
+
+export function textsOf(form: HTMLFormElement): FormTexts {
+  const values = new FormData(form);
+  return (name) => {
+    const value = values.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+}
+
+/** What is in the form of an event. The browser does not send it. */
+export function formTexts(event: Event): FormTexts {
+  event.preventDefault();
+  const form = event.currentTarget;
+  return form instanceof HTMLFormElement ? textsOf(form) : () => '';
+}
+
+/** A listener that passes on what was typed or chosen in a field, and the name of the field. */
+export const withField =
+  (use: (value: string, name: string) => unknown) =>
+  ({ target }: Event) => {
+    if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement)
+      use(target.value, target.name);
+  };
 
 interface FieldOptions {
   type?: string;
   /** What the field shows. Left out, it keeps what was typed. */
   value?: string | undefined;
+  /** What it shows at first, in place of a value. */
+  initial?: string;
   required?: boolean;
   autofocus?: boolean;
   maxlength?: number;
@@ -15,16 +43,15 @@ interface FieldOptions {
   placeholder?: string;
   /** What the field means, below it. */
   hint?: string;
-  onInput?: (value: string) => unknown;
 }
 
 /** A field with its label. Browsers neither complete nor correct what is typed. */
-export const field = (label: unknown, name: string | undefined, options: FieldOptions = {}) => {
-  const { type = 'text', maxlength = 100, required = false, autofocus = false, onInput, hint } = options;
+export const field = (label: unknown, name: string, options: FieldOptions = {}) => {
+  const { type = 'text', maxlength = 100, required = false, autofocus = false, hint } = options;
   const labelled = html`<label
     >${label}
     <input
-      name=${name ?? nothing}
+      name=${name}
       type=${type}
       inputmode=${type === 'number' ? 'numeric' : nothing}
       maxlength=${maxlength}
@@ -38,50 +65,39 @@ export const field = (label: unknown, name: string | undefined, options: FieldOp
       spellcheck="false"
       ?required=${required}
       ?autofocus=${autofocus}
-      .value=${options.value ?? ''}
-      @input=${onInput === undefined ? nothing : withField(onInput)}
+      value=${options.initial ?? nothing}
+      .value=${options.initial === undefined ? (options.value ?? '') : noChange}
   /></label>`;
   return hint === undefined
     ? labelled
     : html`<div>
         ${labelled}
-        <p class="hint" id=${`about-${name}`}>${hint}</p>
+        <p class="quiet" id=${`about-${name}`}>${hint}</p>
       </div>`;
 };
 
 /** A box to tick. */
 export const checkbox = (
   label: unknown,
-  name: string | undefined,
+  name: string,
   { checked = false, required = false }: { checked?: boolean; required?: boolean } = {},
 ) =>
-  html`<label class="check"
-    ><input type="checkbox" name=${name ?? nothing} ?required=${required} .checked=${checked} />
-    ${label}</label
+  html`<label class="check row"
+    ><input type="checkbox" name=${name} ?required=${required} .checked=${checked} /> ${label}</label
   >`;
 
 /** @param options value and text of each; the value of the address or record is one of them, even if it is not known any more */
 export function choice(
   label: string,
-  name: string | undefined,
+  name: string,
   options: readonly (readonly [value: string | number, text: string])[],
-  {
-    value,
-    required = false,
-    autofocus = false,
-    onChange,
-  }: Pick<FieldOptions, 'value' | 'required' | 'autofocus'> & { onChange?: (value: string) => unknown } = {},
+  { value, required = false, autofocus = false }: Pick<FieldOptions, 'value' | 'required' | 'autofocus'> = {},
 ) {
   const isChosen = (each: string | number) => String(each) === value;
   const isKnown = value === undefined || options.some(([each]) => isChosen(each));
   return html`<label
     >${label}
-    <select
-      name=${name ?? nothing}
-      ?required=${required}
-      ?autofocus=${autofocus}
-      @change=${onChange === undefined ? nothing : withField(onChange)}
-    >
+    <select name=${name} ?required=${required} ?autofocus=${autofocus}>
       ${[...options, ...(isKnown ? [] : [[value, value] as const])].map(
         ([each, text]) => html`<option value=${each} .selected=${isChosen(each)}>${text}</option>`,
       )}
@@ -112,9 +128,42 @@ export const lengthField = () =>
 export const meantBox = (doubts: string) =>
   doubts === '' ? nothing : checkbox(`${doubts} I mean that.`, 'confirmed', { required: true });
 
-/** Asks why the change is made. Not needed: the audit log has it if it was given. */
-export const reasonField = () =>
-  field(html`Reason <span class="quiet">(ticket; for the audit log)</span>`, undefined, {
-    value: changeReason.text,
-    onInput: (text) => (changeReason.text = text),
+/** Names the fields that a rotation keeps: "name, expiry and scopes". */
+export const keptWords = (fields: RecordFields) =>
+  new Intl.ListFormat('en-GB').format(['name', ...Object.values(fields).map(wordOf)]);
+
+/** The day on which a key expires, for a key that has no time yet. */
+export const dateField = (label: string = keyFields.expiresAt.label, name = 'expiresAt') =>
+  field(`${label} at the beginning of (UTC)`, name, { type: 'date' });
+
+/** @returns null for all */
+function scopesIn(text: string): string[] | null {
+  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
+  return scopes.length === 0 ? null : scopes;
+}
+
+/** Fields for what operators give a key or a customer, beside its name. @param record undefined for a new one */
+export const recordFields = (fields: RecordFields, record?: object) =>
+  Object.values(
+    byKind(fields, {
+      text: ({ label }, name) => field(label, name, { value: record && textIn(record, name) }),
+      time: ({ label }, name) =>
+        record === undefined
+          ? dateField(label, name)
+          : field(`${label} (your time zone)`, name, {
+              type: 'datetime-local',
+              step: '1',
+              value: localTime(textIn(record, name)),
+            }),
+      scopes: ({ label }, name) =>
+        field(label, name, { placeholder: 'all', value: record && textIn(record, name), maxlength: 5000 }),
+    }),
+  );
+
+/** What the API takes for what is in a form; null for an empty field. */
+export const formFields = (fields: RecordFields, form: FormTexts) =>
+  byKind(fields, {
+    text: (_field, name) => form(name) || null,
+    time: (_field, name) => isoTime(form(name)) || null,
+    scopes: (_field, name) => scopesIn(form(name)),
   });

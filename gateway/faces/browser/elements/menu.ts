@@ -5,7 +5,8 @@ import type { Column } from './table.ts';
 export interface Action {
   text: string;
   act: () => unknown;
-  isDanger?: boolean;
+  /** What it looks like. */
+  tone?: 'primary' | 'danger' | 'plain';
   isDisabled?: boolean;
 }
 
@@ -31,7 +32,7 @@ export const actionButtons = (actions: readonly (Action | false)[]) =>
       (action) =>
         html`<button
           type="button"
-          class=${action.isDanger ? 'danger' : nothing}
+          class=${action.tone ?? nothing}
           ?disabled=${action.isDisabled}
           @click=${choose(action)}
         >

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import type { Changed } from '../responses.ts';
+import { ApiFailure } from '../request.ts';
 import { LightElement } from './light-element.ts';
 
 type Notice = { text: string; warnings: string[] };
@@ -25,7 +25,7 @@ export class NoticeRegion extends LightElement {
     return html`<div class="notices" role="status" aria-live="polite">
       ${this.notices.map(
         (notice) =>
-          html`<div class="notices-item">
+          html`<div class="panel notice row spread">
             <div>
               <p>${notice.text}</p>
               ${notice.warnings.map((warning) => html`<p class="failure-text">${warning}</p>`)}
@@ -50,13 +50,22 @@ export function notify(text: string, warnings: string[] = []) {
   if (region instanceof NoticeRegion) region.add(text, warnings);
 }
 
-/**
- * Waits for a change, and says what it did.
- * @param text in the past tense, or what gives it
- * @returns what the API says of the change
- */
-export async function tell<T extends Changed>(change: Promise<T>, text: string | ((changed: T) => string)) {
-  const changed = await change;
-  notify(typeof text === 'string' ? text : text(changed), changed.warnings);
-  return changed;
+/** What a page shows while it loads. */
+export const loading = () => html`<p class="quiet" role="status">Loading…</p>`;
+
+/** What a page shows in place of what could not be read. */
+export function loadFailure(error: unknown, retry: () => void) {
+  return html`<div class="panel failure" role="alert">
+    <p>${failureText(error)}</p>
+    <button type="button" @click=${retry}>Try again</button>
+  </div>`;
 }
+
+export function failureText(error: unknown) {
+  if (error instanceof ApiFailure) return error.message;
+  return `Something went wrong in this page: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** A failure next to what failed. */
+export const inlineFailure = (error: unknown) =>
+  error === undefined ? undefined : html`<p class="failure-text" role="alert">${failureText(error)}</p>`;

@@ -1,10 +1,9 @@
 import { html } from 'lit';
-import { ApiFailure } from '../api-failure.ts';
+import { ApiFailure } from '../request.ts';
 import type { Changed } from '../responses.ts';
 import { ActingElement } from './acting-element.ts';
 import { ask, type Question } from './ask-dialog.ts';
-import { tell } from './notice.ts';
-import { inlineFailure, loadFailure, loading } from './page-state.ts';
+import { inlineFailure, loadFailure, loading, notify } from './notice.ts';
 
 /** Time in which all gateways take over a change of a setting. */
 const settlingMs = 3000;
@@ -77,7 +76,8 @@ export abstract class PolledElement<Content> extends ActingElement {
 
   /** Makes a change from a dialog, says what it did, and shows what is there then. */
   async saved<T extends Changed>(change: Promise<T>, done: string | ((changed: T) => string)) {
-    await tell(change, done).finally(() => (this.#changedAt = performance.now()));
+    const changed = await change.finally(() => (this.#changedAt = performance.now()));
+    notify(typeof done === 'string' ? done : done(changed), changed.warnings);
     await this.reload();
   }
 

@@ -48,7 +48,7 @@ interface TableOptions {
   /** Class of the region; `figures` are those of a chart, in the order of time. */
   region?: string;
   /** What there is in place of a table without items. */
-  none?: string;
+  none?: unknown;
 }
 
 /**
@@ -60,7 +60,7 @@ export const listTable = <Item extends object>(
   label: string,
   items: readonly Item[],
   columns: readonly (Column<Item> | false)[],
-  { headed = true, region = 'wide', none = '' }: TableOptions = {},
+  { headed = true, region = '', none = '' }: TableOptions = {},
 ) =>
   items.length === 0 && none !== ''
     ? html`<p class="quiet">${none}</p>`

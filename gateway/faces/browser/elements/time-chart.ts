@@ -1,35 +1,24 @@
 import { html, nothing } from 'lit';
 import uPlot from 'uplot';
 import { formatNumber, utc } from '../format.ts';
-import {
-  axisWidth,
-  chartData,
-  chartOptions,
-  chartUnits,
-  type ChartKind,
-  type ChartSeries,
-  type ChartUnit,
-} from './chart-options.ts';
+import { chartData, chartOptions, chartUnits, type ChartSeries, type ChartUnit } from './chart-options.ts';
 import { LightElement } from './light-element.ts';
 import { count, listTable } from './table.ts';
 
 const height = 220;
-const tooltipGap = 12;
-let lastId = 0;
 
 /**
  * A chart over time, with the point under the cursor in a tooltip. Its figures are also there as a table.
  *
- *     <time-chart heading="Requests" kind="stacked" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
+ *     <time-chart heading="Requests" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
  *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
  *
  * Tones are those of the styles: good, quiet, caution, bad, other.
  */
 class TimeChart extends LightElement {
-  static override properties = { heading: {}, kind: {}, unit: {} };
+  static override properties = { heading: {}, unit: {} };
 
   heading = '';
-  kind: ChartKind = 'stacked';
   unit: ChartUnit = 'time';
   /** Unix seconds. */
   times: readonly number[] = [];
@@ -39,7 +28,6 @@ class TimeChart extends LightElement {
   /** Point under the cursor. */
   index: number | undefined;
   width = 0;
-  #id = `time-chart-${(lastId += 1)}`;
   #plot: uPlot | undefined;
   /** What the plot was made for: moving the cursor must not make it again. */
   #drawn = '';
@@ -63,41 +51,28 @@ class TimeChart extends LightElement {
 
   override updated() {
     const target = this.querySelector<HTMLElement>('.plot');
-    const { kind, unit, times, series, width } = this;
-    const drawn = JSON.stringify([kind, unit, times, series, width, target && colorOf(target, 'line')]);
+    const { unit, times, series, width } = this;
+    const drawn = JSON.stringify([unit, times, series, width, target && colorOf(target, 'line')]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     this.#plot?.destroy();
     this.#plot = undefined;
     if (target === null || width === 0) return;
     const options = chartOptions({
-      kind,
       unit,
       series,
       width,
       height,
       colorOf: (tone) => colorOf(target, tone),
-      onCursor: (index, left) => {
-        this.index = index;
-        this.moveTooltip(axisWidth + left);
-      },
+      onCursor: (index) => (this.index = index),
     });
     this.#plot = new uPlot(options, chartData(times, series), target);
   }
 
-  /** To the side of the cursor that has more room. */
-  moveTooltip(at: number) {
-    const tooltip = this.querySelector<HTMLElement>('.tooltip');
-    if (tooltip === null) return;
-    const isLeft = at > this.width / 2;
-    tooltip.style.left = isLeft ? '' : `${at + tooltipGap}px`;
-    tooltip.style.right = isLeft ? `${this.width - at + tooltipGap}px` : '';
-  }
-
   override render() {
-    return html`<figure class="time-chart" aria-labelledby=${this.#id}>
-      <figcaption>
-        <h3 id=${this.#id}>${this.heading}</h3>
+    return html`<figure class="time-chart" aria-label=${this.heading}>
+      <figcaption class="row spread">
+        <h3>${this.heading}</h3>
         <button
           type="button"
           class="plain"
@@ -114,11 +89,13 @@ class TimeChart extends LightElement {
   chart() {
     const { series, times, index } = this;
     const seconds = index === undefined ? undefined : times[index];
+    // The tooltip is in the half of the chart without the cursor.
+    const isLate = (index ?? 0) > times.length / 2;
     const newest = series.map(({ label, values }) => `${label} ${this.format(values.at(-1) ?? 0)}`);
     return html`${
         series.length < 2
           ? nothing
-          : html`<ul class="legend">
+          : html`<ul class="legend row">
               ${series.map(({ label, tone }) => html`<li>${swatch(tone)}${label}</li>`)}
             </ul>`
       }
@@ -128,7 +105,7 @@ class TimeChart extends LightElement {
           role="img"
           aria-label=${`${this.heading}: ${times.length} points; newest: ${newest.join(', ')}`}
         ></div>
-        <div class="panel tooltip" ?hidden=${seconds === undefined}>
+        <div class="panel tooltip ${isLate ? 'left' : ''}" ?hidden=${seconds === undefined}>
           ${seconds === undefined ? nothing : this.timeText(seconds)}
           ${series.map(
             ({ label, tone, values }) =>

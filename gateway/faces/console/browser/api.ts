@@ -2,6 +2,8 @@ import { changeReason } from '../../browser/change-reason.ts';
 import { createApi } from '../../browser/request.ts';
 import { session } from './session.ts';
 
+export { url } from '../../browser/url.ts';
+
 /** The operators' API. If the session has ended, the person signs in again without leaving the page, and the call is repeated. */
 export const api = createApi(
   '',

@@ -1,10 +1,7 @@
 import './pages/access.ts';
 import './pages/audit.ts';
-import './pages/bans.ts';
 import './pages/customer.ts';
 import './pages/customers.ts';
-import './pages/key.ts';
-import './pages/keys.ts';
 import './pages/overview.ts';
 import './pages/plans.ts';
 import './pages/settings.ts';

@@ -1,9 +1,7 @@
 import { html, nothing } from 'lit';
-import { ApiFailure } from '../../browser/api-failure.ts';
 import { ask } from '../../browser/elements/ask-dialog.ts';
-import { field } from '../../browser/elements/fields.ts';
-import type { FormTexts } from '../../browser/form-text.ts';
-import { enterWith, failureOf, request } from '../../browser/request.ts';
+import { field, type FormTexts } from '../../browser/elements/fields.ts';
+import { ApiFailure, enterWith, failureOf, request } from '../../browser/request.ts';
 import type { Session } from './responses.ts';
 
 /** Time between looks whether another tab has signed in: tabs share the cookie, and so a link that is opened in one of them. */

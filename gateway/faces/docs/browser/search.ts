@@ -2,7 +2,6 @@ import { element } from './elements.ts';
 import { headingId } from './heading-id.ts';
 
 const maxResults = 8;
-const excerptLength = 120;
 
 /** Searches all pages while somebody types. They are fetched as Markdown with the first letter. */
 export function connectSearch() {
@@ -27,7 +26,9 @@ export function connectSearch() {
     }
     const matches = findSections(found, words);
     const summary = matches.length === 0 ? 'Nothing found' : `${matches.length} found`;
-    const links = matches.slice(0, maxResults).map((section) => resultOf(section, words));
+    const links = matches
+      .slice(0, maxResults)
+      .map(({ page, title, path }) => element('li', {}, element('a', { href: path }, title), ` ${page}`));
     results.replaceChildren(element('p', {}, summary), element('ul', {}, ...links));
   };
 
@@ -81,16 +82,4 @@ function findSections(sections: readonly Section[], words: readonly string[]): S
       return words.every((word) => searched.includes(word));
     })
     .toSorted((one, other) => inTitle(other) - inTitle(one));
-}
-
-function resultOf({ page, title, path, text }: Section, [word = '']: readonly string[]) {
-  const start = Math.max(0, text.toLowerCase().indexOf(word) - excerptLength / 3);
-  const excerpt = text.slice(start, start + excerptLength);
-  return element(
-    'li',
-    {},
-    element('a', { href: path }, title),
-    ` ${page}`,
-    element('p', {}, `${start > 0 ? '…' : ''}${excerpt}…`),
-  );
 }

@@ -1,16 +1,13 @@
 import { html, nothing } from 'lit';
 import { keyFields, portalFields } from '../../../limits/record-fields.ts';
-import { ApiFailure } from '../../browser/api-failure.ts';
 import { ask } from '../../browser/elements/ask-dialog.ts';
-import { checkbox, field, graceField } from '../../browser/elements/fields.ts';
+import { checkbox, dateField, field, graceField, keptWords } from '../../browser/elements/fields.ts';
 import { hasEnded, keyColumns, scopesOf } from '../../browser/elements/key-columns.ts';
-import { dateField, keptWords } from '../../browser/elements/key-fields.ts';
-import { menuColumn } from '../../browser/elements/menu.ts';
+import { actionButtons, menuColumn } from '../../browser/elements/menu.ts';
 import type { PolledElement } from '../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../browser/elements/table.ts';
-import { url } from '../../browser/url.ts';
-import { api, session } from './api.ts';
-import type { Key, NewKey, WantedKey } from './responses.ts';
+import { ApiFailure } from '../../browser/request.ts';
+import { api, session, url, type Key, type NewKey, type WantedKey } from './api.ts';
 
 type Page = PolledElement<unknown>;
 
@@ -32,20 +29,14 @@ export const keySection = (page: Page, keys: readonly Key[], isActive: boolean) 
             isActive && !hasEnded(key)
               ? [
                   key.replacedBy === null && { text: 'Rotate…', act: () => askToRotate(page, key) },
-                  { text: 'Revoke…', isDanger: true, act: () => askToRevoke(page, key) },
+                  { text: 'Revoke…', tone: 'danger', act: () => askToRevoke(page, key) },
                 ]
               : [],
         ),
       ],
       { none: 'There are none.' },
     )}
-    ${
-      isActive
-        ? html`<div class="actions">
-            <button type="button" class="primary" @click=${() => askToCreate(page)}>Create a key…</button>
-          </div>`
-        : nothing
-    }`;
+    ${actionButtons([isActive && { text: 'Create a key…', tone: 'primary', act: () => askToCreate(page) }])}`;
 
 const askToCreate = (page: Page) =>
   ask(page, {

@@ -1,14 +1,21 @@
 import { html, nothing } from 'lit';
 import { dayMs } from '../../../limits/utc-day.ts';
-import { ApiFailure } from '../../browser/api-failure.ts';
 import { failureTable, usageDays, windowMeters } from '../../browser/elements/customer-use.ts';
 import { notify } from '../../browser/elements/notice.ts';
 import { PolledElement } from '../../browser/elements/polled-element.ts';
-import { takeLinkCode } from '../../browser/link-code.ts';
-import { productName, supportUrl } from '../../browser/page-facts.ts';
-import { api, session } from './api.ts';
+import { productName, supportUrl, takeLinkCode } from '../../browser/page-facts.ts';
+import { ApiFailure } from '../../browser/request.ts';
+import {
+  api,
+  session,
+  url,
+  type Customer,
+  type Failures,
+  type Key,
+  type KeyPage,
+  type Usage,
+} from './api.ts';
 import { keySection } from './key-section.ts';
-import type { Customer, Failures, Key, KeyPage, Usage } from './responses.ts';
 
 type Content = Awaited<ReturnType<typeof readContent>>;
 
@@ -76,12 +83,12 @@ class PortalApp extends PolledElement<Content> {
     const isOutside = over !== '' && content === undefined && readFailure === undefined;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
-      <header class="page-header">
+      <header class="page-header row">
         <p class="name">${productName}</p>
         ${
           over === '' && content
             ? html`<nav class="tabs" aria-label="Portal">
-                  <ul>
+                  <ul class="row">
                     <li><a href="#main">Overview</a></li>
                     <li><a href="#keys">Keys</a></li>
                     <li><a href="/docs">Documentation</a></li>
@@ -101,7 +108,7 @@ class PortalApp extends PolledElement<Content> {
   renderOutside() {
     return html`<h1>${productName}</h1>
       <p role="alert">${this.over}</p>
-      ${supportUrl === '' ? nothing : html`<p><a href=${supportUrl}>Support</a></p>`}`;
+      <p>${support('Support')}</p>`;
   }
 
   view({ customer, usage, keys, failures }: Content) {
@@ -113,12 +120,12 @@ class PortalApp extends PolledElement<Content> {
           ? nothing
           : html`<p class="panel failure" role="alert">
               Your account is suspended: requests with your keys are refused, and nothing can be changed here.
-              ${supportUrl === '' ? nothing : html`<a href=${supportUrl}>Support</a>`}
+              ${support('Support')}
             </p>`
       }
       <p>
         Plan: <strong>${customer.plan}</strong>
-        ${supportUrl === '' ? nothing : html`· <a href=${supportUrl}>Ask for more</a>`}
+        ${support('Ask for more')}
       </p>
       <h2>Use now</h2>
       ${windowMeters(customer)} ${keySection(this, keys, isActive)} ${usageDays(usage.days)}
@@ -130,6 +137,9 @@ class PortalApp extends PolledElement<Content> {
       )}`;
   }
 }
+
+/** Link to where customers find help, if there is one. */
+const support = (text: string) => (supportUrl === '' ? nothing : html`<a href=${supportUrl}>${text}</a>`);
 
 const noSession = 401;
 const ended = 'Your session has ended. Open the portal again from where you came.';
@@ -143,18 +153,15 @@ async function readContent() {
     api.get<Failures>('/failures'),
     readKeys(),
   ]);
+  // Newest first.
+  keys.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
   return { customer, usage, failures, keys };
 }
 
-/** All keys, newest first. */
-async function readKeys(): Promise<Key[]> {
-  const keys: Key[] = [];
-  for (let after: string | null = ''; after !== null;) {
-    const page: KeyPage = await api.get(`/keys${after === '' ? '' : `?after=${encodeURIComponent(after)}`}`);
-    keys.push(...page.items);
-    after = page.next;
-  }
-  return keys.toSorted((one, other) => other.createdAt.localeCompare(one.createdAt));
+/** All keys. @param query asks for a further page */
+async function readKeys(query = ''): Promise<Key[]> {
+  const { items, next } = await api.get<KeyPage>(`/keys${query}`);
+  return next === null ? items : [...items, ...(await readKeys(url`?after=${next}`))];
 }
 
 customElements.define('portal-app', PortalApp);

@@ -2,11 +2,9 @@ import './search-dialog.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { menu } from '../../../browser/elements/menu.ts';
-import { notify } from '../../../browser/elements/notice.ts';
-import { failureText, loadFailure, loading } from '../../../browser/elements/page-state.ts';
+import { failureText, loadFailure, loading, notify } from '../../../browser/elements/notice.ts';
 import { formatTime } from '../../../browser/format.ts';
-import { takeLinkCode } from '../../../browser/link-code.ts';
-import { productName } from '../../../browser/page-facts.ts';
+import { productName, takeLinkCode } from '../../../browser/page-facts.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
@@ -99,7 +97,7 @@ class ConsoleApp extends LightElement {
       this.page = notFound();
       return this.announce('Not found', isFirst);
     }
-    const element = document.createElement(`page-${route.name}`);
+    const element = Object.assign(document.createElement(`page-${route.name}`), { heading: route.text });
     const id = route.pattern.exec(path)?.groups?.['id'];
     if (id !== undefined) element.setAttribute('item', decodeURIComponent(id));
     this.page = element;
@@ -129,10 +127,10 @@ class ConsoleApp extends LightElement {
     const current = routeOf(path);
     return html`
       <a class="skip" href="#main">Skip to the content</a>
-      <header class="page-header">
+      <header class="page-header row">
         <a class="name" href="/console">${productName}</a>
         <nav class="tabs" aria-label="Console">
-          <ul>
+          <ul class="row">
             ${Array.from(tabs, ([tab, [first]]) => link(first?.href ?? '', tab, tab === current?.tab))}
           </ul>
         </nav>
@@ -177,7 +175,7 @@ function segments(path: string) {
   const shown = choices.filter((page) => page.tab === tab);
   if (shown.length < 2) return nothing;
   return html`<nav class="tabs segments" aria-label=${tab}>
-    <ul>
+    <ul class="row">
       ${shown.map(({ href, text }) => link(href, text, path === href || path.startsWith(`${href}/`)))}
     </ul>
   </nav>`;

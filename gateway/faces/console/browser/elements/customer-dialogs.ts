@@ -2,20 +2,23 @@ import { html } from 'lit';
 import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
 import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
-import { choice, field, meantBox } from '../../../browser/elements/fields.ts';
-import { formFields, recordFields } from '../../../browser/elements/key-fields.ts';
+import {
+  choice,
+  field,
+  formFields,
+  meantBox,
+  recordFields,
+  type FormTexts,
+} from '../../../browser/elements/fields.ts';
 import type { Action } from '../../../browser/elements/menu.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
-import type { FormTexts } from '../../../browser/form-text.ts';
 import { formatTime, plural } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
-import { doubtText, formLimits, limitFields } from '../limit-fields.ts';
-import { planOptions, withPlans } from '../plan-names.ts';
+import { doubtText, fetchPlans, formLimits, limitFields } from '../limit-fields.ts';
 import type { Changed, CustomerDetail, CustomerRow, IssuedKey, KeyPlan, PortalLink } from '../responses.ts';
 import { router } from '../router.ts';
-import { askForFacts } from './facts-dialog.ts';
-import { askForKey, showKey } from './key-dialogs.ts';
+import { askForFacts, askForKey, showKey } from './key-dialogs.ts';
 
 type Page = PolledElement<unknown>;
 
@@ -43,8 +46,8 @@ export function customerActions(page: Page, customer: CustomerRow | CustomerDeta
           text: 'Resume',
           act: () => page.make(() => api.post(`${path}/resume`), 'The customer is active again'),
         }
-      : { text: 'Suspend…', isDanger: true, act: () => askToSuspend(page, customer) },
-    hasNoKeys && { text: 'Remove…', isDanger: true, act: () => askToRemove(page, customer) },
+      : { text: 'Suspend…', tone: 'danger', act: () => askToSuspend(page, customer) },
+    hasNoKeys && { text: 'Remove…', tone: 'danger', act: () => askToRemove(page, customer) },
   ];
 }
 
@@ -100,8 +103,13 @@ export const askForCustomerFacts = (page: Page, customer: CustomerDetail) =>
 function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: CustomerDetail) {
   const plan = plans.find(({ name }) => name === form('plan'));
   const needsOwn = plan?.needsOwnLimits === true;
-  return html`<div class="fields">
-      ${choice('Plan', 'plan', planOptions(plans), { value: customer?.plan ?? 'free' })}
+  return html`<div class="grid">
+      ${choice(
+        'Plan',
+        'plan',
+        plans.map(({ name }) => [name, name]),
+        { value: customer?.plan ?? 'free' },
+      )}
       ${limitFields({
         label: 'Own limit',
         values: customer ?? {},
@@ -119,7 +127,8 @@ function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: Custo
 
 /** Asks for the plan and own limits of a customer. */
 export const askForLimits = (page: Page, customer: CustomerDetail) =>
-  withPlans((plans) =>
+  page.act(async () => {
+    const plans = await fetchPlans();
     ask(page, {
       heading: `Plan and limits of ${keyTitle(customer)}`,
       action: 'Save limits',
@@ -133,19 +142,20 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
           }),
           'Limits changed, from the next request on',
         ),
-    }),
-  );
+    });
+  });
 
 /** Issues a key of a new customer. @param done called with the key when it is stored elsewhere */
 export const askToIssue = (page: Page, done: (issued: IssuedKey) => unknown = showKey) =>
-  withPlans((plans) =>
+  page.act(async () => {
+    const plans = await fetchPlans();
     askForKey(page, {
       heading: 'New customer with a key',
       action: 'Issue the key',
       message: (form) =>
         html`${field('Name of the customer', 'name', { required: true, autofocus: true })}
           ${limitsForm(form, plans)}
-          <div class="fields">${recordFields(keyFields)}</div>
+          <div class="grid">${recordFields(keyFields)}</div>
           <p class="quiet">
             Without a date the key does not expire, and without scopes it may call all operations.
           </p>`,
@@ -157,5 +167,5 @@ export const askToIssue = (page: Page, done: (issued: IssuedKey) => unknown = sh
           ...formLimits(form),
         }),
       done,
-    }),
-  );
+    });
+  });

@@ -1,13 +1,12 @@
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { api, url } from '../api.ts';
 import { apiPath, describeNext, keyTitle, planLink } from '../key.ts';
 import type { AuditEntry, CustomerDetail, KeyDetail, Page } from '../responses.ts';
 import { session } from '../session.ts';
 import { entryTable } from './entry-table.ts';
-import { viewerNote } from './viewer-note.ts';
+import { viewerNote } from './page-head.ts';
 
 /** The page of one key or customer: its state, what can be done, what the next request gets, and its history. */
 export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> extends PolledElement<Detail> {
@@ -23,7 +22,7 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
 
   override render() {
     const { content } = this;
-    return html`<div class="page-head">
+    return html`<div class="head row spread">
         <h1>${content === undefined ? this.item : keyTitle(content)}</h1>
         ${content === undefined ? nothing : head(content)}
         ${content !== undefined && session.isOperator ? html`<div class="actions">${this.actions(content)}</div>` : nothing}
@@ -57,7 +56,7 @@ class LastChanges extends PolledElement<Page<AuditEntry>> {
 
   view({ items }: Page<AuditEntry>) {
     return html`<h2>Changes</h2>
-      ${entryTable('Changes', items, { isOpen: true })}
+      ${entryTable('Changes', items, { isOpen: true, none: 'None that the audit log still has.' })}
       <p>
         <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
       </p>`;

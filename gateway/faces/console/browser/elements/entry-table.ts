@@ -8,7 +8,11 @@ import type { AuditEntry } from '../responses.ts';
 import { targetPage } from '../target-page.ts';
 
 /** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
-export function entryTable(label: string, entries: readonly AuditEntry[], { isOpen = false } = {}) {
+export function entryTable(
+  label: string,
+  entries: readonly AuditEntry[],
+  { none, isOpen = false }: { none: string; isOpen?: boolean },
+) {
   return listTable<AuditEntry>(
     label,
     entries,
@@ -24,7 +28,7 @@ export function entryTable(label: string, entries: readonly AuditEntry[], { isOp
             </details>`,
       ],
     ],
-    { headed: false, region: 'entries', none: 'None that the audit log still has.' },
+    { headed: false, region: 'entries', none },
   );
 }
 
@@ -53,8 +57,8 @@ function changeList({ changes, notMade, target }: AuditEntry) {
         ({ field, before, after }) =>
           html`<li>
             ${field}:
-            ${isNew ? '' : html`<span class="old">${valueText(before, absent(field))}</span> → `}<span
-              class="new"
+            ${isNew ? '' : html`<span class="bad">${valueText(before, absent(field))}</span> → `}<span
+              class="good"
               >${valueText(after, absent(field))}</span
             >
           </li>`,

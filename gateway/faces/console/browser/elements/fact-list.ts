@@ -6,7 +6,7 @@ import { capitalized, formatRelative, formatTime } from '../../../browser/format
 export type Fact = readonly [name: string, value: unknown] | false;
 
 export const factList = (facts: readonly Fact[]) =>
-  html`<dl class="facts">
+  html`<dl class="facts grid">
     ${facts.map((fact) =>
       fact === false
         ? ''

@@ -1,18 +1,23 @@
 import { html } from 'lit';
-import { keyFields } from '../../../../limits/record-fields.ts';
-import { ApiFailure } from '../../../browser/api-failure.ts';
+import { keyFields, type RecordFields } from '../../../../limits/record-fields.ts';
 import { ask, type Question } from '../../../browser/elements/ask-dialog.ts';
-import { field, graceField, lengthField } from '../../../browser/elements/fields.ts';
-import { formFields, keptWords, recordFields } from '../../../browser/elements/key-fields.ts';
+import {
+  field,
+  formFields,
+  graceField,
+  keptWords,
+  lengthField,
+  recordFields,
+  type FormTexts,
+} from '../../../browser/elements/fields.ts';
 import type { Action } from '../../../browser/elements/menu.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
-import type { FormTexts } from '../../../browser/form-text.ts';
 import { capitalized } from '../../../browser/format.ts';
+import { ApiFailure } from '../../../browser/request.ts';
 import { api } from '../api.ts';
 import { apiPath, keyPath, keyTitle } from '../key.ts';
-import type { Changed, IssuedKey, KeyRow } from '../responses.ts';
+import type { Changed, CustomerDetail, IssuedKey, KeyRow } from '../responses.ts';
 import { router } from '../router.ts';
-import { askForFacts } from './facts-dialog.ts';
 
 type Page = PolledElement<unknown>;
 type Named = { id: string; name: string };
@@ -30,7 +35,7 @@ export function keyActions(page: Page, key: KeyRow): (Action | false)[] {
     },
     isBanned && { text: 'Lift the ban', act: () => liftBan(page, key) },
     { text: 'Change…', act: () => askForKeyFacts(page, key) },
-    { text: 'Revoke…', isDanger: true, act: () => askToRevoke(page, key) },
+    { text: 'Revoke…', tone: 'danger', act: () => askToRevoke(page, key) },
   ];
 }
 
@@ -77,6 +82,27 @@ const askForKeyFacts = (page: Page, key: KeyRow) =>
     hint: 'Without a time the key does not expire; without scopes it may call all operations.',
   });
 
+/** Asks for what operators give a key or write about a customer. Only what differs is changed. */
+export const askForFacts = (
+  page: Page,
+  record: KeyRow | CustomerDetail,
+  fields: RecordFields,
+  { done, hint = '', ...question }: Question & { done: string; hint?: string },
+) =>
+  ask(page, {
+    ...question,
+    message: () =>
+      html`${field('Name', 'name', { required: true, value: record.name, autofocus: true })}
+        ${recordFields(fields, record)}
+        <p class="quiet">${hint}</p>`,
+    run(form, initial) {
+      const given = Object.entries({ name: form('name'), ...formFields(fields, form) });
+      const changed = given.filter(([name]) => form(name) !== initial(name));
+      const body = { rev: record.rev, ...Object.fromEntries(changed) };
+      return page.saved(api.patch<Changed>(apiPath(record.id), body), done);
+    },
+  });
+
 export const showKey = ({ id }: Named) => router.navigate(keyPath(id));
 
 /** Issues a further key of a customer. */
@@ -86,7 +112,7 @@ export const askToAddKey = (page: Page, of: Named) =>
     action: 'Issue the key',
     message: () =>
       html`${field('Name of the key', 'name', { placeholder: of.name, autofocus: true })}
-        <div class="fields">${recordFields(keyFields)}</div>
+        <div class="grid">${recordFields(keyFields)}</div>
         <p class="quiet">It shares the customer's plan, limits and what is used of them.</p>`,
     create: (form) =>
       api.post(`${apiPath(of.id)}/keys`, { name: form('name') || undefined, ...formFields(keyFields, form) }),

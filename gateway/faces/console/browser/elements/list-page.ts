@@ -1,11 +1,11 @@
 import { html, nothing } from 'lit';
-import { emptyState } from '../../../browser/elements/page-state.ts';
+import type { Action } from '../../../browser/elements/menu.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { listTable, type Column } from '../../../browser/elements/table.ts';
 import { api } from '../api.ts';
 import type { Page } from '../responses.ts';
 import { router } from '../router.ts';
-import { pageHead } from './viewer-note.ts';
+import { head, viewerNote } from './page-head.ts';
 
 const pageSize = 50;
 
@@ -16,14 +16,14 @@ export abstract class ListPage<Row extends object, More = object> extends Polled
   pages = 1;
   /** Path of the page. */
   readonly path = router.location.path;
-  abstract readonly heading: string;
+  /** Title of the page. */
+  heading = '';
   /** Of the table, if it is not that of the page. */
   readonly label: string = '';
-  /** Of the API. */
-  abstract readonly list: string;
-  /** What there is in place of a list without items, and why. */
-  abstract readonly none: readonly [title: string, advice: unknown];
-  abstract columns(items: readonly Row[]): Columns<Row>;
+  /** Of the API, which calls it as the page. */
+  readonly list: string = this.path.replace('/console', '/api');
+  /** What there is in place of a list without items. */
+  abstract readonly none: unknown;
 
   constructor() {
     super();
@@ -67,9 +67,13 @@ export abstract class ListPage<Row extends object, More = object> extends Polled
     void this.reload();
   }
 
-  /** What an operator can make here: a text, and what makes it. */
-  get makes(): Parameters<typeof pageHead>[1] {
-    return undefined;
+  /** What an operator can do here. */
+  actions(): Action[] {
+    return [];
+  }
+
+  columns(_items: readonly Row[]): Columns<Row> {
+    return [];
   }
 
   about(): unknown {
@@ -77,15 +81,16 @@ export abstract class ListPage<Row extends object, More = object> extends Polled
   }
 
   override render() {
-    return html`${pageHead(this.heading, this.makes)} ${this.about()} ${super.render()}`;
+    return html`${head(html`<h1>${this.heading}</h1>`, ...this.actions())} ${viewerNote()} ${this.about()}
+    ${super.render()}`;
   }
 
   view({ items, next }: Page<Row> & More): unknown {
-    return html`${items.length === 0 ? emptyState(...this.none) : this.table(items)}
+    return html`${this.table(items)}
     ${next === null ? nothing : html`<button type="button" @click=${this.more}>Show more</button>`}`;
   }
 
   table(items: readonly Row[]): unknown {
-    return listTable(this.label || this.heading, items, this.columns(items));
+    return listTable(this.label || this.heading, items, this.columns(items), { none: this.none });
   }
 }

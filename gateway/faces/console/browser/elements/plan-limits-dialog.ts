@@ -1,15 +1,13 @@
 import { html, nothing } from 'lit';
-import { defaultLimits, knownIn, lackingWindows, maxLimit, parseLimit } from '../../../../limits/limits.ts';
+import { defaultLimits, knownIn, lackingWindows, parseLimit } from '../../../../limits/limits.ts';
 import { forPlanFields, shadowField } from '../../../../limits/shadow-limits.ts';
-import { windowOf, windows } from '../../../../limits/windows.ts';
+import { windowOf } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
-import { field, meantBox } from '../../../browser/elements/fields.ts';
+import { field, meantBox, type FormTexts } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
-import type { FormTexts } from '../../../browser/form-text.ts';
 import { formatNumber } from '../../../browser/format.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { api, url } from '../api.ts';
 import { keyLink } from '../key.ts';
 import { doubtText, limitFields } from '../limit-fields.ts';
 import type { ChangedPlan, Plan, PlanPreview } from '../responses.ts';
@@ -22,17 +20,9 @@ const typedLimits = (form: FormTexts) => forPlanFields((name) => parseLimit(form
 function limitsForm(form: FormTexts, plan?: Plan) {
   const limits = typedLimits(form);
   const lacking = lackingWindows(plan && defaultLimits(plan.name), knownIn(limits));
-  return html`<div class="fields">
-      ${limitFields({ label: 'Requests', lacking, ...(plan && { values: plan, focused: 'minute' }) })}
-      ${windows.map(({ name, each }) =>
-        field(`Shadow limit ${each}`, shadowField(name), {
-          type: 'number',
-          min: 1,
-          max: maxLimit,
-          placeholder: 'none',
-          value: String(plan?.[shadowField(name)] ?? ''),
-        }),
-      )}
+  return html`<div class="grid">
+      ${limitFields({ label: 'Requests', lacking, values: plan, ...(plan && { focused: 'minute' }) })}
+      ${limitFields({ label: 'Shadow limit', nameOf: shadowField, values: plan })}
     </div>
     ${
       plan === undefined
@@ -103,7 +93,6 @@ class AboveLimits extends PolledElement<PlanPreview> {
       ],
       {
         headed: false,
-        region: '',
         none: 'None of the busiest customers of the last minute is above these limits.',
       },
     );

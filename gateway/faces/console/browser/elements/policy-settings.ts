@@ -1,15 +1,14 @@
 import { html, nothing } from 'lit';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
-import { checkbox, field } from '../../../browser/elements/fields.ts';
+import { checkbox, field, type FormTexts } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import type { FormTexts } from '../../../browser/form-text.ts';
 import { formatNumber, sentence } from '../../../browser/format.ts';
 import { api } from '../api.ts';
-import { fetchPlans } from '../plan-names.ts';
+import { fetchPlans } from '../limit-fields.ts';
 import { banPolicyGroup, type PolicyGroup } from '../policy-groups.ts';
 import type { Changed, KeyPlan, Policy, PolicyState } from '../responses.ts';
-import { session } from '../session.ts';
 import { enforcedText, issueList } from '../setting-text.ts';
+import { operatorActions } from './page-head.ts';
 
 interface Shown {
   state: PolicyState;
@@ -29,8 +28,8 @@ class PolicySettings extends PolledElement<Shown> {
   own(values: Partial<Policy>) {
     const { fields, switched } = this.group;
     const names = [...(switched ? (['enabled'] as const) : []), ...fields.map(({ name }) => name)];
-    const own = names.map((name) => [name, values[name]] as const);
-    return own.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(own);
+    const own = Object.fromEntries(names.map((name) => [name, values[name]]));
+    return Object.values(own).includes(undefined) ? undefined : own;
   }
 
   effect(values: Policy, plans: KeyPlan[]) {
@@ -53,7 +52,7 @@ class PolicySettings extends PolledElement<Shown> {
       message: (form) => {
         const isValid = fields.every(({ name, min, max }) => isWithin(form(name), min, max));
         return html`${switched ? checkbox(switched, 'enabled', { checked: shown.enabled }) : nothing}
-          <div class="fields policy">
+          <div class="policy grid">
             ${fields.map(({ name, label, meaning, min, max, decimals }, index) =>
               field(label, name, {
                 type: 'number',
@@ -91,15 +90,9 @@ class PolicySettings extends PolledElement<Shown> {
     const shown = { ...defaults, ...inForce };
     const running = state.enforced.reduce((sum, { gateways }) => sum + gateways, state.gateways);
     return html`${own === undefined ? issueList(state.issues) : nothing}
-      <div class="narrow stack">${inForce === undefined ? nothing : this.effect(shown, plans)}</div>
+      <div class="stack">${inForce === undefined ? nothing : this.effect(shown, plans)}</div>
       <p class="quiet">In force: ${enforcedText(state, running, () => 'other values', this.isSettling)}</p>
-      ${
-        session.isOperator
-          ? html`<div class="actions">
-              <button type="button" @click=${() => this.askToChange(content, shown)}>Change…</button>
-            </div>`
-          : nothing
-      }`;
+      ${operatorActions({ text: 'Change…', act: () => this.askToChange(content, shown) })}`;
   }
 }
 

@@ -1,11 +1,9 @@
 import { html } from 'lit';
 import { dayMs } from '../../../../limits/utc-day.ts';
+import { field, withField } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { withField } from '../../../browser/form-text.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
-import { keyPath, keyTitle } from '../key.ts';
-import { findKey, pastedKey } from '../pasted-key.ts';
+import { api, url } from '../api.ts';
+import { findKey, keyPath, keyTitle, pastedKey } from '../key.ts';
 import type { Page } from '../responses.ts';
 import { router } from '../router.ts';
 
@@ -77,17 +75,7 @@ class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
     return { words, hits: (await Promise.all([found('customer'), found('key')])).flat() };
   }
 
-  /** The first one is followed with Enter, the others are reached with the arrows. */
-  move(event: KeyboardEvent) {
-    const links = Array.from(this.querySelectorAll('a'));
-    const index = links.findIndex((link) => link === document.activeElement);
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const next = links[index + step] ?? this.querySelector('input');
-    next?.focus();
-  }
-
+  /** The first one is followed with Enter, the others are reached with Tab. */
   submit(event: SubmitEvent) {
     event.preventDefault();
     this.querySelector('a')?.click();
@@ -115,19 +103,15 @@ class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
     return html`<button type="button" class="quiet" @click=${this.open}>
         Search <span class="tag" aria-hidden="true">/</span>
       </button>
-      <dialog class="search-dialog" aria-label="Find" @keydown=${this.move}>
-        <form role="search" @submit=${this.submit}>
-          <input
-            type="search"
-            aria-label="Customer, key or page"
-            placeholder="Customer, id, hint, a whole API key, or page"
-            autocomplete="off"
-            spellcheck="false"
-            maxlength="5000"
-            autofocus
-            .value=${this.text}
-            @input=${withField((text) => this.input(text))}
-          />
+      <dialog class="search-dialog" aria-label="Find">
+        <form role="search" @submit=${this.submit} @input=${withField((text) => this.input(text))}>
+          ${field('Customer, key or page', 'search', {
+            type: 'search',
+            maxlength: 5000,
+            placeholder: 'Customer, id, hint, a whole API key, or page',
+            autofocus: true,
+            value: this.text,
+          })}
         </form>
         ${super.render()}
       </dialog>`;

@@ -1,9 +1,9 @@
 import { html } from 'lit';
-import { choice } from '../../../browser/elements/fields.ts';
-import { withField } from '../../../browser/form-text.ts';
+import { choice, field, withField } from '../../../browser/elements/fields.ts';
+import type { Action } from '../../../browser/elements/menu.ts';
 import { plural } from '../../../browser/format.ts';
-import { findKey, pastedKey } from '../pasted-key.ts';
-import { fetchPlans } from '../plan-names.ts';
+import { findKey, pastedKey } from '../key.ts';
+import { fetchPlans } from '../limit-fields.ts';
 import type { KeyPlan, Page } from '../responses.ts';
 import { router } from '../router.ts';
 import { askToIssue } from './customer-dialogs.ts';
@@ -13,6 +13,11 @@ import { ListPage } from './list-page.ts';
 const typingMs = 300;
 /** A search may read all records, so it is made once. */
 const [listMs, searchMs] = [15_000, 86_400_000];
+
+/** Asks for what was chosen, also with Enter in the search. */
+const choose = withField((value, name) =>
+  router.setQuery({ [name]: value.trim() }, { replace: name === 'search' }),
+);
 
 /** How many records there are in all. */
 interface Counted {
@@ -52,17 +57,14 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, Count
     return this.querySelector<HTMLInputElement>('input[type="search"]');
   }
 
-  override get makes() {
-    return ['New customer with a key', () => askToIssue(this)] as const;
+  override actions(): Action[] {
+    return [{ text: 'New customer with a key', tone: 'primary', act: () => askToIssue(this) }];
   }
 
   get none() {
     return router.location.query.size > 0
-      ? ([
-          `No ${this.noun} matches`,
-          html`Give less of the name, or <a href=${this.path}>clear the search and all filters</a>.`,
-        ] as const)
-      : ([`There are no ${this.noun}s yet`, 'An operator makes a customer with its first key.'] as const);
+      ? html`No ${this.noun} matches: <a href=${this.path}>clear the search and all filters</a>`
+      : `There are no ${this.noun}s yet. An operator makes a customer with its first key.`;
   }
 
   /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */
@@ -85,45 +87,32 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, Count
     this.failure = undefined;
     const key = pastedKey(text);
     if (key === undefined) {
-      this.#typing = setTimeout(() => this.search(text), typingMs);
+      this.#typing = setTimeout(() => router.setQuery({ search: text.trim() }), typingMs);
     } else {
       if (this.field !== null) this.field.value = '';
       void this.act(async () => router.navigate(await findKey(key)));
     }
   }
 
-  submit(event: SubmitEvent) {
-    event.preventDefault();
-    clearTimeout(this.#typing);
-    this.search(this.field?.value ?? '');
-  }
-
-  search(text: string) {
-    router.setQuery({ search: text.trim() });
-  }
-
   override about() {
     const { query } = router.location;
     const plans = Object.fromEntries(this.plans.map(({ name }) => [name, name]));
     const filters: Filter[] = [['Plan', 'plan', 'Any plan', plans], ...this.filters];
-    return html`<form role="search" class="filter" @submit=${this.submit}>
-      <label class="search-text"
-        >Search
-        <input
-          type="search"
-          autocomplete="off"
-          spellcheck="false"
-          maxlength="5000"
-          placeholder=${this.placeholder}
-          value=${query.get('search') ?? ''}
-          @input=${withField((text) => this.input(text))}
-        />
-      </label>
+    return html`<form
+      role="search"
+      class="filter grid"
+      @submit=${(event: SubmitEvent) => event.preventDefault()}
+      @change=${choose}
+      @input=${withField((text, name) => name === 'search' && this.input(text))}
+    >
+      ${field('Search', 'search', {
+        type: 'search',
+        maxlength: 5000,
+        placeholder: this.placeholder,
+        initial: query.get('search') ?? '',
+      })}
       ${filters.map(([label, name, none, options]) =>
-        choice(label, undefined, [['', none], ...Object.entries(options)], {
-          value: query.get(name) ?? '',
-          onChange: (value) => router.setQuery({ [name]: value }, { replace: false }),
-        }),
+        choice(label, name, [['', none], ...Object.entries(options)], { value: query.get(name) ?? '' }),
       )}
     </form>`;
   }

@@ -1,20 +1,20 @@
+import '../elements/policy-settings.ts';
 import { html, nothing } from 'lit';
 import { button } from '../../../browser/elements/table.ts';
 import { formatRelative, relativeOr } from '../../../browser/format.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { api, url } from '../api.ts';
+import { liftBan } from '../elements/key-dialogs.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
-import { keyTitle } from '../key.ts';
-import type { ApiToken, ListedSession } from '../responses.ts';
+import { keyLink, keyTitle, planLink } from '../key.ts';
+import { addressGroup, banPolicyGroup } from '../policy-groups.ts';
+import type { ApiToken, Ban, ListedSession } from '../responses.ts';
 import { session } from '../session.ts';
 
 const nameOf = ({ id, name }: ApiToken) => keyTitle({ id, name: name ?? '' });
 
 /** Programs that use the API with a token. An operator revokes one. */
 class PageTokens extends ListPage<ApiToken> {
-  override readonly heading = 'API tokens';
-  override readonly list = '/api/tokens';
-  override readonly none = ['No program has a token', 'A program needs one to call the API.'] as const;
+  override readonly none = 'No program has a token.';
 
   override about() {
     return html`<p class="quiet">
@@ -23,7 +23,7 @@ class PageTokens extends ListPage<ApiToken> {
     </p>`;
   }
 
-  columns(): Columns<ApiToken> {
+  override columns(): Columns<ApiToken> {
     return [
       ['Program', ({ id, name }) => html`${name} <span class="quiet">${id}</span>`],
       ['Scopes', ({ scopes }) => scopes.join(', ')],
@@ -60,11 +60,9 @@ customElements.define('page-tokens', PageTokens);
 
 /** People who are signed in. An operator ends any session, a viewer only their own. */
 class PageSessions extends ListPage<ListedSession> {
-  override readonly heading = 'Sessions';
-  override readonly list = '/api/sessions';
-  override readonly none = ['Nobody is signed in', ''] as const;
+  override readonly none = 'Nobody is signed in.';
 
-  columns(): Columns<ListedSession> {
+  override columns(): Columns<ListedSession> {
     return [
       [
         'Person',
@@ -95,3 +93,42 @@ class PageSessions extends ListPage<ListedSession> {
 }
 
 customElements.define('page-sessions', PageSessions);
+
+/** Active bans, soonest to expire first, and the limits of those who go too far. */
+class PageBans extends ListPage<Ban> {
+  override readonly label = 'Active bans';
+  override readonly none =
+    'No key is banned. A key is banned when it goes on after 429: the policy below says when.';
+
+  override about() {
+    return html`<h2>Bans, soonest to expire first</h2>`;
+  }
+
+  override render() {
+    return html`${super.render()}
+      <p class="quiet">
+        A key is banned by hand on its page, or in the menu of its row under <a href="/console/keys">Keys</a>.
+      </p>
+      <h2>Ban policy</h2>
+      <policy-settings .group=${banPolicyGroup}></policy-settings>
+      <h2>Requests without a valid key</h2>
+      <policy-settings .group=${addressGroup}></policy-settings>`;
+  }
+
+  override columns(): Columns<Ban> {
+    return [
+      ['Key', keyLink, '', keyTitle],
+      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
+      ['Ends', ({ endsAt }) => formatRelative(endsAt), '', ({ endsAt }) => endsAt],
+      ['Reason', ({ reason }) => reason],
+      session.isOperator &&
+        button(
+          'Lift',
+          ({ name }) => `Lift the ban of ${name}`,
+          (ban) => void liftBan(this, ban),
+        ),
+    ];
+  }
+}
+
+customElements.define('page-bans', PageBans);

@@ -1,12 +1,11 @@
 import { html, nothing } from 'lit';
 import type { AuditAction } from '../../../../platform/redis/audit-actions.ts';
-import { ApiFailure } from '../../../browser/api-failure.ts';
-import { choice, field } from '../../../browser/elements/fields.ts';
-import { formTexts } from '../../../browser/form-text.ts';
+import { choice, field, formTexts } from '../../../browser/elements/fields.ts';
 import { isoTime, localTime } from '../../../browser/format.ts';
+import { ApiFailure } from '../../../browser/request.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { ListPage } from '../elements/list-page.ts';
-import { pastedKey } from '../pasted-key.ts';
+import { pastedKey } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 import { router } from '../router.ts';
 
@@ -35,8 +34,6 @@ const topPx = 40;
 
 /** The audit log, newest first. New entries appear by themselves, but not while one reads further below. */
 class PageAudit extends ListPage<AuditEntry> {
-  override readonly heading = 'Audit log';
-  override readonly list = '/api/audit';
   /** Filter and number of pages of what is shown. */
   #shown = '';
 
@@ -46,12 +43,7 @@ class PageAudit extends ListPage<AuditEntry> {
   }
 
   get none() {
-    return this.query.size === 0
-      ? ([
-          'Nothing was changed yet',
-          'Each change of a key, a plan or a setting will be listed here.',
-        ] as const)
-      : (['No entry matches', html`<a href=${this.path}>Show everything</a>`] as const);
+    return this.query.size === 0 ? 'Nothing was changed yet.' : 'No entry matches.';
   }
 
   override async read() {
@@ -83,7 +75,7 @@ class PageAudit extends ListPage<AuditEntry> {
     const value = (name: string) => query.get(name) ?? '';
     const time = (label: string, name: string) =>
       field(label, name, { type: 'datetime-local', value: localTime(value(name)) });
-    return html`<form class="filter" role="search" @submit=${this.submit}>
+    return html`<form class="filter grid" role="search" @submit=${this.submit}>
       ${choice('What', 'action', [['', 'Everything'], ...Object.entries(groups)], { value: value('action') })}
       ${field('Who', 'who', { value: value('who') })}
       ${field('Id of a customer or key, or plan', 'target', { value: value('target') })}
@@ -95,12 +87,8 @@ class PageAudit extends ListPage<AuditEntry> {
     </form>`;
   }
 
-  columns() {
-    return [];
-  }
-
   override table(entries: readonly AuditEntry[]) {
-    return entryTable('Audit log', entries);
+    return entryTable('Audit log', entries, { none: this.none });
   }
 }
 

@@ -1,18 +1,20 @@
 import { html, nothing } from 'lit';
-import { customerFields } from '../../../../limits/record-fields.ts';
+import type { OwnFields } from '../../../../keys/api-key-record.ts';
+import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
 import { failureTable, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
-import { keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
-import { menu, menuColumn } from '../../../browser/elements/menu.ts';
+import { hintOf, keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
+import { actionButtons, menu, menuColumn } from '../../../browser/elements/menu.ts';
 import { listTable } from '../../../browser/elements/table.ts';
-import { formatNumber, formatTime } from '../../../browser/format.ts';
+import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { askForCustomerFacts, askForLimits, customerActions } from '../elements/customer-dialogs.ts';
 import { DetailPage } from '../elements/detail-page.ts';
-import { factList, recordFacts } from '../elements/fact-list.ts';
+import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
 import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
+import { head } from '../elements/page-head.ts';
 import { apiPath, keyLink, keyTitle } from '../key.ts';
-import type { CustomerDetail, DayUsage, Failure, KeyRow, Page } from '../responses.ts';
+import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** With its use by day, and its last failed requests. */
@@ -39,10 +41,11 @@ class PageCustomer extends DetailPage<Shown> {
 
   body(customer: Shown) {
     const { id, createdAt, items, days, failures } = customer;
-    return html`<div class="section-head">
-        <h2>Use now</h2>
-        ${change('Change limits…', 'Change limits…', () => askForLimits(this, customer))}
-      </div>
+    return html`${head(html`<h2>Use now</h2>`, {
+        text: 'Change limits…',
+        tone: 'plain',
+        act: () => askForLimits(this, customer),
+      })}
       ${windowMeters(customer, (name) => limitSource(customer, name))} ${usageDays(days)}
       <h2>Keys</h2>
       ${listTable(
@@ -56,10 +59,11 @@ class PageCustomer extends DetailPage<Shown> {
         ],
         { none: 'It has none.' },
       )}
-      <div class="section-head">
-        <h2>About</h2>
-        ${change('Change…', 'Change details…', () => askForCustomerFacts(this, customer))}
-      </div>
+      ${head(html`<h2>About</h2>`, {
+        text: 'Change details…',
+        tone: 'plain',
+        act: () => askForCustomerFacts(this, customer),
+      })}
       ${factList([
         ['Id', html`<code>${id}</code>`],
         ...Object.values(recordFacts(customerFields, customer)),
@@ -71,12 +75,6 @@ class PageCustomer extends DetailPage<Shown> {
 }
 
 customElements.define('page-customer', PageCustomer);
-
-/** Opens a dialog, for operators. */
-const change = (text: string, label: string, act: () => unknown) =>
-  session.isOperator
-    ? html`<button type="button" class="plain" aria-label=${label} @click=${act}>${text}</button>`
-    : nothing;
 
 /** Where a limit comes from that is not simply that of the plan. */
 function limitSource({ limits }: CustomerDetail, name: WindowName) {
@@ -90,3 +88,54 @@ function limitSource({ limits }: CustomerDetail, name: WindowName) {
     }
   </p>`;
 }
+
+/** One API key: its state, what it uses, and everything that can be done about it. */
+class PageKey extends DetailPage<KeyDetail> {
+  /** Its customer, for its name. Read once. */
+  customer: { id: string; name: string } | undefined;
+
+  async read() {
+    const key = await this.readDetail<KeyDetail>();
+    this.customer ??= await api.get<CustomerDetail>(apiPath(key.customerId));
+    return key;
+  }
+
+  actions(key: KeyDetail) {
+    return actionButtons(keyActions(this, key));
+  }
+
+  body(key: KeyDetail) {
+    return renderFacts(key, this.customer ?? other(key.customerId));
+  }
+}
+
+/** @param id of another record, whose name is not known */
+const other = (id: string) => ({ id, name: '' });
+
+function renderFacts(key: KeyDetail, customer: { id: string; name: string }) {
+  const { id, createdAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
+  const facts = {
+    id: ['Id', html`<code>${id}</code>`],
+    customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
+    hint: ['Key', hintOf(key)],
+    createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
+    ...recordFacts(keyFields, key),
+    use: [
+      'Last used',
+      lastUsedAt === null
+        ? 'never'
+        : html`${formatTime(lastUsedAt)} (${formatRelative(lastUsedAt)}); today
+          ${formatNumber(key.servedToday)} served, ${formatNumber(key.refusedToday)} refused`,
+    ],
+    strikes: strikes > 0 && [
+      'Strikes',
+      `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
+    ],
+    replaces: replaces !== null && ['Replaces', keyLink(other(replaces))],
+    replacedBy: replacedBy !== null && ['Replaced by', keyLink(other(replacedBy))],
+  } satisfies Record<Exclude<keyof OwnFields, 'name' | 'plan' | 'revokedAt' | 'batch'>, Fact> &
+    Record<string, Fact>;
+  return factList(Object.values(facts));
+}
+
+customElements.define('page-key', PageKey);

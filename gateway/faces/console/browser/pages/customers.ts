@@ -1,22 +1,23 @@
 import { html } from 'lit';
-import { customerFields, searchedWords } from '../../../../limits/record-fields.ts';
+import { customerFields, keyFields, searchedWords } from '../../../../limits/record-fields.ts';
+import { dayMs } from '../../../../limits/utc-day.ts';
 import { amountOf } from '../../../browser/elements/customer-use.ts';
+import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
 import { sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
+import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatDay, relativeOr } from '../../../browser/format.ts';
 import { customerActions } from '../elements/customer-dialogs.ts';
-import { askToAddKey } from '../elements/key-dialogs.ts';
+import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
 import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
-import type { CustomerRow } from '../responses.ts';
+import type { CustomerRow, KeyRow } from '../responses.ts';
 import { session } from '../session.ts';
 
 /** All customers, with what they use. */
 class PageCustomers extends SearchPage<CustomerRow> {
-  override readonly heading = 'Customers';
-  override readonly list = '/api/customers';
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
   override readonly filters: readonly Filter[] = [
@@ -29,7 +30,7 @@ class PageCustomers extends SearchPage<CustomerRow> {
     return query;
   }
 
-  columns(): Columns<CustomerRow> {
+  override columns(): Columns<CustomerRow> {
     return [
       ['Name', keyLink, '', keyTitle],
       ['State', ({ state }) => stateTag(state), '', ({ state }) => state],
@@ -71,3 +72,42 @@ function todayCell({ use }: CustomerRow) {
 }
 
 customElements.define('page-customers', PageCustomers);
+
+/** All API keys, and a search that takes anything. */
+class PageKeys extends SearchPage<KeyRow> {
+  override readonly noun = 'key';
+  override readonly placeholder = `${capitalized(searchedWords(keyFields))}, id, hint, or a whole API key`;
+  override readonly filters: readonly Filter[] = [
+    [
+      'State',
+      'state',
+      'Any state',
+      { valid: 'Active', banned: 'Banned', expired: 'Expired', revoked: 'Revoked' },
+    ],
+    ['Expiry', 'expires', 'Any expiry', { 7: 'Within 7 days', 30: 'Within 30 days', 90: 'Within 90 days' }],
+  ];
+
+  override get query() {
+    const query = super.query;
+    const days = Number(query.get('expires') ?? 0);
+    query.delete('expires');
+    if (days > 0) {
+      query.set('expiresBefore', new Date(Date.now() + days * dayMs).toISOString());
+      // Those that have expired already are another question.
+      if (!query.has('state')) query.set('state', 'valid');
+    }
+    return query;
+  }
+
+  override columns(): Columns<KeyRow> {
+    return [
+      ['Name', keyLink, '', keyTitle],
+      ...keyColumns,
+      count('Served today', ({ servedToday }) => servedToday),
+      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
+      session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
+    ];
+  }
+}
+
+customElements.define('page-keys', PageKeys);

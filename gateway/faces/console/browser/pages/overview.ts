@@ -17,9 +17,9 @@ import {
 import { sampleUrl } from '../../../browser/page-facts.ts';
 import { api } from '../api.ts';
 import { askToIssue } from '../elements/customer-dialogs.ts';
+import { operatorActions } from '../elements/page-head.ts';
 import { keyLink } from '../key.ts';
 import type { KeyList, LiveState, Page, Problem, ProblemLink, TrafficPoint } from '../responses.ts';
-import { session } from '../session.ts';
 
 interface Content {
   state: LiveState;
@@ -85,7 +85,6 @@ class PageOverview extends PolledElement<Content> {
               ? html`<time-chart
                   class="panel"
                   heading="Requests a second"
-                  kind="stacked"
                   .times=${points.map(({ at }) => Date.parse(at) / 1000)}
                   .series=${requests(points)}
                   .format=${formatRate}
@@ -117,7 +116,7 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
       <strong class="figure">${value}</strong> ${sparkline(points.map(of))}
       <p class="quiet">${detail}</p>
     </section>`;
-  return html`<div class="figures-now">
+  return html`<div class="figures-now grid">
     ${figure('Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`, requestsIn)}
     ${figure(
       'Success',
@@ -169,7 +168,7 @@ function busiestTable({ busiestCustomers }: LiveState) {
       count('Last minute', ({ requests }) => requests),
       count('Refused', ({ refused, requests }) => (refused === 0 ? null : formatShare(refused / requests))),
     ],
-    { region: '', none: 'No customer had requests in the last minute.' },
+    { none: 'No customer had requests in the last minute.' },
   );
 }
 
@@ -187,7 +186,7 @@ const worst = ([problem]: readonly Problem[]) =>
   problem === undefined || problem.severity === 'notice' ? 'good' : tones[problem.severity];
 
 const row = ({ id, severity, title, detail, advice, link }: Problem) =>
-  html`<li class="panel" data-problem=${id}>
+  html`<li class="panel row spread" data-problem=${id}>
     <details>
       <summary><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></summary>
       <p>${withTimes(detail)}</p>
@@ -210,21 +209,8 @@ const firstUse = (page: PolledElement<unknown>, keys: number) =>
     <h3>No requests yet</h3>
     <ol>
       <li>
-        <p>
-          A request needs an API key. There ${keys === 1 ? 'is' : 'are'}
-          <a href="/console/keys">${plural(keys, 'key')}</a>.
-        </p>
-        ${
-          session.isOperator
-            ? html`<button
-                type="button"
-                class="primary"
-                @click=${() => askToIssue(page, () => page.reload())}
-              >
-                Issue a key
-              </button>`
-            : nothing
-        }
+        <p>A request needs an API key. You have <a href="/console/keys">${plural(keys, 'key')}</a>.</p>
+        ${operatorActions({ text: 'Issue a key', tone: 'primary', act: () => askToIssue(page, () => page.reload()) })}
       </li>
       <li>
         <p>Send a request with it, in place of <code>YOUR_KEY</code>:</p>
@@ -233,6 +219,5 @@ const firstUse = (page: PolledElement<unknown>, keys: number) =>
           .text=${`curl -H 'Authorization: Bearer YOUR_KEY' ${sampleUrl}`}
         ></copy-field>
       </li>
-      <li><p>The figures above count it within seconds.</p></li>
     </ol>
   </div>`;

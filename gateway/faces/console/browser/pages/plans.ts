@@ -2,29 +2,26 @@ import '../elements/detail-page.ts';
 import { html, nothing } from 'lit';
 import { defaultLimits } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
+import type { Action } from '../../../browser/elements/menu.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatNumber, plural } from '../../../browser/format.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { api, url } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
+import { operatorActions, viewerNote } from '../elements/page-head.ts';
 import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
-import { viewerNote } from '../elements/viewer-note.ts';
 import { planLink } from '../key.ts';
 import type { Page, Plan } from '../responses.ts';
 import { router } from '../router.ts';
-import { session } from '../session.ts';
 import { enforcedText, issueList, limitsText, shadowText } from '../setting-text.ts';
 
 /** All plans: what they allow, and how many customers are on them. */
 class PagePlans extends ListPage<Plan> {
-  override readonly heading = 'Plans';
-  override readonly list = '/api/plans';
-  override readonly none = ['There are no plans', ''] as const;
+  override readonly none = 'There are no plans.';
 
-  override get makes() {
-    return ['New plan', () => askForPlanLimits(this)] as const;
+  override actions(): Action[] {
+    return [{ text: 'New plan', tone: 'primary', act: () => askForPlanLimits(this) }];
   }
 
   override view(content: Page<Plan>) {
@@ -32,7 +29,7 @@ class PagePlans extends ListPage<Plan> {
     return html`${issueList(issues)} ${super.view(content)}`;
   }
 
-  columns(plans: readonly Plan[]): Columns<Plan> {
+  override columns(plans: readonly Plan[]): Columns<Plan> {
     const shown = windows.filter(({ name }) => plans.some((plan) => plan[name] !== undefined));
     return [
       ['Plan', nameCell, '', ({ name }) => name],
@@ -107,26 +104,16 @@ class PagePlan extends PolledElement<Plan> {
     ])}
     ${
       kind === 'plan'
-        ? html`${
-              session.isOperator
-                ? html`<div class="actions">
-                    <button type="button" class="primary" @click=${() => askForPlanLimits(this, plan)}>
-                      Change limits…
-                    </button>
-                    ${
-                      defaultLimits(name) === undefined && customers === 0
-                        ? html`<button type="button" class="danger" @click=${() => this.askToRemove(plan)}>
-                            Remove this plan
-                          </button>`
-                        : nothing
-                    }
-                  </div>`
-                : nothing
-            } <last-changes item=${name}></last-changes>`
-        : html`<p>
-            The limits are not those of a plan: see <a href="/console/bans">Security</a> and the pages of
-            <a href="/console/customers">customers</a>.
-          </p>`
+        ? html`${operatorActions(
+              { text: 'Change limits…', tone: 'primary', act: () => askForPlanLimits(this, plan) },
+              defaultLimits(name) === undefined &&
+                customers === 0 && {
+                  text: 'Remove this plan',
+                  tone: 'danger',
+                  act: () => this.askToRemove(plan),
+                },
+            )} <last-changes item=${name}></last-changes>`
+        : nothing
     }`;
   }
 }

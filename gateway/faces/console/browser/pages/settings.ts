@@ -14,7 +14,7 @@ import {
 } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
-import { viewerNote } from '../elements/viewer-note.ts';
+import { viewerNote } from '../elements/page-head.ts';
 import { retentionGroup } from '../policy-groups.ts';
 import type { LiveState } from '../responses.ts';
 
@@ -81,23 +81,18 @@ function gatewayTable({ gateways, at }: LiveState) {
 }
 
 const upstreamTable = ({ upstreams }: LiveState) =>
-  listTable(
-    'Upstreams',
-    upstreams,
+  listTable('Upstreams', upstreams, [
+    ['Upstream', ({ upstream }) => upstream],
+    ['Service', ({ service }) => service],
+    ['State', ({ state }) => stateTag(state)],
     [
-      ['Upstream', ({ upstream }) => upstream],
-      ['Service', ({ service }) => service],
-      ['State', ({ state }) => stateTag(state)],
-      [
-        'As gateway processes see it',
-        ({ seenAs }) =>
-          Object.entries(seenAs)
-            .map(([seen, count]) => `${count} ${stateText(seen)}`)
-            .join(', '),
-      ],
+      'As gateway processes see it',
+      ({ seenAs }) =>
+        Object.entries(seenAs)
+          .map(([seen, count]) => `${count} ${stateText(seen)}`)
+          .join(', '),
     ],
-    { region: '' },
-  );
+  ]);
 
 function redisFacts({ redis }: LiveState) {
   if (!redis.available) {

@@ -1,44 +1,28 @@
 import { html, nothing } from 'lit';
 import { servedAndRefused } from '../../../browser/elements/customer-use.ts';
-import { emptyState } from '../../../browser/elements/page-state.ts';
-import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count, listTable, type Column } from '../../../browser/elements/table.ts';
 import { formatMonth } from '../../../browser/format.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { url } from '../api.ts';
+import { ListPage } from '../elements/list-page.ts';
 import { keyLink, planLink } from '../key.ts';
-import type { MonthUsage, Page } from '../responses.ts';
+import type { MonthUsage } from '../responses.ts';
 import { router } from '../router.ts';
 
 /** Month's end: the use of all customers by month, the plans and the largest customers of a month, and its export. */
-class PageUsage extends PolledElement<Page<MonthUsage>> {
-  constructor() {
-    super();
-    this.whileConnected((signal) =>
-      navigation.addEventListener('currententrychange', () => this.requestUpdate(), { signal }),
-    );
-  }
+class PageUsage extends ListPage<MonthUsage> {
+  override readonly list = '/api/usage/months';
+  override readonly none = 'No use is recorded yet. Each request of a key counts, from the first one on.';
 
   override get pauseMs() {
     return 60_000;
   }
 
-  read() {
-    return api.get<Page<MonthUsage>>('/api/usage/months');
+  override about() {
+    return html`<p class="quiet">UTC months, all customers together.</p>`;
   }
 
-  override render() {
-    return html`<h1>Usage</h1>
-      ${super.render()}`;
-  }
-
-  view({ items }: Page<MonthUsage>) {
-    return html`<p class="quiet">UTC months, all customers together.</p>
-      ${
-        items.some(({ customers }) => customers > 0)
-          ? months(items)
-          : emptyState('No use is recorded yet', 'Each request of a key counts, from the first one on.')
-      }`;
+  override table(items: MonthUsage[]) {
+    return items.some(({ customers }) => customers > 0) ? months(items) : html`<p>${this.none}</p>`;
   }
 }
 
@@ -49,7 +33,6 @@ function months(items: MonthUsage[]) {
     <time-chart
       class="panel"
       heading="Requests by month"
-      kind="bars"
       unit="utc-month"
       .times=${items.map(({ month }) => Date.parse(month) / 1000)}
       .series=${servedAndRefused(items)}
@@ -94,24 +77,26 @@ const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
 
 const plans = ({ month, plans }: MonthUsage) =>
   html`<h2>Plans in ${formatMonth(month)}</h2>
-    ${listTable('Plans', plans, [['Plan', ({ plan }) => planLink(plan), '', ({ plan }) => plan], ...counts(plans)], { none: 'No plan was used in this month.' })}`;
+    ${listTable('Plans', plans, [planColumn, ...counts(plans)], { none: 'No plan was used in this month.' })}`;
 
 const largest = ({ month, largest }: MonthUsage) =>
   html`<h2>Largest customers in ${formatMonth(month)}</h2>
-    ${listTable(
-      'Largest customers',
-      largest,
-      [
-        [
-          'Customer',
-          (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer)),
-          '',
-          ({ name }) => name,
-        ],
-        ['Plan', ({ plan }) => planLink(plan ?? ''), '', ({ plan }) => plan],
-        ...counts(largest),
-      ],
-      { none: 'No customer was served in this month.' },
-    )}`;
+    ${listTable('Largest customers', largest, [customerColumn, planColumn, ...counts(largest)], {
+      none: 'No customer was served in this month.',
+    })}`;
+
+const planColumn: Column<{ plan: string | null }> = [
+  'Plan',
+  ({ plan }) => planLink(plan ?? ''),
+  '',
+  ({ plan }) => plan,
+];
+
+const customerColumn: Column<{ id: string; name: string }> = [
+  'Customer',
+  (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer)),
+  '',
+  ({ name }) => name,
+];
 
 customElements.define('page-usage', PageUsage);

@@ -4,11 +4,9 @@ import { checkbox, field } from '../../../browser/elements/fields.ts';
 import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
-import type { FormTexts } from '../../../browser/form-text.ts';
 import { formatRelative } from '../../../browser/format.ts';
 import type { Changed, Page } from '../../../browser/responses.ts';
-import { url } from '../../../browser/url.ts';
-import { api } from '../api.ts';
+import { api, url } from '../api.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
 import { keyLink } from '../key.ts';
 import type { Delivery, EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
@@ -23,17 +21,13 @@ interface Beside {
 
 /** Addresses that events are sent to, and what was sent. */
 class PageWebhooks extends ListPage<WebhookRow, Beside> {
-  override readonly heading = 'Webhooks';
-  override readonly list = '/api/webhooks';
-  override readonly none = [
-    'There are no webhooks',
-    'A webhook is an address that events of all customers or of one are sent to, signed.',
-  ] as const;
+  override readonly none =
+    'There are no webhooks. A webhook is an address that events of all customers or of one are sent to, signed.';
   /** Id of the webhook whose deliveries are asked for. */
   chosen = '';
 
-  override get makes() {
-    return ['Add a webhook…', () => this.askToAdd()] as const;
+  override actions(): Action[] {
+    return [{ text: 'Add a webhook…', tone: 'primary', act: () => this.askFor() }];
   }
 
   override async read() {
@@ -46,7 +40,7 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
     return { ...listed, types, chosen, deliveries };
   }
 
-  columns(): Columns<WebhookRow> {
+  override columns(): Columns<WebhookRow> {
     return [
       ['Address', ({ url, description }) => html`${url} <span class="quiet">${description}</span>`],
       [
@@ -59,7 +53,7 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
       ['Types', ({ types }) => types?.join(', ') ?? 'all', 'labelled'],
       menuColumn<WebhookRow>(
         ({ url }) => url,
-        (webhook) => this.actions(webhook),
+        (webhook) => this.rowActions(webhook),
       ),
     ];
   }
@@ -70,7 +64,7 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
     ${chosen === undefined ? nothing : deliveryTable(deliveries, chosen.url)}`;
   }
 
-  actions(webhook: WebhookRow): (Action | false)[] {
+  rowActions(webhook: WebhookRow): Action[] {
     const { id, state } = webhook;
     const path = url`/api/webhooks/${id}`;
     const isOn = state === 'on' || state === 'failing';
@@ -87,10 +81,10 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
             isOn ? 'It gets nothing now.' : 'It gets events again.',
           ),
       },
-      { text: 'Change…', act: () => this.askToChange(webhook) },
+      { text: 'Change…', act: () => this.askFor(webhook) },
       {
         text: 'Remove…',
-        isDanger: true,
+        tone: 'danger',
         act: () =>
           this.confirm({
             heading: 'Remove the webhook?',
@@ -108,59 +102,48 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
     return [{ text: 'Show deliveries', act: show }, ...(session.isOperator ? forOperators : [])];
   }
 
-  /** Fields of a webhook. */
-  fields({ url, description, types }: Partial<WebhookRow> = {}) {
-    return html`${field('Address', 'url', {
-        type: 'url',
-        required: true,
-        autofocus: true,
-        maxlength: 1000,
-        placeholder: 'https://example.com/hook',
-        value: url,
-      })}
-      ${field('Description', 'description', { value: description ?? '' })}
-      <fieldset>
-        <legend>Types of events; none chosen is all of them</legend>
-        ${this.content?.types.map(({ type, summary }) =>
-          checkbox(html`<span><code>${type}</code> <span class="quiet">${summary}</span></span>`, type, {
-            checked: types?.includes(type) ?? false,
-          }),
-        )}
-      </fieldset>`;
-  }
-
-  wanted(form: FormTexts) {
-    const types = this.content?.types.map(({ type }) => type).filter((type) => form(type) !== '') ?? [];
-    return {
-      url: form('url'),
-      types: types.length === 0 ? null : types,
-      description: form('description') || null,
-    };
-  }
-
-  askToChange(webhook: WebhookRow) {
+  /** Adds a webhook, and shows its secret, or changes one. @param webhook the one to change */
+  askFor(webhook?: WebhookRow) {
+    const types = this.content?.types ?? [];
     ask(this, {
-      heading: 'Change the webhook',
-      action: 'Save',
-      message: () => this.fields(webhook),
-      run: (form) =>
-        this.saved(
-          api.patch<Changed>(url`/api/webhooks/${webhook.id}`, this.wanted(form)),
-          'The webhook is changed.',
-        ),
-    });
-  }
-
-  askToAdd() {
-    ask(this, {
-      heading: 'Add a webhook',
-      action: 'Add',
+      heading: webhook === undefined ? 'Add a webhook' : 'Change the webhook',
+      action: webhook === undefined ? 'Add' : 'Save',
       message: () =>
-        html`${this.fields()}
-        ${field('Customer (empty for all customers)', 'customerId', { placeholder: 'cus_…' })}`,
+        html`${field('Address', 'url', {
+            type: 'url',
+            required: true,
+            autofocus: true,
+            maxlength: 1000,
+            placeholder: 'https://example.com/hook',
+            value: webhook?.url,
+          })}
+          ${
+            webhook === undefined
+              ? field('Customer (empty for all customers)', 'customerId', { placeholder: 'cus_…' })
+              : nothing
+          }
+          ${field('Description', 'description', { value: webhook?.description ?? '' })}
+          <fieldset>
+            <legend>Types of events; none chosen is all of them</legend>
+            ${types.map(({ type, summary }) =>
+              checkbox(html`<span><code>${type}</code> <span class="quiet">${summary}</span></span>`, type, {
+                checked: webhook?.types?.includes(type) ?? false,
+              }),
+            )}
+          </fieldset>`,
       run: async (form) => {
-        const wanted = { ...this.wanted(form), customerId: form('customerId') || null };
-        const made = await api.post<WebhookWithSecret>('/api/webhooks', wanted);
+        const chosen = types.map(({ type }) => type).filter((type) => form(type) !== '');
+        const wanted = {
+          url: form('url'),
+          types: chosen.length === 0 ? null : chosen,
+          description: form('description') || null,
+        };
+        if (webhook !== undefined) {
+          const change = api.patch<Changed>(url`/api/webhooks/${webhook.id}`, wanted);
+          return this.saved(change, 'The webhook is changed.');
+        }
+        const customerId = form('customerId') || null;
+        const made = await api.post<WebhookWithSecret>('/api/webhooks', { ...wanted, customerId });
         void this.reload();
         return {
           noun: 'secret',

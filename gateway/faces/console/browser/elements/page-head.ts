@@ -1,0 +1,17 @@
+import { html, nothing } from 'lit';
+import { actionButtons, type Action } from '../../../browser/elements/menu.ts';
+import { session } from '../session.ts';
+
+/** Why changes are not offered; nothing for an operator. */
+export const viewerNote = () =>
+  session.isOperator
+    ? nothing
+    : html`<p class="quiet">You have a viewer's link: you can look at everything and change nothing.</p>`;
+
+/** Buttons for what an operator can do. */
+export const operatorActions = (...actions: (Action | false)[]) =>
+  session.isOperator ? html`<div class="actions">${actionButtons(actions)}</div>` : nothing;
+
+/** A heading, with what an operator can do beside it. */
+export const head = (heading: unknown, ...actions: (Action | false)[]) =>
+  html`<div class="head row spread">${heading} ${operatorActions(...actions)}</div>`;
