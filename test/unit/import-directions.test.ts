@@ -70,7 +70,7 @@ const allowedImports = [
   { file: 'gateway/faces/browser/elements/table.ts', imported: '../format.ts' },
   { file: 'gateway/faces/portal/browser/main.ts', imported: '../../browser/format.ts' },
   { file: 'gateway/faces/console/browser/elements/limits-form.ts', imported: '../../../../limits/limits.ts' },
-  { file: 'gateway/faces/browser/elements/window-meter.ts', imported: '../../../limits/windows.ts' },
+  { file: 'gateway/faces/browser/elements/customer-use.ts', imported: '../../../limits/windows.ts' },
   { file: 'gateway/platform/redis/redis-client.ts', imported: '../config/redis-url.ts' },
   { file: 'gateway/control/usage/traffic.ts', imported: '../../quota/traffic-counts.ts' },
   { file: 'gateway/faces/command/keys-show.ts', imported: '../../control/keys/find-keys.ts' },
