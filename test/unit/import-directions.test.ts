@@ -148,7 +148,6 @@ const byHand = {
   ],
   'live figures, streams and files': [
     'api/live-state.ts',
-    'api/live.ts',
     'command/keys-transfer.ts',
     'command/plans-file.ts',
     'command/status.ts',

@@ -9,8 +9,7 @@ import { assertRole, assertScopes, requirePermission } from './access/require-pe
 import { ApiError } from './api-error.ts';
 import { changeReason } from './change-reason.ts';
 import type { ConsoleRedis } from './console-redis.ts';
-import { createLive, shared, type LiveDependencies } from './live-state.ts';
-import { liveRoutes, type LiveApi } from './live.ts';
+import { createLive, liveRoutes, shared, type LiveApi, type LiveDependencies } from './live-state.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { renderApiError } from './render-api-error.ts';
 import type { Route } from './route.ts';

@@ -1,13 +1,22 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Request, RequestHandler } from 'express';
+import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { ApiError } from '../api-error.ts';
 import { isReading, setCaller, type Caller } from './caller.ts';
-import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
 
 /** A session, with the secret that a cookie of the request holds. */
 export interface SignedIn<Session> {
   session: Session;
   token: string;
+}
+
+export interface SessionCookie {
+  /**
+   * Reads what may be tokens of sessions: a page on another port of this host, or on another host of its domain, can add
+   * cookies of the same name.
+   */
+  read(req: Request): string[];
+  write(req: Request, res: Response, token: string, maxAgeMs: number): void;
+  clear(req: Request, res: Response): void;
 }
 
 /** Checks of requests that the pages of the console or the portal send, with a session in a cookie. */
@@ -46,12 +55,8 @@ interface PageAccessOptions<Session> {
 }
 
 export function createPageAccess<Session>(options: PageAccessOptions<Session>): PageAccess<Session> {
-  const { owner, cookiePath, apiPath, originsOf, find, callerOf, refuse } = options;
-  const cookie = createSessionCookie({
-    owner,
-    plainPath: cookiePath,
-    originOf: (req) => originsOf(req).find((origin) => origin !== undefined),
-  });
+  const { apiPath, find, callerOf, refuse } = options;
+  const cookie = createSessionCookie(options);
   const sessions = new WeakMap<Request, SignedIn<Session>>();
 
   /** A cookie that is no session's, no matter who has set it, hides no other. */
@@ -92,6 +97,51 @@ export function createPageAccess<Session>(options: PageAccessOptions<Session>): 
       });
     },
   };
+}
+
+/** Each one is looked up. A browser sends one cookie for each path and domain: a handful. */
+const maxTokens = 20;
+
+/**
+ * A cookie that no script can read, and that is not sent with what another site begins. With TLS, only one counts that no other
+ * host can set: browsers accept the prefix __Host- only with Secure, Path=/ and without a Domain. Without TLS, its name ends with
+ * the port: cookies are shared by all ports of a host, and several gateways may run on one.
+ */
+function createSessionCookie({
+  owner,
+  cookiePath,
+  originsOf,
+}: Pick<PageAccessOptions<unknown>, 'owner' | 'cookiePath' | 'originsOf'>): SessionCookie {
+  function settingsOf(req: Request): { name: string; options: CookieOptions } {
+    const origin = URL.parse(originsOf(req).find((text) => text !== undefined) ?? '');
+    const secure = origin?.protocol === 'https:';
+    return {
+      name: secure ? `__Host-${owner}-session` : `${owner}-session-${origin?.port || '80'}`,
+      options: { httpOnly: true, sameSite: 'strict', path: secure ? '/' : cookiePath, secure },
+    };
+  }
+  return {
+    read: (req) => valuesOf(req.headers.cookie ?? '', settingsOf(req).name).slice(0, maxTokens),
+    write(req, res, token, maxAge) {
+      const { name, options } = settingsOf(req);
+      res.cookie(name, token, { ...options, maxAge });
+    },
+    clear(req, res) {
+      const { name, options } = settingsOf(req);
+      res.clearCookie(name, options);
+    },
+  };
+}
+
+const tokenPattern = /^[\w-]{43}$/;
+
+/** Different values that may be tokens. Not `cookie.parse`, which hides that a name was sent several times. */
+function valuesOf(header: string, name: string): string[] {
+  const values = header
+    .split(';')
+    .map((pair) => pair.trim())
+    .flatMap((pair) => (pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : []));
+  return [...new Set(values)].filter((value) => tokenPattern.test(value));
 }
 
 /** Values of Sec-Fetch-Site (Fetch Metadata) of own pages, and of an address that a person typed. */
