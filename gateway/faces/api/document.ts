@@ -42,6 +42,20 @@ const idempotencyKey = {
 
 type Json = { [name: string]: unknown };
 
+/** Refusals of requests with a token. */
+const tokenRefusals = [
+  ['401', 'Unauthorized', 'No valid token, and no session. `WWW-Authenticate` is `Bearer`.'],
+  ['403', 'Forbidden', 'The token lacks the scope that the message names, or the session is a viewer’s'],
+  [
+    '429',
+    'TooManyRequests',
+    'Too many requests of the token, or wrong tokens. `Retry-After` has the seconds to wait.',
+  ],
+] as const;
+const tokenResponses = Object.fromEntries(
+  tokenRefusals.map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
+);
+
 const operatorsApi: DescribedApi = {
   info,
   basePath: '/api',
@@ -78,7 +92,12 @@ export function describeApi(
         }),
       },
       schemas: schemas.components,
-      responses: { Error: response('A refusal', schemas.of(apiErrorSchema)) },
+      responses: Object.fromEntries(
+        [['', 'Error', 'A refusal'] as const, ...(hasTokens ? tokenRefusals : [])].map(([, name, text]) => [
+          name,
+          response(text, schemas.of(apiErrorSchema)),
+        ]),
+      ),
       parameters: { IdempotencyKey: idempotencyKey },
     },
   };
@@ -119,6 +138,7 @@ function operationsOf(routes: readonly DescribedRoute[], schemaOf: (schema: z.Zo
           ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
           responses: {
             [status]: success(operation, schemaOf),
+            ...(scope === undefined ? {} : tokenResponses),
             default: { $ref: '#/components/responses/Error' },
           },
         },
