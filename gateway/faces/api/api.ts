@@ -16,7 +16,7 @@ import type { Route } from './route.ts';
 import { createConsoleSignIn, sessionSchema } from './session.ts';
 import { sessionRoutes } from './sessions.ts';
 
-const maxBody = '64kb';
+const parseBody = express.json({ limit: '64kb' });
 
 export interface OperatorsApiDependencies
   extends Pick<OperationContext, 'publicOrigin' | 'webhookNetworks'>, Omit<LiveDependencies, 'read'> {
@@ -44,15 +44,21 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   for (const route of apiRoutes) {
     const isOpen = route.operation.access === 'open';
     const checks = isOpen ? access.open : [access.guard, requirePermission(route)];
-    router[route.method](route.path, ...checks, express.json({ limit: maxBody }), serve(route));
+    router[route.method](route.path, ...checks, parseBody, serve(route));
   }
-  router.use(access.guard, (req) => {
-    assertRole(callerOf(req), isReading(req));
+  // The checks are those of any path, so that none tells which paths there are.
+  router.use(access.guard, requireRole, parseBody, () => {
     throw new ApiError('not_found');
   });
   router.use(renderApiError({ logUnexpected, traceRefusal: access.traceRefusal }));
   return router;
 }
+
+/** A viewer gets the same for a path that does not exist. */
+const requireRole: RequestHandler = (req, _res, next) => {
+  assertRole(callerOf(req), isReading(req));
+  next();
+};
 
 /** With 100,000 customers, a count takes a second or two. */
 const countAgeMs = 10_000;
