@@ -192,7 +192,7 @@ function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false
   const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const {
     flags = `--${name} <${placeholders.get(type) ?? (namedFields.has(field) ? field : 'text')}>`,
-    says = lowerFirst(schema.description ?? ''),
+    says = lowerFirst(descriptionOf(schema)),
   } = form;
   if (type === 'boolean' && form.flags !== undefined) {
     const [on = '', off] = flags.split(' ');
@@ -213,6 +213,13 @@ function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false
   const option = new Option(flags, says).argParser(parse);
   if (form.default !== undefined) option.default(parse(form.default), form.default);
   return [{ field, option, isRequired: form.isRequired ?? !mayLack(schema) }];
+}
+
+/** Words of a field. One that may be absent has those of its content. */
+function descriptionOf(schema: z.ZodType): string {
+  if (schema.description !== undefined) return schema.description;
+  const content = 'unwrap' in schema && typeof schema.unwrap === 'function' ? schema.unwrap() : undefined;
+  return content instanceof z.ZodType ? descriptionOf(content) : '';
 }
 
 const mayLack = (schema: z.ZodType) =>

@@ -49,7 +49,8 @@ describe('a mistyped word gets a suggestion', () => {
     let options = 0;
     for (const { command, words } of commands) {
       const longOptions = command.createHelp().visibleOptions(command);
-      for (const { long } of longOptions.filter((option) => option.long !== '--help')) {
+      for (const { long, description } of longOptions.filter((option) => option.long !== '--help')) {
+        expect(description, `${words.join(' ')} ${long}`).not.toBe('');
         const wrong = mistyped(long ?? '');
         const complaint = await complaintAbout([...words, wrong]);
         expect(complaint, words.join(' ')).toMatch(`unknown option '${wrong}' (Did you mean`);
