@@ -2,8 +2,9 @@ import {
   byWindow,
   doubtfulWindows,
   hasWindow,
+  mapWindows,
   windowNames,
-  windows,
+  windowOf,
   type ByWindow,
   type WindowName,
 } from './windows.ts';
@@ -58,13 +59,13 @@ export function knownIn(limits: ByWindow<number | null>): Limits {
  * Describes limits as in "60 a minute, 1000 a day"; `null` and undefined count as no limit.
  * @param none words for no limit at all
  */
-export function describeLimits(limits: ByWindow<number | null> = {}, none = 'none'): string {
-  const known = knownIn(limits);
-  return (
-    windows
-      .flatMap(({ name, each }) => (known[name] === undefined ? [] : [`${known[name]} ${each}`]))
-      .join(', ') || none
-  );
+export function describeLimits(
+  limits: ByWindow<number | null> = {},
+  none = 'none',
+  format: (limit: number) => string = String,
+): string {
+  const parts = mapWindows(knownIn(limits), (limit, name) => `${format(limit)} ${windowOf(name).each}`);
+  return Object.values(parts).join(', ') || none;
 }
 
 /** As in the question whether limits are meant; undefined if there is nothing to question. */

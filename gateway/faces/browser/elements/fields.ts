@@ -28,10 +28,10 @@ export const withField =
       use(target.value, target.name);
   };
 
-interface FieldOptions {
+export interface FieldOptions {
   type?: string;
   /** What the field shows. Left out, it keeps what was typed. */
-  value?: string | undefined;
+  value?: string | number | null | undefined;
   /** What it shows at first, in place of a value. */
   initial?: string;
   required?: boolean;
@@ -91,13 +91,13 @@ export function choice(
   label: string,
   name: string,
   options: readonly (readonly [value: string | number, text: string])[],
-  { value, required = false, autofocus = false }: Pick<FieldOptions, 'value' | 'required' | 'autofocus'> = {},
+  { value, autofocus = false }: { value?: string; autofocus?: boolean } = {},
 ) {
   const isChosen = (each: string | number) => String(each) === value;
   const isKnown = value === undefined || options.some(([each]) => isChosen(each));
   return html`<label
     >${label}
-    <select name=${name} ?required=${required} ?autofocus=${autofocus}>
+    <select name=${name} ?autofocus=${autofocus}>
       ${[...options, ...(isKnown ? [] : [[value, value] as const])].map(
         ([each, text]) => html`<option value=${each} .selected=${isChosen(each)}>${text}</option>`,
       )}
@@ -123,10 +123,6 @@ export const graceField = () =>
 /** For how long a key is banned. */
 export const lengthField = () =>
   choice('For', 'seconds', Object.entries({ 900: '15 minutes', ...lengths }), { autofocus: true });
-
-/** Asks whether unusual limits are meant. @param doubts empty if nothing is unusual */
-export const meantBox = (doubts: string) =>
-  doubts === '' ? nothing : checkbox(`${doubts} I mean that.`, 'confirmed', { required: true });
 
 /** Names the fields that a rotation keeps: "name, expiry and scopes". */
 export const keptWords = (fields: RecordFields) =>

@@ -7,7 +7,6 @@ export interface Action {
   act: () => unknown;
   /** What it looks like. */
   tone?: 'primary' | 'danger' | 'plain';
-  isDisabled?: boolean;
 }
 
 /**
@@ -30,12 +29,7 @@ export const actionButtons = (actions: readonly (Action | false)[]) =>
     .filter((action) => action !== false)
     .map(
       (action) =>
-        html`<button
-          type="button"
-          class=${action.tone ?? nothing}
-          ?disabled=${action.isDisabled}
-          @click=${choose(action)}
-        >
+        html`<button type="button" class=${action.tone ?? nothing} @click=${choose(action)}>
           ${action.text}
         </button>`,
     );

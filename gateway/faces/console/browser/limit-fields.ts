@@ -1,7 +1,8 @@
-import { maxLimit, parseLimit } from '../../../limits/limits.ts';
-import type { ByPlanField, PlanField } from '../../../limits/shadow-limits.ts';
-import { doubtfulWindows, forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
-import { field, type FormTexts } from '../../browser/elements/fields.ts';
+import { doubtInWords, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
+import type { PlanField } from '../../../limits/shadow-limits.ts';
+import { forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
+import { checkbox, field, type FieldOptions, type FormTexts } from '../../browser/elements/fields.ts';
+import { sentence } from '../../browser/format.ts';
 import { api } from './api.ts';
 import type { KeyPlan, Page } from './responses.ts';
 
@@ -12,46 +13,24 @@ export const fetchPlans = async () => (await api.get<Page<KeyPlan>>('/api/key-pl
 export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
   forAll((name) => parseLimit(form(name)) ?? null);
 
-/** What is unusual about limits; empty if nothing is. */
-export const doubtText = (limits: ByWindow<number | null>): string =>
-  doubtfulWindows(limits)
-    .map(
-      ({ longer, shorter }) =>
-        `The ${longer} limit is less than the ${shorter} limit, so the ${shorter} limit is never reached.`,
-    )
-    .join(' ');
-
-interface LimitFieldOptions {
-  /** Before words such as "a minute". */
-  label: string;
-  /** Windows that lack a limit as long as their fields are empty. */
-  lacking?: readonly WindowName[];
-  values?: ByPlanField<number | null> | undefined;
-  /** Names of the fields, if they are not those of the windows. */
-  nameOf?: (name: WindowName) => PlanField;
-  /** Field that gets the focus. */
-  focused?: string;
-  /** What an empty field stands for. */
-  placeholder?: (name: WindowName) => string;
+/** Asks whether unusual limits are meant. */
+export function meantBox(owner: string, limits: ByWindow<number | null>) {
+  const doubt = doubtInWords(owner, knownIn(limits));
+  return doubt && checkbox(`${sentence(doubt)} I mean that.`, 'confirmed', { required: true });
 }
 
-/** A field for the limit of each window. */
-export const limitFields = ({
-  label,
-  lacking = [],
-  values,
-  nameOf = (name) => name,
-  focused,
-  placeholder,
-}: LimitFieldOptions) =>
+/** A field for the limit of each window. @param label before words such as "a minute" */
+export const limitFields = (
+  label: string,
+  optionsOf: (name: WindowName) => FieldOptions,
+  nameOf: (name: WindowName) => PlanField = (name) => name,
+) =>
   windows.map(({ name, each }) =>
     field(`${label} ${each}`, nameOf(name), {
       type: 'number',
       min: 1,
       max: maxLimit,
-      required: lacking.includes(name),
-      placeholder: placeholder?.(name) ?? 'no limit',
-      value: String(values?.[nameOf(name)] ?? ''),
-      autofocus: name === focused,
+      placeholder: 'no limit',
+      ...optionsOf(name),
     }),
   );

@@ -6,7 +6,6 @@ import {
   type BanPolicyField,
   type NumberField,
 } from '../../../limits/setting-fields.ts';
-import { dayMs } from '../../../limits/utc-day.ts';
 import { formatDuration, formatNumber, plural } from '../../browser/format.ts';
 import type { BanPolicy, Policy } from './responses.ts';
 
@@ -44,17 +43,12 @@ export const addressGroup: PolicyGroup = {
   ],
 };
 
-const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
-
 export const retentionGroup: PolicyGroup = {
   heading: 'Record of use',
   fields: [{ name: 'retentionDays', ...retentionField }],
-  effect({ retentionDays }) {
-    const first = days.format(new Date(Date.now() - retentionDays * dayMs));
-    return [
-      `The use of each customer is kept for ${formatNumber(retentionDays)} days: today from ${first} on. What is older is no longer shown.`,
-    ];
-  },
+  effect: ({ retentionDays }) => [
+    `The use of each customer is kept for ${plural(retentionDays, 'day')}. What is older is no longer shown.`,
+  ],
 };
 
 /** What a valid ban policy does. */

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
+import { describeLimits } from '../../../limits/limits.ts';
 import { shadowLimitsIn, type ByPlanField } from '../../../limits/shadow-limits.ts';
-import { windows, type ByWindow } from '../../../limits/windows.ts';
+import type { ByWindow } from '../../../limits/windows.ts';
 import { formatNumber } from '../../browser/format.ts';
 
 /**
@@ -26,13 +27,8 @@ export function enforcedText<Other extends { gateways: number }>(
 }
 
 /** @param limits as in "60 a minute, 1,000 a day" */
-export function limitsText(limits: ByWindow<number | null>, none = 'no valid limits') {
-  const parts = windows.flatMap(({ name, each }) => {
-    const limit = limits[name] ?? null;
-    return limit === null ? [] : [`${formatNumber(limit)} ${each}`];
-  });
-  return parts.join(', ') || none;
-}
+export const limitsText = (limits: ByWindow<number | null>, none = 'no valid limits') =>
+  describeLimits(limits, none, formatNumber);
 
 export const shadowText = (plan: ByPlanField<number | null>) => limitsText(shadowLimitsIn(plan), 'none');
 

@@ -1,21 +1,16 @@
 import { html } from 'lit';
-import { knownIn, lackingWindows } from '../../../../limits/limits.ts';
+import { knownIn } from '../../../../limits/limits.ts';
 import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
+import { hasWindow } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
-import {
-  choice,
-  field,
-  formFields,
-  meantBox,
-  recordFields,
-  type FormTexts,
-} from '../../../browser/elements/fields.ts';
+import { choice, field, formFields, recordFields, type FormTexts } from '../../../browser/elements/fields.ts';
+import { hasEnded } from '../../../browser/elements/key-columns.ts';
 import type { Action } from '../../../browser/elements/menu.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { formatTime, plural } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
-import { doubtText, fetchPlans, formLimits, limitFields } from '../limit-fields.ts';
+import { fetchPlans, formLimits, limitFields, meantBox } from '../limit-fields.ts';
 import type { Changed, CustomerDetail, CustomerRow, IssuedKey, KeyPlan, PortalLink } from '../responses.ts';
 import { router } from '../router.ts';
 import { askForFacts, askForKey, showKey } from './key-dialogs.ts';
@@ -25,16 +20,11 @@ type Page = PolledElement<unknown>;
 /** What can be done with a customer, beside adding a key. */
 export function customerActions(page: Page, customer: CustomerRow | CustomerDetail): (Action | false)[] {
   const path = apiPath(customer.id);
-  const windows = 'windows' in customer ? customer.windows : customer.use?.windows;
-  const hasNoKeys =
-    'items' in customer
-      ? customer.items.every((key) => key.state === 'revoked' || key.state === 'expired')
-      : customer.keys === 0;
+  const hasKeys = 'items' in customer ? !customer.items.every(hasEnded) : customer.keys > 0;
   return [
     { text: 'Make a link to the portal', act: () => makeLink(page, path) },
     {
       text: "Reset today's usage",
-      isDisabled: (windows?.day?.used ?? 0) === 0,
       act: () =>
         page.make(
           () => api.delete(`${path}/day`),
@@ -47,7 +37,7 @@ export function customerActions(page: Page, customer: CustomerRow | CustomerDeta
           act: () => page.make(() => api.post(`${path}/resume`), 'The customer is active again'),
         }
       : { text: 'Suspend…', tone: 'danger', act: () => askToSuspend(page, customer) },
-    hasNoKeys && { text: 'Remove…', tone: 'danger', act: () => askToRemove(page, customer) },
+    !hasKeys && { text: 'Remove…', tone: 'danger', act: () => askToRemove(page, customer) },
   ];
 }
 
@@ -103,6 +93,7 @@ export const askForCustomerFacts = (page: Page, customer: CustomerDetail) =>
 function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: CustomerDetail) {
   const plan = plans.find(({ name }) => name === form('plan'));
   const needsOwn = plan?.needsOwnLimits === true;
+  const limits = formLimits(form);
   return html`<div class="grid">
       ${choice(
         'Plan',
@@ -110,19 +101,18 @@ function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: Custo
         plans.map(({ name }) => [name, name]),
         { value: customer?.plan ?? 'free' },
       )}
-      ${limitFields({
-        label: 'Own limit',
-        values: customer ?? {},
-        lacking: needsOwn ? lackingWindows(undefined, knownIn(formLimits(form))) : [],
-        placeholder: (name) => (needsOwn ? '' : `${plan?.[name] ?? 'no limit'}, as its plan`),
-      })}
+      ${limitFields('Own limit', (name) => ({
+        value: customer?.[name],
+        required: needsOwn && !hasWindow(knownIn(limits)),
+        placeholder: needsOwn ? '' : `${plan?.[name] ?? 'no limit'}, as its plan`,
+      }))}
     </div>
     <p class="quiet">
       They are those of all keys of the customer.
       ${needsOwn ? `Customers on ${plan.name} need a limit of their own.` : 'An empty limit is that of the plan.'}
       A change is in force from the next request on.
     </p>
-    ${meantBox(doubtText(formLimits(form)))}`;
+    ${meantBox('the customer', limits)}`;
 }
 
 /** Asks for the plan and own limits of a customer. */

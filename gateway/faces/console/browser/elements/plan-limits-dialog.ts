@@ -3,13 +3,13 @@ import { defaultLimits, knownIn, lackingWindows, parseLimit } from '../../../../
 import { forPlanFields, shadowField } from '../../../../limits/shadow-limits.ts';
 import { windowOf } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
-import { field, meantBox, type FormTexts } from '../../../browser/elements/fields.ts';
+import { field, type FormTexts } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import { formatNumber } from '../../../browser/format.ts';
 import { api, url } from '../api.ts';
 import { keyLink } from '../key.ts';
-import { doubtText, limitFields } from '../limit-fields.ts';
+import { limitFields, meantBox } from '../limit-fields.ts';
 import type { ChangedPlan, Plan, PlanPreview } from '../responses.ts';
 import { router } from '../router.ts';
 import { limitsText } from '../setting-text.ts';
@@ -21,8 +21,12 @@ function limitsForm(form: FormTexts, plan?: Plan) {
   const limits = typedLimits(form);
   const lacking = lackingWindows(plan && defaultLimits(plan.name), knownIn(limits));
   return html`<div class="grid">
-      ${limitFields({ label: 'Requests', lacking, values: plan, ...(plan && { focused: 'minute' }) })}
-      ${limitFields({ label: 'Shadow limit', nameOf: shadowField, values: plan })}
+      ${limitFields('Requests', (name) => ({
+        value: plan?.[name],
+        required: lacking.includes(name),
+        autofocus: name === 'minute',
+      }))}
+      ${limitFields('Shadow limit', (name) => ({ value: plan?.[shadowField(name)] }), shadowField)}
     </div>
     ${
       plan === undefined
@@ -31,7 +35,7 @@ function limitsForm(form: FormTexts, plan?: Plan) {
             <above-limits .plan=${plan.name} .limits=${JSON.stringify(knownIn(limits))}></above-limits>
           </div>`
     }
-    ${meantBox(doubtText(limits))}`;
+    ${meantBox('the plan', limits)}`;
 }
 
 /** Asks for the limits of a plan. @param plan undefined for a new one, which is made and shown */

@@ -36,10 +36,14 @@ class PolicySettings extends PolledElement<Shown> {
     return this.group.effect(values, plans).map((sentence) => html`<p>${sentence}</p>`);
   }
 
+  /** Without numbers that are out of range, which a form does not send. */
   typed(form: FormTexts): Partial<Policy> {
     const { fields, switched } = this.group;
+    const given = fields.filter(
+      ({ name, min, max }) => Number(form(name)) >= min && Number(form(name)) <= max,
+    );
     return {
-      ...Object.fromEntries(fields.map(({ name }) => [name, Number(form(name))])),
+      ...Object.fromEntries(given.map(({ name }) => [name, Number(form(name))])),
       ...(switched && { enabled: form('enabled') !== '' }),
     };
   }
@@ -49,10 +53,9 @@ class PolicySettings extends PolledElement<Shown> {
     ask(this, {
       heading,
       action: 'Save',
-      message: (form) => {
-        const isValid = fields.every(({ name, min, max }) => isWithin(form(name), min, max));
-        return html`${switched ? checkbox(switched, 'enabled', { checked: shown.enabled }) : nothing}
-          <div class="policy grid">
+      message: (form) =>
+        html`${switched ? checkbox(switched, 'enabled', { checked: shown.enabled }) : nothing}
+          <div class="grid">
             ${fields.map(({ name, label, meaning, min, max, decimals }, index) =>
               field(label, name, {
                 type: 'number',
@@ -61,19 +64,14 @@ class PolicySettings extends PolledElement<Shown> {
                 min,
                 max,
                 step: decimals ? '0.001' : '1',
-                value: String(shown[name]),
+                value: shown[name],
                 hint: `${sentence(meaning)} Default ${formatNumber(defaults[name])}.`,
               }),
             )}
           </div>
           <div class="panel" aria-live="polite">
-            ${
-              isValid
-                ? this.effect({ ...shown, ...this.typed(form) }, plans)
-                : html`<p>Some numbers are out of range.</p>`
-            }
-          </div>`;
-      },
+            ${this.effect({ ...shown, ...this.typed(form) }, plans)}
+          </div>`,
       run: (form) =>
         this.saved(
           api.patch<Changed>('/api/policy', { ...this.typed(form), expected: this.own(stored) ?? {} }),
@@ -95,8 +93,5 @@ class PolicySettings extends PolledElement<Shown> {
       ${operatorActions({ text: 'Change…', act: () => this.askToChange(content, shown) })}`;
   }
 }
-
-const isWithin = (text: string, min: number, max: number) =>
-  text !== '' && Number(text) >= min && Number(text) <= max;
 
 customElements.define('policy-settings', PolicySettings);

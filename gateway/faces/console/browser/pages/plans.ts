@@ -33,34 +33,27 @@ class PagePlans extends ListPage<Plan> {
     const shown = windows.filter(({ name }) => plans.some((plan) => plan[name] !== undefined));
     return [
       ['Plan', nameCell, '', ({ name }) => name],
-      ...shown.map(({ name, each }) => count<Plan>(capitalized(each), (plan) => limitCell(plan[name]))),
+      ...shown.map(({ name, each }) => count<Plan>(capitalized(each), (plan) => plan[name])),
       [
         'In force',
         (plan) => (plan.kind === 'own_limits' ? eachHasItsOwn : enforcedText(plan, plan.running, limitsText)),
       ],
-      count('Customers', customersCell),
+      count('Customers', (plan) =>
+        plan.customers === null ? null : customersLink(plan, formatNumber(plan.customers)),
+      ),
     ];
   }
 }
 
 const eachHasItsOwn = html`<span class="quiet">each customer has its own limits</span>`;
 
-const limitCell = (limit: number | null | undefined) =>
-  limit === null ? html`<span class="failure-text">invalid</span>` : limit;
-
 function nameCell({ name, kind }: Plan) {
   if (kind === 'plan') return planLink(name);
   return kind === 'address' ? html`<a href="/console/bans">${name}</a>, each address` : name;
 }
 
-const customersCell = ({ name, customers }: Plan) =>
-  customers === null
-    ? null
-    : html`<a
-        href=${url`/console/customers?plan=${name}`}
-        aria-label=${`${plural(customers, 'customer')} on ${name}`}
-        >${formatNumber(customers)}</a
-      >`;
+const customersLink = ({ name }: Plan, text: string) =>
+  html`<a href=${url`/console/customers?plan=${name}`}>${text}</a>`;
 
 customElements.define('page-plans', PagePlans);
 
@@ -97,21 +90,17 @@ class PagePlan extends PolledElement<Plan> {
       ['Limits', limitsText(plan)],
       ['Shadow limits, counted only', shadowText(plan)],
       ['In force', enforcedText(plan, plan.running, limitsText, this.isSettling)],
-      [
-        'Customers',
-        html`<a href=${url`/console/customers?plan=${name}`}>${plural(customers ?? 0, 'customer')}</a>`,
-      ],
+      ['Customers', customersLink(plan, plural(customers ?? 0, 'customer'))],
     ])}
     ${
       kind === 'plan'
         ? html`${operatorActions(
               { text: 'Change limits…', tone: 'primary', act: () => askForPlanLimits(this, plan) },
-              defaultLimits(name) === undefined &&
-                customers === 0 && {
-                  text: 'Remove this plan',
-                  tone: 'danger',
-                  act: () => this.askToRemove(plan),
-                },
+              defaultLimits(name) === undefined && {
+                text: 'Remove this plan',
+                tone: 'danger',
+                act: () => this.askToRemove(plan),
+              },
             )} <last-changes item=${name}></last-changes>`
         : nothing
     }`;
