@@ -132,7 +132,7 @@ function tryIt(operation: Operation): Html {
   const body = exampleBody(operation);
   return html`<details class="panel try" data-try hidden>
     <summary>Try it</summary>
-    <form data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
+    <form class="stack" data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
       ${operation.parameters.map((parameter) => parameterField(operationId, parameter))}
       ${
         body === undefined

@@ -16,6 +16,6 @@ export function sparkline(values: readonly number[]) {
     preserveAspectRatio="none"
     aria-hidden="true"
   >
-    <polyline points=${points.join(' ')} />
+    <polyline points=${points.join(' ')} vector-effect="non-scaling-stroke" />
   </svg>`;
 }

@@ -23,8 +23,10 @@ export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> exte
   override render() {
     const { content } = this;
     return html`<div class="head row spread">
-        <h1>${content === undefined ? this.item : keyTitle(content)}</h1>
-        ${content === undefined ? nothing : head(content)}
+        <div class="head row">
+          <h1>${content === undefined ? this.item : keyTitle(content)}</h1>
+          ${content === undefined ? nothing : head(content)}
+        </div>
         ${content !== undefined && session.isOperator ? html`<div class="actions">${this.actions(content)}</div>` : nothing}
       </div>
       ${super.render()}`;

@@ -60,13 +60,8 @@ class PageOverview extends PolledElement<Content> {
     ]);
     const points = traffic?.items ?? this.content?.points ?? [];
     const isUsed = state.recent.requests > 0 || points.some((point) => requestsIn(point) > 0);
-    const keys = isUsed
-      ? undefined
-      : await api.get<KeyList>('/api/keys?limit=1').then(
-          ({ total }) => total,
-          () => undefined,
-        );
-    return { state, points, keys };
+    const listed = isUsed ? undefined : await api.get<KeyList>('/api/keys?limit=1').catch(() => undefined);
+    return { state, points, keys: listed?.total };
   }
 
   override render() {
@@ -77,7 +72,7 @@ class PageOverview extends PolledElement<Content> {
   view({ state, points, keys }: Content) {
     return html`<section aria-label="Problems" role="status">${problemList(state)}</section>
       ${figures(state, points.slice(-shortMinutes))}
-      <div class="overview">
+      <div class="overview grid">
         <section>
           <h2>The last 24 hours</h2>
           ${
@@ -113,10 +108,10 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
   const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number) =>
     html`<section class="panel reading">
       <h2>${name}</h2>
-      <strong class="figure">${value}</strong> ${sparkline(points.map(of))}
+      ${sparkline(points.map(of))} <strong class="figure">${value}</strong>
       <p class="quiet">${detail}</p>
     </section>`;
-  return html`<div class="figures-now grid">
+  return html`<div class="figures-now panels grid">
     ${figure('Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`, requestsIn)}
     ${figure(
       'Success',
@@ -172,18 +167,16 @@ function busiestTable({ busiestCustomers }: LiveState) {
   );
 }
 
-const tones = { critical: 'bad', warning: 'caution', notice: '' };
+const tones = { critical: 'bad', warning: 'caution', notice: 'good' };
 
 /** What is wrong, in words, most severe first. */
 function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
-  return html`<p><span class=${worst(problems)} aria-hidden="true">●</span> ${summary}</p>
-    <ul class="problems">
+  const worst = problems[0]?.severity ?? 'notice';
+  return html`<p><span class=${tones[worst]} aria-hidden="true">●</span> ${summary}</p>
+    <ul class="stack">
       ${problems.map(row)}
     </ul>`;
 }
-
-const worst = ([problem]: readonly Problem[]) =>
-  problem === undefined || problem.severity === 'notice' ? 'good' : tones[problem.severity];
 
 const row = ({ id, severity, title, detail, advice, link }: Problem) =>
   html`<li class="panel row spread" data-problem=${id}>
