@@ -63,11 +63,7 @@ export function localTime(iso: string) {
 /** @param month as YYYY-MM, such as 2026-11 */
 export const formatMonth = (month: string) => months.format(new Date(month));
 
-export const utc = (date: Date) =>
-  `${date
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.\d+Z$/, '')} UTC`;
+export const utc = (date: Date) => `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -103,14 +99,8 @@ export function formatDuration(seconds: number) {
     [Math.floor(rounded / 60) % 60, 'min'],
     [rounded % 60, 's'],
   ].filter(([value]) => value !== 0);
-  return parts.length === 0
-    ? '0 s'
-    : parts
-        .slice(0, 2)
-        .map(([value, unit]) => `${value} ${unit}`)
-        .join(' ');
+  const texts = parts.slice(0, 2).map(([value, unit]) => `${value} ${unit}`);
+  return texts.join(' ') || '0 s';
 }
 
-const megabyte = 1024 * 1024;
-
-export const formatMegabytes = (bytes: number) => `${formatNumber(Math.round(bytes / megabyte))} MB`;
+export const formatMegabytes = (bytes: number) => `${formatNumber(Math.round(bytes / 1024 ** 2))} MB`;

@@ -12,12 +12,6 @@ export class ApiFailure extends Error {
     this.status = of.status ?? 0;
     this.retryAfterMs = of.retryAfterMs ?? 0;
   }
-
-  /** @returns the same failure in other words */
-  saying(message: string) {
-    const { code, status, retryAfterMs } = this;
-    return new ApiFailure({ code, message, status, retryAfterMs });
-  }
 }
 
 /** Message for a page whose request got no response. */
@@ -26,11 +20,6 @@ const unreachable = {
   message: 'The gateway does not respond. It may be restarting: try again in a moment.',
 };
 
-interface RequestOptions {
-  body?: unknown;
-  headers?: Record<string, string>;
-}
-
 /**
  * Sends a request to the gateway of this page.
  * @throws ApiFailure without a response
@@ -38,7 +27,7 @@ interface RequestOptions {
 export async function request(
   method: string,
   path: string,
-  { body, headers }: RequestOptions = {},
+  { body, headers }: { body?: unknown; headers?: Record<string, string> } = {},
 ): Promise<Response> {
   try {
     return await fetch(path, {

@@ -2,7 +2,6 @@ import './copy-field.ts';
 import { html, nothing } from 'lit';
 import { changeReason } from '../change-reason.ts';
 import { ActingElement } from './acting-element.ts';
-import { CopyField } from './copy-field.ts';
 import { field, formTexts, textsOf, type FormTexts } from './fields.ts';
 import type { LightElement } from './light-element.ts';
 import { inlineFailure } from './notice.ts';
@@ -49,13 +48,6 @@ class AskDialog extends ActingElement {
     this.dialog?.showModal();
     const form = this.querySelector('form');
     if (form !== null) this.form = this.initial = textsOf(form);
-    void this.focusSecret();
-  }
-
-  async focusSecret() {
-    await this.updateComplete;
-    const field = this.querySelector('copy-field');
-    if (field instanceof CopyField) await field.focusButton();
   }
 
   close() {
@@ -75,7 +67,6 @@ class AskDialog extends ActingElement {
       this.secret = (await this.run(form, this.initial)) ?? undefined;
       changeReason.text = '';
       if (this.secret === undefined) this.close();
-      else await this.focusSecret();
     });
   }
 

@@ -1,5 +1,6 @@
 import uPlot from 'uplot';
 
+/** Its tone is one of the styles: good, quiet, caution, bad, other. */
 export type ChartSeries = { label: string; tone: string; values: number[] };
 
 const timeZone = 'UTC';

@@ -4,7 +4,7 @@ import { LightElement } from './light-element.ts';
 const confirmedMs = 2000;
 
 /** A text to copy, such as a new API key. */
-export class CopyField extends LightElement {
+class CopyField extends LightElement {
   static override properties = { text: {}, label: {}, once: { type: Boolean } };
 
   text = '';
@@ -21,9 +21,8 @@ export class CopyField extends LightElement {
     this.whileConnected((signal) => addEventListener('beforeunload', keepTab, { signal }));
   }
 
-  async focusButton() {
-    await this.updateComplete;
-    this.querySelector('button')?.focus();
+  override firstUpdated() {
+    if (this.once) this.querySelector('button')?.focus();
   }
 
   async copy() {
@@ -40,14 +39,7 @@ export class CopyField extends LightElement {
 
   override render() {
     return html`<div class="copy-field row">
-        <input
-          readonly
-          aria-label=${this.label}
-          .value=${this.text}
-          @focus=${({ target }: FocusEvent) => {
-            if (target instanceof HTMLInputElement) target.select();
-          }}
-        />
+        <input readonly aria-label=${this.label} .value=${this.text} />
         <button type="button" class="primary" @click=${this.copy}>Copy</button>
       </div>
       <p class="quiet" role="status">${this.said}</p>`;

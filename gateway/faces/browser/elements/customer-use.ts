@@ -14,18 +14,12 @@ const nearShare = 0.8;
 export const amountOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
   limit === null ? formatNumber(used) : `${formatNumber(used)} of ${formatNumber(limit)}`;
 
-interface Metered {
-  windows: ByWindow<WindowView>;
-  /** When they were read. */
-  now: string;
-}
-
 /**
  * A meter for each window with a limit, with its figures, and when it ends. Without a known limit, the bar is full.
  * @param sourceOf where the limit comes from
  */
 export const windowMeters = (
-  { windows, now }: Metered,
+  { windows, now }: { windows: ByWindow<WindowView>; now: string },
   sourceOf: (name: WindowName) => unknown = () => nothing,
 ) =>
   html`<div class="panels grid">

@@ -6,13 +6,11 @@ import type { Column } from './table.ts';
 
 type ListedKey = Pick<
   KeyRow,
-  'id' | 'hint' | 'state' | 'bannedUntil' | 'replacedBy' | 'lastUsedAt' | 'createdAt' | 'expiresAt'
+  'id' | 'hint' | 'state' | 'bannedUntil' | 'replacedBy' | 'lastUsedAt' | 'createdAt' | 'expiresAt' | 'scopes'
 >;
 
 /** What names a key that is not shown. */
 export const hintOf = ({ id, hint }: Pick<ListedKey, 'id' | 'hint'>) => html`<code>${hint || id}</code>`;
-
-export const scopesOf = (scopes: readonly string[] | null) => scopes?.join(' ') ?? 'all';
 
 /** Whether a key will never work again. */
 export const hasEnded = ({ state }: { state: string }) => state === 'revoked' || state === 'expired';
@@ -24,6 +22,7 @@ export const keyColumns: readonly Column<ListedKey>[] = [
   ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'minor', ({ lastUsedAt }) => lastUsedAt],
   ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
   ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'minor', ({ expiresAt }) => expiresAt],
+  ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all', 'minor'],
 ];
 
 function stateCell(key: ListedKey) {

@@ -7,14 +7,7 @@ import { count, listTable } from './table.ts';
 
 const height = 220;
 
-/**
- * A chart over time, with the point under the cursor in a tooltip. Its figures are also there as a table.
- *
- *     <time-chart heading="Requests" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
- *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
- *
- * Tones are those of the styles: good, quiet, caution, bad, other.
- */
+/** A chart over time, with the point under the cursor in a tooltip. Its figures are also there as a table. */
 class TimeChart extends LightElement {
   static override properties = { heading: {}, unit: {} };
 

@@ -2,7 +2,7 @@ import { html, nothing } from 'lit';
 import { keyFields, portalFields } from '../../../limits/record-fields.ts';
 import { ask } from '../../browser/elements/ask-dialog.ts';
 import { checkbox, dateField, field, graceField, keptWords } from '../../browser/elements/fields.ts';
-import { hasEnded, keyColumns, scopesOf } from '../../browser/elements/key-columns.ts';
+import { hasEnded, keyColumns } from '../../browser/elements/key-columns.ts';
 import { actionButtons, menuColumn } from '../../browser/elements/menu.ts';
 import type { PolledElement } from '../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../browser/elements/table.ts';
@@ -20,7 +20,6 @@ export const keySection = (page: Page, keys: readonly Key[], isActive: boolean) 
       [
         ['Name', ({ id, name }) => name || id],
         ...keyColumns,
-        ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
         count('Served today', ({ servedToday }) => servedToday),
         count('Refused today', ({ refusedToday }) => refusedToday, 'number minor'),
         menuColumn<Key>(
@@ -45,7 +44,7 @@ const askToCreate = (page: Page) =>
     asksReason: false,
     message: createFields,
     run: (form) => {
-      const scopes = knownScopes().filter((scope) => form(fieldOf(scope)) !== '');
+      const scopes = knownScopes().filter((scope) => form(scope) !== '');
       const wanted: Required<WantedKey> = {
         name: form('name'),
         expiresAt: form('expiresAt') || null,
@@ -99,14 +98,11 @@ const unlessOvertaken = <T>(page: Page, name: string, change: Promise<T>) =>
   change.catch((error: unknown): never => {
     if (!(error instanceof ApiFailure) || error.code !== 'conflict') throw error;
     void page.reload();
-    throw error.saying(
-      `The key ${name} was replaced or has ended in the meantime, perhaps in another tab: the list shows how it is now. If nobody has the key that replaced it, rotate that one, and choose “Ends now”.`,
-    );
+    error.message = `The key ${name} was replaced or has ended in the meantime, perhaps in another tab: the list shows how it is now. If nobody has the key that replaced it, rotate that one, and choose “Ends now”.`;
+    throw error;
   });
 
 const knownScopes = () => session.current?.scopes ?? [];
-/** Name of the box of a scope. */
-const fieldOf = (scope: string) => `scope ${scope}`;
 
 function createFields() {
   const scopes = knownScopes();
@@ -116,7 +112,7 @@ function createFields() {
       ? nothing
       : html`<fieldset>
           <legend>What it may do; none chosen is everything</legend>
-          ${scopes.map((scope) => checkbox(scope, fieldOf(scope)))}
+          ${scopes.map((scope) => checkbox(scope, scope))}
         </fieldset>`
   }`;
 }

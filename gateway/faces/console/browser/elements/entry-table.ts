@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit';
 import { windowNames } from '../../../../limits/windows.ts';
 import { listTable } from '../../../browser/elements/table.ts';
-import { formatNumber, formatTime } from '../../../browser/format.ts';
+import { formatNumber, formatTime, withTimes } from '../../../browser/format.ts';
 import { url } from '../../../browser/url.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
@@ -50,7 +50,9 @@ function targetLink(action: string, target: string, name: string | null) {
 function changeList({ changes, notMade, target }: AuditEntry) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
-  const absent = (field: string) => absentText(field, target);
+  /** What holds in place of a value that is absent. */
+  const absent = (field: string) =>
+    /^(?:key|cus)_/.test(target) && windowNames.some((name) => name === field) ? "the plan's" : 'none';
   return html`${notMade === undefined ? '' : 'Not made:'}
     <ul class="changes">
       ${changes.map(
@@ -68,19 +70,11 @@ function changeList({ changes, notMade, target }: AuditEntry) {
 
 const isNone = (value: unknown) => value === null || value === undefined || value === '';
 
-/** What holds in place of a value that is absent. */
-function absentText(field: string, target: string) {
-  const isOfPlan = /^(?:key|cus)_/.test(target) && windowNames.some((name) => name === field);
-  return isOfPlan ? "the plan's" : 'none';
-}
-
-const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
-
 function valueText(value: unknown, absent = 'none'): unknown {
   if (isNone(value)) return absent;
   if (Array.isArray(value) && value.length === 0) return 'none';
   if (typeof value === 'number') return formatNumber(value);
-  if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;
+  if (typeof value === 'string') return withTimes(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
   return Object.entries(value).map(
     ([field, part], index) => html`${index === 0 ? '' : ', '}${field} ${valueText(part)}`,

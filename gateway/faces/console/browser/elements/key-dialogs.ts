@@ -161,7 +161,6 @@ export const askForKey = (page: Page, { create, done, ...question }: KeyQuestion
 /** Without a response, nobody knows whether there is a key. */
 function sayThatItMayExist(error: unknown): never {
   if (!(error instanceof ApiFailure) || error.code !== 'unreachable') throw error;
-  const mayExist =
-    'A key may have been made all the same, which nobody has: look in the audit log or under Keys.';
-  throw error.saying(`${error.message} ${mayExist}`);
+  error.message += ' A key may have been made all the same: look in the audit log or under Keys.';
+  throw error;
 }

@@ -32,9 +32,15 @@ export abstract class ListPage<Row extends object, More = object> extends Polled
     );
   }
 
+  /** Parameters of the address that choose items. The API has the same ones. */
+  get parameters(): readonly string[] {
+    return [];
+  }
+
   /** What of the list the address asks for. */
   get query() {
-    return new URLSearchParams();
+    const given = [...router.location.query];
+    return new URLSearchParams(given.filter(([name, value]) => value && this.parameters.includes(name)));
   }
 
   /** Shows what the address asks for now. */

@@ -19,11 +19,6 @@ const choose = withField((value, name) =>
   router.setQuery({ [name]: value.trim() }, { replace: name === 'search' }),
 );
 
-/** How many records there are in all. */
-interface Counted {
-  total: number;
-}
-
 /** A filter beside the search: its label, the parameter of address and API, and the texts of its values. */
 export type Filter = readonly [label: string, name: string, none: string, options: Record<string, string>];
 
@@ -31,7 +26,7 @@ export type Filter = readonly [label: string, name: string, none: string, option
  * A page with a list of records, newest first, that are searched. An API key that is pasted never gets into the address: it is
  * taken out of the field at once, and leads to its page.
  */
-export abstract class SearchPage<Row extends object> extends ListPage<Row, Counted> {
+export abstract class SearchPage<Row extends object> extends ListPage<Row, { total: number }> {
   plans: KeyPlan[] = [];
   #typing: ReturnType<typeof setTimeout> | undefined;
 
@@ -75,11 +70,8 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, Count
     super.follow();
   }
 
-  override get query() {
-    const names = new Set(['search', 'plan', ...this.filters.map(([, name]) => name)]);
-    return new URLSearchParams(
-      [...router.location.query].filter(([name, value]) => names.has(name) && value !== ''),
-    );
+  override get parameters() {
+    return ['search', 'plan', ...this.filters.map(([, name]) => name)];
   }
 
   input(text: string) {
@@ -117,7 +109,7 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, Count
     </form>`;
   }
 
-  override view(content: Page<Row> & Counted) {
+  override view(content: Page<Row> & { total: number }) {
     const { items, next, total } = content;
     const all = plural(total, this.noun);
     const count =

@@ -26,20 +26,13 @@ const groups: Record<ActionGroup, string> = {
   tokens: 'Internal tokens',
 };
 
-/** Parameters of the address and of the API that choose entries. */
-const parameters = new Set(['action', 'who', 'target', 'since', 'until']);
-
-/** Pixels from the top of the page within which new entries appear. */
-const topPx = 40;
-
 /** The audit log, newest first. New entries appear by themselves, but not while one reads further below. */
 class PageAudit extends ListPage<AuditEntry> {
   /** Filter and number of pages of what is shown. */
   #shown = '';
 
-  override get query() {
-    const given = [...router.location.query];
-    return new URLSearchParams(given.filter(([name, value]) => parameters.has(name) && value !== ''));
+  override get parameters() {
+    return ['action', 'who', 'target', 'since', 'until'];
   }
 
   get none() {
@@ -48,7 +41,7 @@ class PageAudit extends ListPage<AuditEntry> {
 
   override async read() {
     const wanted = `${this.query} ${this.pages}`;
-    if (wanted === this.#shown && scrollY > topPx) return undefined;
+    if (wanted === this.#shown && scrollY > 0) return undefined;
     const found = await super.read();
     if (found !== undefined) this.#shown = wanted;
     return found;

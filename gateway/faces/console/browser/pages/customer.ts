@@ -3,7 +3,7 @@ import type { OwnFields } from '../../../../keys/api-key-record.ts';
 import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
 import { failureTable, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
-import { hintOf, keyColumns, scopesOf } from '../../../browser/elements/key-columns.ts';
+import { hintOf, keyColumns } from '../../../browser/elements/key-columns.ts';
 import { actionButtons, menu, menuColumn } from '../../../browser/elements/menu.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
@@ -54,7 +54,6 @@ class PageCustomer extends DetailPage<Shown> {
         [
           ['Name', keyLink, '', keyTitle],
           ...keyColumns,
-          ['Scopes', ({ scopes }) => scopesOf(scopes), 'minor'],
           session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
         ],
         { none: 'It has none.' },
@@ -80,13 +79,9 @@ customElements.define('page-customer', PageCustomer);
 function limitSource({ limits }: CustomerDetail, name: WindowName) {
   const { from, plan } = limits[name] ?? { from: 'plan' };
   if (from === 'plan') return nothing;
-  return html`<p class="quiet">
-    ${
-      from === 'customer'
-        ? `Own limit. Its plan has ${plan ? formatNumber(plan) : 'none'}.`
-        : 'The plan has no valid limit in Redis, so gateways keep the last one.'
-    }
-  </p>`;
+  const own = `Own limit. Its plan has ${plan ? formatNumber(plan) : 'none'}.`;
+  const lost = 'The plan has no valid limit in Redis, so gateways keep the last one.';
+  return html`<p class="quiet">${from === 'customer' ? own : lost}</p>`;
 }
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
@@ -105,37 +100,33 @@ class PageKey extends DetailPage<KeyDetail> {
   }
 
   body(key: KeyDetail) {
-    return renderFacts(key, this.customer ?? other(key.customerId));
+    const customer = this.customer ?? other(key.customerId);
+    const { id, createdAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
+    const facts = {
+      id: ['Id', html`<code>${id}</code>`],
+      customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
+      hint: ['Key', hintOf(key)],
+      createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
+      ...recordFacts(keyFields, key),
+      use: [
+        'Last used',
+        lastUsedAt === null
+          ? 'never'
+          : html`${formatTime(lastUsedAt)} (${formatRelative(lastUsedAt)}); today
+            ${formatNumber(key.servedToday)} served, ${formatNumber(key.refusedToday)} refused`,
+      ],
+      strikes: strikes > 0 && [
+        'Strikes',
+        `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
+      ],
+      replaces: replaces !== null && ['Replaces', keyLink(other(replaces))],
+      replacedBy: replacedBy !== null && ['Replaced by', keyLink(other(replacedBy))],
+    } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt'>, Fact> & Record<string, Fact>;
+    return factList(Object.values(facts));
   }
 }
 
 /** @param id of another record, whose name is not known */
 const other = (id: string) => ({ id, name: '' });
-
-function renderFacts(key: KeyDetail, customer: { id: string; name: string }) {
-  const { id, createdAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
-  const facts = {
-    id: ['Id', html`<code>${id}</code>`],
-    customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
-    hint: ['Key', hintOf(key)],
-    createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-    ...recordFacts(keyFields, key),
-    use: [
-      'Last used',
-      lastUsedAt === null
-        ? 'never'
-        : html`${formatTime(lastUsedAt)} (${formatRelative(lastUsedAt)}); today
-          ${formatNumber(key.servedToday)} served, ${formatNumber(key.refusedToday)} refused`,
-    ],
-    strikes: strikes > 0 && [
-      'Strikes',
-      `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
-    ],
-    replaces: replaces !== null && ['Replaces', keyLink(other(replaces))],
-    replacedBy: replacedBy !== null && ['Replaced by', keyLink(other(replacedBy))],
-  } satisfies Record<Exclude<keyof OwnFields, 'name' | 'plan' | 'revokedAt' | 'batch'>, Fact> &
-    Record<string, Fact>;
-  return factList(Object.values(facts));
-}
 
 customElements.define('page-key', PageKey);

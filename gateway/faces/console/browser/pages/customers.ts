@@ -40,7 +40,12 @@ class PageCustomers extends SearchPage<CustomerRow> {
         '',
         ({ plan }) => plan,
       ],
-      ['Used today', todayCell, '', ({ use }) => use?.windows.day?.used],
+      [
+        'Used today',
+        ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'),
+        '',
+        ({ use }) => use?.windows.day?.used,
+      ],
       [
         'Last 30 days',
         ({ use }) => sparkline(use?.days ?? []),
@@ -63,12 +68,6 @@ class PageCustomers extends SearchPage<CustomerRow> {
         ]),
     ];
   }
-}
-
-/** Units of the day, of its limit. */
-function todayCell({ use }: CustomerRow) {
-  const day = use?.windows.day;
-  return day === undefined ? '–' : amountOf(day);
 }
 
 customElements.define('page-customers', PageCustomers);

@@ -10,6 +10,7 @@ import { api, url } from '../api.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
 import { keyLink } from '../key.ts';
 import type { Delivery, EventTypeRow, WebhookRow, WebhookWithSecret } from '../responses.ts';
+import { router } from '../router.ts';
 import { session } from '../session.ts';
 
 interface Beside {
@@ -23,8 +24,6 @@ interface Beside {
 class PageWebhooks extends ListPage<WebhookRow, Beside> {
   override readonly none =
     'There are no webhooks. A webhook is an address that events of all customers or of one are sent to, signed.';
-  /** Id of the webhook whose deliveries are asked for. */
-  chosen = '';
 
   override actions(): Action[] {
     return [{ text: 'Add a webhook…', tone: 'primary', act: () => this.askFor() }];
@@ -34,7 +33,8 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
     const listed = await super.read();
     if (listed === undefined) return undefined;
     const types = this.content?.types ?? (await api.get<Page<EventTypeRow>>('/api/event-types')).items;
-    const chosen = listed.items.find(({ id }) => id === this.chosen) ?? listed.items[0];
+    const asked = router.location.query.get('shown');
+    const chosen = listed.items.find(({ id }) => id === asked) ?? listed.items[0];
     const path = url`/api/webhooks/${chosen?.id ?? ''}/deliveries`;
     const deliveries = chosen === undefined ? [] : (await api.get<Page<Delivery>>(path)).items;
     return { ...listed, types, chosen, deliveries };
@@ -42,7 +42,12 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
 
   override columns(): Columns<WebhookRow> {
     return [
-      ['Address', ({ url, description }) => html`${url} <span class="quiet">${description}</span>`],
+      [
+        'Address',
+        (webhook) =>
+          html`<a href=${url`/console/webhooks?shown=${webhook.id}`}>${webhook.url}</a>
+            <span class="quiet">${webhook.description}</span>`,
+      ],
       [
         'State',
         ({ state, failingSince, disabledBecause }) =>
@@ -51,10 +56,11 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
       ],
       ['Customer', ({ customerId }) => customerCell(customerId, 'all'), 'labelled'],
       ['Types', ({ types }) => types?.join(', ') ?? 'all', 'labelled'],
-      menuColumn<WebhookRow>(
-        ({ url }) => url,
-        (webhook) => this.rowActions(webhook),
-      ),
+      session.isOperator &&
+        menuColumn<WebhookRow>(
+          ({ url }) => url,
+          (webhook) => this.rowActions(webhook),
+        ),
     ];
   }
 
@@ -68,7 +74,7 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
     const { id, state } = webhook;
     const path = url`/api/webhooks/${id}`;
     const isOn = state === 'on' || state === 'failing';
-    const forOperators: Action[] = [
+    return [
       {
         text: 'Send a test',
         act: () => this.make(() => api.post(`${path}/test`), 'A test is on its way: see its deliveries.'),
@@ -95,11 +101,6 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
           }),
       },
     ];
-    const show = () => {
-      this.chosen = id;
-      void this.reload();
-    };
-    return [{ text: 'Show deliveries', act: show }, ...(session.isOperator ? forOperators : [])];
   }
 
   /** Adds a webhook, and shows its secret, or changes one. @param webhook the one to change */
