@@ -16,7 +16,7 @@ export const chartUnits = {
     exact: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone }),
   },
   'utc-month': {
-    tick: new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone }),
+    tick: new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone }),
     exact: new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone }),
   },
 };

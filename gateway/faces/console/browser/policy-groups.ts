@@ -39,7 +39,7 @@ export const addressGroup: PolicyGroup = {
   heading: 'Requests without a valid key',
   fields: [{ name: 'anonymousMinute', ...anonymousField }],
   effect: ({ anonymousMinute }) => [
-    `Each address may send ${plural(anonymousMinute, 'request')} a minute without a valid key, such as with a mistyped one; further ones get 429. Requests with a valid key are not concerned.`,
+    `Each address may send ${plural(anonymousMinute, 'request')} a minute without a valid key, such as with a mistyped one; further ones get 429. Requests with a valid key are not affected.`,
   ],
 };
 

@@ -105,13 +105,15 @@ class ConsoleApp extends LightElement {
   }
 
   /**
-   * Names the page in the title, and moves the focus to it, as a browser does for a page that it loads.
+   * Names the page in the title, shows its tab on a phone, and moves the focus to it, as a browser does for a page that it loads.
    * @param isFirst whether the browser itself has loaded it
    */
   announce(title: string, isFirst: boolean) {
     document.title = `${title} – ${productName}`;
-    if (isFirst) return;
     void this.updateComplete.then(() => {
+      for (const tab of this.querySelectorAll('.tabs [aria-current]'))
+        tab.scrollIntoView({ block: 'nearest', inline: 'center' });
+      if (isFirst) return;
       scrollTo(0, 0);
       this.querySelector('main')?.focus({ preventScroll: true });
     });

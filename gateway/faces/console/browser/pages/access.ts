@@ -119,7 +119,7 @@ class PageBans extends ListPage<Ban> {
     return [
       ['Key', keyLink, '', keyTitle],
       ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
-      ['Ends', ({ endsAt }) => formatRelative(endsAt), '', ({ endsAt }) => endsAt],
+      ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled', ({ endsAt }) => endsAt],
       ['Reason', ({ reason }) => reason],
       session.isOperator &&
         button(

@@ -53,7 +53,7 @@ class PageCustomers extends SearchPage<CustomerRow> {
         ({ use }) => use?.days.reduce((sum, units) => sum + units, 0),
       ],
       [
-        'Last use',
+        'Last used',
         ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'),
         'minor',
         ({ use }) => use?.lastUsedOn,
