@@ -36,6 +36,8 @@ describe('a service with upgrade: true', () => {
     const server = createServer(respond);
     server.on('upgrade', (req, socket, head) => {
       ({ headers } = req);
+      // The gateway may have given up.
+      socket.on('error', () => {});
       if (req.url === '/live/refused') {
         socket.end('HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno');
       } else if (req.url === '/live/large') {
