@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { CustomerId } from '../platform/redis/redis-keys.ts';
 import type { ApiScope } from './access/api-scopes.ts';
 import type { ChangedField } from './audit/audit-log.ts';
+import { csvText, jsonText, pagesOf, type Cell, type Items } from './list-text.ts';
 import type { ChangingSession, ReadingSession, Session } from './session.ts';
-import { csvOf } from './usage/csv-cell.ts';
 
 /** What an operation may know of the face that calls it. */
 export interface OperationContext {
@@ -92,13 +92,8 @@ export interface CommandForm {
   asks?: (session: Session, target: string) => string | undefined | Promise<string | undefined>;
 }
 
-/** A list is shown with spaces between its parts. */
-export type Cell = string | number | readonly string[] | null | undefined;
-
 /** Columns of a list by their headings: the name of a field, or what makes a cell of an item. */
 export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((item: Item) => Cell)>>;
-
-export type Items<Item> = readonly Item[] | AsyncIterable<readonly Item[]>;
 
 interface Page<Item> {
   items: Item[];
@@ -292,6 +287,9 @@ function changeOperation<Input, Result extends object, Shown extends object, See
   };
 }
 
+/** What listOf describes. */
+const aroundItems = ['{"items":[', '],"next":null}'] as const;
+
 /** An operation that lists all of a kind. */
 export function list<Input, Item extends object>(definition: Listing<Input, Item>): ListOperation {
   const { input, command, run, page, streams } = definition;
@@ -308,7 +306,7 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
           fileName: streams === 'json' ? undefined : streams.fileName(call.input),
           async *write(session) {
             const pages = pagesOf(await run(session, call));
-            yield* streams === 'json' ? listJson(pages) : csvOf(pages, streams.fields);
+            yield* streams === 'json' ? jsonText(pages, aroundItems) : csvText(pages, streams.fields);
           },
         };
       },
@@ -328,21 +326,4 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
       return async (session) => print(await run(session, call), { columns, ...layout });
     },
   };
-}
-
-export type Pages<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>;
-
-function pagesOf<Item>(items: Items<Item>): Pages<Item> {
-  return Symbol.asyncIterator in items ? items : [items];
-}
-
-/** Writes what listOf describes. */
-async function* listJson(pages: Pages<unknown>): AsyncGenerator<string> {
-  let separator = '{"items":[';
-  for await (const items of pages) {
-    if (items.length === 0) continue;
-    yield separator + items.map((item) => JSON.stringify(item)).join(',');
-    separator = ',';
-  }
-  yield `${separator === ',' ? '' : separator}],"next":null}`;
 }

@@ -156,7 +156,6 @@ const byHand = {
   'what an adapter gives operations, or asks of every text': [
     'api/api.ts',
     'api/change-reason.ts',
-    'command/list-output.ts',
     'command/operation-command.ts',
     'command/options.ts',
     'command/output.ts',

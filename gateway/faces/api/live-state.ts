@@ -7,6 +7,7 @@ import type { Service } from '../../control/status/service.ts';
 import { readTraffic, trafficPointSchema, type TrafficPoint } from '../../control/usage/traffic.ts';
 import { nameWrongType, UnexpectedValue } from '../../platform/redis/redis-errors.ts';
 import { route, type RouteApi } from './route.ts';
+import type { SessionApi } from './sessions.ts';
 
 /** What consoles show, as of one moment. */
 export const liveStateSchema = fleetReportSchema
@@ -92,7 +93,7 @@ export function shared<T>(maxAgeMs: number, read: () => Promise<T>): () => Promi
   };
 }
 
-export interface LiveApi extends RouteApi {
+export interface LiveApi extends SessionApi {
   live: Live;
 }
 

@@ -1,11 +1,14 @@
+import { parseIdempotencyKey } from '#runtime/idempotency-key.ts';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { isApiScope, type ApiScope } from '../../control/access/api-scopes.ts';
 import type { Described, OperationContext } from '../../control/operation.ts';
+import { runOnce } from '../../control/run-once.ts';
 import type { ChangingSession, Session } from '../../control/session.ts';
+import { callerOf } from './access/caller.ts';
 import type { Permitted } from './access/require-permission.ts';
-import { respondOnce } from './respond-once.ts';
-import type { Sessions } from './sessions.ts';
+import { ApiError } from './api-error.ts';
+import { toApiError } from './render-api-error.ts';
 
 export interface Changed<T> {
   result: T;
@@ -24,7 +27,6 @@ export interface RouteApi {
    */
   change<T>(req: Request, use: (session: ChangingSession) => Promise<T>): Promise<Changed<T>>;
   contextOf(req: Request): OperationContext;
-  sessions: Sessions;
 }
 
 /** What the document of an API says of a route. */
@@ -90,6 +92,35 @@ export function buildRoute<Api extends RouteApi>(
       else res.type('json').send(json);
     },
   };
+}
+
+/**
+ * Makes the response of a request, or that of the first one with the same Idempotency-Key of this caller.
+ * @throws ApiError bad_request, idempotency_key_in_use, idempotency_key_reused; and what `run` throws
+ */
+async function respondOnce(
+  { req, res }: Pick<Call<unknown>, 'req' | 'res'>,
+  { read }: Pick<RouteApi, 'read'>,
+  run: () => Promise<string>,
+): Promise<string> {
+  const key = parseIdempotencyKey(req, (message) => new ApiError('bad_request', { message }));
+  if (key === undefined) return run();
+  const request = {
+    key,
+    secret: callerOf(req).secret,
+    content: JSON.stringify([req.method, req.path, req.body]),
+    isRefusal: (error: unknown) => toApiError(error).status < 500,
+  };
+  const once = await read((session) => runOnce(session, request, run));
+  switch (once.outcome) {
+    case 'done':
+      if (once.replayed) res.set('Idempotency-Replayed', 'true');
+      return once.json;
+    case 'in_use':
+      throw new ApiError('idempotency_key_in_use', { headers: { 'Retry-After': '1' } });
+    case 'reused':
+      throw new ApiError('idempotency_key_reused');
+  }
 }
 
 /** Makes a route that is no operation from its description and what it does. */

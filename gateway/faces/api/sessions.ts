@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { csrfTokenFor, type PageAccess, type SignedIn } from './access/page-access.ts';
 import { ApiError } from './api-error.ts';
-import { route, type Route } from './route.ts';
+import { route, type Route, type RouteApi } from './route.ts';
 
 const signIn = z.strictObject({
   code: z.string().max(100).describe('Works once within five minutes'),
@@ -75,8 +75,13 @@ export function createSessions<Subject, Session extends Subject>(
   };
 }
 
+/** What the routes of an API with sessions work with. */
+export interface SessionApi extends RouteApi {
+  sessions: Sessions;
+}
+
 /** @param result what the API says of a session */
-export function sessionRoutes(result: z.ZodType<object>): Route[] {
+export function sessionRoutes(result: z.ZodType<object>): Route<SessionApi>[] {
   return [
     route({
       operationId: 'beginSession',

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import type { Items, Layout } from '../../control/operation.ts';
-import { cellOf, csvOf } from '../../control/usage/csv-cell.ts';
+import { cellOf, csvText, jsonText, pagesOf, type Items } from '../../control/list-text.ts';
+import type { Layout } from '../../control/operation.ts';
 import { jsonOption, type JsonOption } from './options.ts';
-import { print, printJsonArray, printTablePages } from './output.ts';
+import { print, printTablePages } from './output.ts';
 
 const outputFormats = ['table', 'json', 'csv'] as const;
 
@@ -32,15 +32,14 @@ export async function printList<Item>(
   items: Items<Item>,
   layout: Layout<Item>,
 ): Promise<void> {
-  const pages = Symbol.asyncIterator in items ? items : onePage(items);
+  const pages = pagesOf(items);
   switch (format) {
     case 'json':
-      return printJsonArray(pages);
+      return printAll(jsonText(pages, ['[', ']\n']));
     case 'csv': {
       const fields =
         layout.csv ?? Object.values(layout.columns).filter((column) => typeof column !== 'function');
-      for await (const text of csvOf(pages, fields)) await print(text);
-      return;
+      return printAll(csvText(pages, fields));
     }
     case 'table': {
       const columns = shownColumns(items, layout);
@@ -67,10 +66,10 @@ function shownColumns<Item>(items: Items<Item>, { columns, sparse = [] }: Layout
     );
 }
 
-async function* onePage<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield await Promise.resolve(items);
+async function printAll(texts: AsyncIterable<string>): Promise<void> {
+  for await (const text of texts) await print(text);
 }
 
-async function* rowPages<T, Row>(pages: AsyncIterable<readonly T[]>, row: (item: T) => Row) {
+async function* rowPages<T, Row>(pages: ReturnType<typeof pagesOf<T>>, row: (item: T) => Row) {
   for await (const page of pages) if (page.length > 0) yield page.map(row);
 }

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { oneLine } from '#runtime/error-message.ts';
 import stringWidth from 'string-width';
 import { hiddenCharacters } from '../../control/keys/key-input.ts';
-import type { Cell } from '../../control/operation.ts';
+import type { Cell } from '../../control/list-text.ts';
 import { keyPattern } from '../../platform/config/key-prefix.ts';
 
 type Row = readonly Cell[];
@@ -64,17 +64,6 @@ export function printJson(value: object): void {
 export function printResult(value: object, json: true | undefined): void {
   if (json) printJson(value);
   else printFields({ ...value });
-}
-
-/** Prints an array on one line, page by page. */
-export async function printJsonArray(pages: AsyncIterable<readonly unknown[]>): Promise<void> {
-  let separator = '[';
-  for await (const page of pages) {
-    if (page.length === 0) continue;
-    await print(separator + page.map((value) => JSON.stringify(value)).join(','));
-    separator = ',';
-  }
-  await print(separator === '[' ? '[]\n' : ']\n');
 }
 
 /** Prints rows under aligned headings, for people. */

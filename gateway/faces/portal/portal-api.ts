@@ -20,7 +20,13 @@ import { describeApi } from '../api/document.ts';
 import { operationRoutes } from '../api/operation-routes.ts';
 import { renderApiError } from '../api/render-api-error.ts';
 import type { Route, RouteApi } from '../api/route.ts';
-import { createSessions, sessionFields, sessionRoutes, type Sessions } from '../api/sessions.ts';
+import {
+  createSessions,
+  sessionFields,
+  sessionRoutes,
+  type SessionApi,
+  type Sessions,
+} from '../api/sessions.ts';
 import { customerMessages, type PortalAccess } from './portal-access.ts';
 
 interface PortalApiDependencies {
@@ -50,7 +56,10 @@ export type PortalSessionView = z.infer<typeof sessionSchema>;
 export const portalRoutes: readonly Route[] = operationRoutes(
   portalOperations.map((operation) => Object.assign({}, operation, { noun: null })),
 );
-export const portalApiRoutes: readonly Route[] = [...sessionRoutes(sessionSchema), ...portalRoutes];
+export const portalApiRoutes: readonly Route<SessionApi>[] = [
+  ...sessionRoutes(sessionSchema),
+  ...portalRoutes,
+];
 
 const maxBody = '16kb';
 
@@ -80,7 +89,7 @@ export function createPortalApi(dependencies: PortalApiDependencies): Router {
   return router;
 }
 
-function createApi(dependencies: PortalApiDependencies): RouteApi {
+function createApi(dependencies: PortalApiDependencies): SessionApi {
   const { redis, publicOrigin, log } = dependencies;
   return {
     read: async (use) => (await redis()).read(use),

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { csvLine } from '../../../../../gateway/control/usage/csv-cell.ts';
+import { csvLine } from '../../../../../gateway/control/list-text.ts';
 import { outputFormat } from '../../../../../gateway/faces/command/list-output.ts';
 
 test('a line of CSV has the columns of the header, no formula, and no control character', () => {

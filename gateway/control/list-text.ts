@@ -1,8 +1,31 @@
-import { hiddenCharacters } from '../keys/key-input.ts';
-import type { Cell, Pages } from '../operation.ts';
+import { hiddenCharacters } from './keys/key-input.ts';
+
+/** A list is shown with spaces between its parts. */
+export type Cell = string | number | readonly string[] | null | undefined;
+
+export type Items<Item> = readonly Item[] | AsyncIterable<readonly Item[]>;
+type Pages<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>;
+
+export function pagesOf<Item>(items: Items<Item>): Pages<Item> {
+  return Symbol.asyncIterator in items ? items : [items];
+}
+
+/** Formats a list as JSON, page by page. @param before its items @param after them */
+export async function* jsonText(
+  pages: Pages<unknown>,
+  [before, after]: readonly [string, string],
+): AsyncGenerator<string> {
+  let separator = before;
+  for await (const items of pages) {
+    if (items.length === 0) continue;
+    yield separator + items.map((item) => JSON.stringify(item)).join(',');
+    separator = ',';
+  }
+  yield separator === before ? before + after : after;
+}
 
 /** Formats a list as CSV, page by page. @param fields of its items */
-export async function* csvOf<Item>(
+export async function* csvText<Item>(
   pages: Pages<Item>,
   fields: readonly (keyof Item & string)[],
 ): AsyncGenerator<string> {

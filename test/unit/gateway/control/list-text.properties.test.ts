@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatCsvText } from '../../../../../gateway/control/usage/csv-cell.ts';
+import { formatCsvText } from '../../../../gateway/control/list-text.ts';
 
 const unusual = fc.constantFrom("'", '"', '=', '+', '-', '@', ',', ';', '\t', '\r', '\n', ' ', '1', '＝');
 const text = fc
