@@ -3,7 +3,7 @@ import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { operations } from '../../gateway/control/registry.ts';
 import { targets } from '../../gateway/control/targets.ts';
 import { operationRoutes } from '../../gateway/faces/api/operation-routes.ts';
-import { describedOperations } from '../support/checks/operators-api.ts';
+import { describedOperations, operatorsApiDocument } from '../support/checks/operators-api.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { runOps } from '../support/kits/service.ts';
@@ -34,6 +34,11 @@ describe('an operation with a route', () => {
     const described = describedOperations.map(({ operationId }) => operationId);
     expect(described).toEqual(expect.arrayContaining(routes.map(({ name }) => name)));
     expect(routes.length).toBeGreaterThan(40);
+  });
+
+  test('is served in the document to whoever asks', async () => {
+    const { status, json } = await send(`${api.kit.gateway.adminUrl}/api/openapi.json`);
+    expect({ status, json }).toEqual({ status: 200, json: operatorsApiDocument });
   });
 
   test.each(routes.filter(({ isForViewers }) => !isForViewers))(

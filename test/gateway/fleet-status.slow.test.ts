@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readFleetStatus } from '../../gateway/control/status/fleet-status.ts';
-import type { LiveState } from '../../gateway/faces/api/live-state.ts';
+import type { LiveState } from '../../gateway/control/status/live-state.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { openLive, problemTitles, signIn, type LiveConsole } from '../support/kits/live-kit.ts';

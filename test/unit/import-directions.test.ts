@@ -50,7 +50,7 @@ const forbiddenImports = [
   { file: 'gateway/control/plans/plans.ts', imported: '../../faces/command/output.ts' },
   { file: 'gateway/control/webhooks/use-events.ts', imported: '../../request/authenticate.ts' },
   { file: 'gateway/faces/command/status.ts', imported: '../../process/instance.ts' },
-  { file: 'gateway/faces/api/admin-app.ts', imported: '../../request/authenticate.ts' },
+  { file: 'gateway/faces/api/api.ts', imported: '../../request/authenticate.ts' },
   { file: 'gateway/process/worker.ts', imported: '../deploy/demo/demo-key.ts' },
   { file: 'gateway/deploy/demo/demo-key.ts', imported: '../../request/authenticate.ts' },
   { file: 'gateway/faces/console/browser/key.ts', imported: '../../../control/keys/key-view.ts' },
@@ -147,7 +147,7 @@ const byHand = {
     'portal/portal-api.ts',
   ],
   'live figures, streams and files': [
-    'api/live-state.ts',
+    'api/live-routes.ts',
     'command/keys-transfer.ts',
     'command/plans-file.ts',
     'command/status.ts',

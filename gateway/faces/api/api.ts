@@ -3,13 +3,15 @@ import { hashSecret } from '../../control/access/expiring-secrets.ts';
 import type { OperationContext } from '../../control/operation.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
+import { createLive, shared, type LiveDependencies } from '../../control/status/live-state.ts';
 import { callerOf, isReading } from './access/caller.ts';
 import type { ConsoleAccess } from './access/console-access.ts';
 import { assertRole, assertScopes, requirePermission } from './access/require-permission.ts';
 import { ApiError } from './api-error.ts';
 import { changeReason } from './change-reason.ts';
 import type { ConsoleRedis } from './console-redis.ts';
-import { createLive, liveRoutes, shared, type LiveApi, type LiveDependencies } from './live-state.ts';
+import { describeApi } from './document.ts';
+import { liveRoutes, type LiveApi } from './live-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { renderApiError } from './render-api-error.ts';
 import type { Route } from './route.ts';
@@ -37,6 +39,11 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { access, logUnexpected } = dependencies;
   const api = createApi(dependencies);
   const router = Router();
+  // Without a session: it holds no secrets. Not made at the start, which it would delay.
+  let description: object | undefined;
+  router.get('/openapi.json', (_req, res) => {
+    res.set('Cache-Control', 'no-cache').json((description ??= describeApi(apiRoutes)));
+  });
   const serve =
     ({ serve }: Route<LiveApi>): RequestHandler =>
     (req, res) =>

@@ -1,6 +1,5 @@
-import { Router } from 'express';
+import type { Router } from 'express';
 import { createConsoleAccess, type ConsoleAccessDependencies } from '../api/access/console-access.ts';
-import { apiDocs } from '../api/api-docs.ts';
 import { operatorsApi, type OperatorsApiDependencies } from '../api/api.ts';
 import { createConsoleRedis } from '../api/console-redis.ts';
 import { consolePages, type PageSettings } from './console-pages.ts';
@@ -29,7 +28,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const access = createConsoleAccess({ ...dependencies, read: redis.read });
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
   return {
-    api: Router().use(apiDocs(), operatorsApi({ ...dependencies, redis, access, logUnexpected })),
+    api: operatorsApi({ ...dependencies, redis, access, logUnexpected }),
     pages: consolePages(pageSettings),
     logUnexpected,
     close() {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { serveFiles } from '../../platform/http/serve-files.ts';
 import type { ApiDescription } from '../../upstream/api-description.ts';
-import { readApiDocument, type ApiDocument } from '../../upstream/api-document.ts';
+import type { ApiDocument } from '../../upstream/api-document.ts';
 import { petsApi } from '../../upstream/pets-service.ts';
 import type { ApiRoute } from '../../upstream/routes.ts';
 import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
@@ -10,7 +10,7 @@ import { pageHeaders } from '../page-document.ts';
 import { guideMarkdown, type GuideSettings } from './guide.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
-import { referencePage, type ReferenceSettings } from './reference-page.ts';
+import { referencePage } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
 
 /** A page of the documentation, as HTML or as Markdown. */
@@ -66,7 +66,6 @@ export function loadDocs(
 ): Docs {
   const { clients, changelog } = settings;
   const site = createSite(
-    '/docs',
     document,
     [
       markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
@@ -74,8 +73,6 @@ export function loadDocs(
         ...settings,
         path: '/docs/reference',
         descriptionPath,
-        methods: 'Every path also supports `HEAD` where it supports `GET`, and `OPTIONS`.',
-        scopeHolder: 'A key with a list of scopes',
       }),
       ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
       ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
@@ -117,32 +114,13 @@ export function serveDocs(
   };
 }
 
-/**
- * Builds the page of an API for programs of operators, and the files that it loads. It sends no requests.
- * @param base path of the page
- */
-export function loadReference(
-  json: string,
-  operations: ApiDescription['operations'],
-  {
-    base,
-    ...settings
-  }: { base: string } & Pick<ReferenceSettings, 'descriptionPath' | 'keyVariable' | 'scopeHolder'>,
-): Pick<Docs, 'find' | 'findAsset'> {
-  const document = readApiDocument(json, '');
-  return createSite(base, document, [
-    referencePage(document, operations, { ...settings, path: base, keyPrefix: undefined }),
-  ]);
-}
-
 /** Serves pages, each also as Markdown, and lists them for language models in the form of llmstxt.org. */
 function createSite(
-  base: string,
   { title, description, supportUrl }: ApiDocument,
   pages: readonly Page[],
-  publicUrl = sampleOrigin,
+  publicUrl: string,
 ): Pick<Docs, 'find' | 'findAsset'> {
-  const assets = createBrowserFiles(`${base}/assets`, browserFolder);
+  const assets = createBrowserFiles('/docs/assets', browserFolder);
   const links = pages.map((page) => `- [${page.title}](${page.path}.md)`);
   const index = `# ${title}
 

@@ -9,19 +9,17 @@ import { describeType, fieldItem } from './schema-text.ts';
 export interface OperationSettings {
   /** Environment variable that holds the API key in samples. */
   keyVariable: string;
-  /** Who needs scopes, such as "A token". */
-  scopeHolder: string;
-  /** Prefix of the keys with which requests are tried; undefined if the page sends none. */
-  keyPrefix: string | undefined;
+  /** Prefix of the keys with which requests are tried. */
+  keyPrefix: string;
 }
 
 /** The section of the reference about one operation, and the same as Markdown. */
 export function describeOperation(
   operation: Operation,
   access: OperationAccess | undefined,
-  { keyVariable, keyPrefix, scopeHolder }: OperationSettings,
+  { keyVariable }: Pick<OperationSettings, 'keyVariable'>,
 ): { markdown: string; section: Html } {
-  const about = aboutOf(operation, access, scopeHolder);
+  const about = aboutOf(operation, access);
   const responses = responsesOf(operation);
   const samples = createSamples(operation, keyVariable);
   const panels = samples.map(
@@ -43,19 +41,19 @@ export function describeOperation(
       </div>
       <div>
         <div data-languages="${operation.summary}">${panels}</div>
-        ${keyPrefix === undefined ? undefined : tryIt(operation)} ${exampleResponse(operation)}
+        ${tryIt(operation)} ${exampleResponse(operation)}
       </div>
     </section> `,
   };
 }
 
-function aboutOf(operation: Operation, access: OperationAccess | undefined, scopeHolder: string): string {
+function aboutOf(operation: Operation, access: OperationAccess | undefined): string {
   const { summary, method, path, deprecated, description, parameters, requestBody } = operation;
   const { scopes = [], cost = 1 } = access ?? {};
   const body = requestBody?.['application/json']?.schema;
   const needed = [
     cost === 1 ? '' : `Costs ${cost} of the limits’ requests. `,
-    scopes.length === 0 ? '' : `${scopeHolder} needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
+    scopes.length === 0 ? '' : `A key with a list of scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
   ];
   const fields = parameters.map(({ name, in: place, required, schema, description: text }) =>
     fieldItem(name, [place, required ? 'required' : '', describeType(schema)], text),

@@ -10,8 +10,6 @@ import { describeType, fieldItem } from './schema-text.ts';
 export interface ReferenceSettings extends OperationSettings {
   path: string;
   descriptionPath: string;
-  /** Methods that the description leaves out. */
-  methods?: string;
 }
 
 /** Page about every operation and schema of the description. */
@@ -20,11 +18,11 @@ export function referencePage(
   described: ApiDescription['operations'],
   settings: ReferenceSettings,
 ): Page {
-  const { path, descriptionPath, methods = '', keyPrefix } = settings;
+  const { path, descriptionPath, keyPrefix } = settings;
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const intro = `# ${title} ${version}
 
-Made from the [OpenAPI description](${descriptionPath}). ${methods}
+Made from the [OpenAPI description](${descriptionPath}). Every path also supports \`HEAD\` where it supports \`GET\`, and \`OPTIONS\`.
 
 ${description.trim()}`;
   const parts = operations.map((operation) =>
@@ -34,7 +32,7 @@ ${description.trim()}`;
   return {
     path,
     title: 'Reference',
-    body: html`${renderMarkdown(intro)} ${keyPrefix === undefined ? undefined : keyForm(keyPrefix)}
+    body: html`${renderMarkdown(intro)} ${keyForm(keyPrefix)}
     ${parts.map(({ section }) => section)} ${renderMarkdown(types)}`,
     markdown: [intro, ...parts.map(({ markdown }) => markdown), types].join('\n\n'),
   };

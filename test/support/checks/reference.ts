@@ -136,7 +136,7 @@ export function describeReference(): string {
     ],
     [
       '## Routes',
-      "Those of the operators' API: [faces/api/openapi.yaml](faces/api/openapi.yaml), a page at `/api/docs` of the admin port. Those of the API itself: `/openapi.json` of a gateway, a page at `/docs/reference`.",
+      "Those of the operators' API: [faces/api/openapi.yaml](faces/api/openapi.yaml), `/api/openapi.json` of the admin port. Those of the API itself: `/openapi.json` of a gateway, a page at `/docs/reference`.",
     ],
     [
       '## Error codes',

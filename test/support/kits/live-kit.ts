@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
-import type { LiveState } from '../../../gateway/faces/api/live-state.ts';
+import type { LiveState } from '../../../gateway/control/status/live-state.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { signInWith, type ConsoleApi } from './console-kit.ts';
 import { sessionOf } from './keys.ts';

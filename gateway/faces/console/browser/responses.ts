@@ -27,7 +27,7 @@ export type { WebhookView as WebhookRow } from '../../../control/webhooks/webhoo
 export type { DayUsage } from '../../../quota/usage-days.ts';
 export type { MonthUsage } from '../../../control/usage/usage-months.ts';
 export type { BanPolicy } from '../../../quota/ban-policy.ts';
-export type { LiveState } from '../../api/live-state.ts';
+export type { LiveState } from '../../../control/status/live-state.ts';
 export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 
 export type EventTypeRow = z.infer<typeof eventTypeSchema>;

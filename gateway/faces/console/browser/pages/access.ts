@@ -18,7 +18,7 @@ class PageTokens extends ListPage<ApiToken> {
 
   override about() {
     return html`<p class="quiet">
-      Tokens for the <a href="/api/docs" target="_blank">API</a>. <code>ops api-tokens issue</code> issues
+      Tokens for the <a href="/api/openapi.json" target="_blank">API</a>. <code>ops api-tokens issue</code> issues
       one.
     </p>`;
   }

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { busyCustomerSchema, readBusiestCustomerUsage } from '../../control/customers/busiest-customers.ts';
-import { listOf } from '../../control/list-schemas.ts';
-import { describeFleet, fleetReportSchema, readFleetReport } from '../../control/status/fleet-report.ts';
-import { groupByGateway } from '../../control/status/fleet-status.ts';
-import type { Service } from '../../control/status/service.ts';
-import { readTraffic, trafficPointSchema, type TrafficPoint } from '../../control/usage/traffic.ts';
 import { nameWrongType, UnexpectedValue } from '../../platform/redis/redis-errors.ts';
-import { route, type RouteApi } from './route.ts';
-import type { SessionApi } from './sessions.ts';
+import { busyCustomerSchema, readBusiestCustomerUsage } from '../customers/busiest-customers.ts';
+import type { Session } from '../session.ts';
+import { readTraffic, type TrafficPoint } from '../usage/traffic.ts';
+import { describeFleet, fleetReportSchema, readFleetReport } from './fleet-report.ts';
+import { groupByGateway } from './fleet-status.ts';
+import type { Service } from './service.ts';
 
 /** What consoles show, as of one moment. */
 export const liveStateSchema = fleetReportSchema
@@ -21,7 +19,9 @@ export const liveStateSchema = fleetReportSchema
 
 export type LiveState = z.infer<typeof liveStateSchema>;
 
-export interface LiveDependencies extends Pick<RouteApi, 'read'> {
+export interface LiveDependencies {
+  /** Throws if Redis is unavailable. */
+  read<T>(use: (session: Session) => Promise<T>): Promise<T>;
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
   /** Whether the gateway runs this Redis itself. */
@@ -92,30 +92,3 @@ export function shared<T>(maxAgeMs: number, read: () => Promise<T>): () => Promi
     return reading;
   };
 }
-
-export interface LiveApi extends SessionApi {
-  live: Live;
-}
-
-export const liveRoutes = [
-  route({
-    operationId: 'getLive',
-    http: 'GET /live',
-    noun: 'traffic',
-    summary: 'What is wrong, gateways, services, Redis, and what was counted in the last minute',
-    description: 'The overview asks for it every two seconds; one reading serves all consoles for a second.',
-    responds: 'The state of all gateways',
-    result: liveStateSchema,
-    handle: (_call, { live }: LiveApi) => live.state(),
-  }),
-  route({
-    operationId: 'getTraffic',
-    http: 'GET /traffic',
-    summary: 'Requests of all gateways by the minute in the last 24 hours',
-    description:
-      'A minute is there some seconds after its end; one reading serves all consoles for ten seconds.',
-    responds: 'A point for each minute, oldest first, without those amid others without requests',
-    result: listOf(trafficPointSchema),
-    handle: async (_call, { live }: LiveApi) => ({ items: await live.traffic(), next: null }),
-  }),
-];

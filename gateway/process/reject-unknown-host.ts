@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../errors.ts';
 
 const hostPattern = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/;
 
