@@ -1,10 +1,10 @@
 import express, { type Express, type Router } from 'express';
 import type { Health } from '../control/status/service.ts';
-import { securityHeaders } from '../platform/http/send-response.ts';
 import { isHttpsOnly } from '../faces/api/access/console-access.ts';
 import { ApiError } from '../faces/api/api-error.ts';
-import { rejectUnknownHost } from './reject-unknown-host.ts';
 import { renderApiError } from '../faces/api/render-api-error.ts';
+import { securityHeaders } from '../platform/http/send-response.ts';
+import { rejectUnknownHost } from './reject-unknown-host.ts';
 
 interface AdminDependencies {
   health: () => Health;

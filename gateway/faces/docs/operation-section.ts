@@ -53,7 +53,9 @@ function aboutOf(operation: Operation, access: OperationAccess | undefined): str
   const body = requestBody?.['application/json']?.schema;
   const needed = [
     cost === 1 ? '' : `Costs ${cost} of the limits’ requests. `,
-    scopes.length === 0 ? '' : `A key with a list of scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
+    scopes.length === 0
+      ? ''
+      : `A key with a list of scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' ')}.`,
   ];
   const fields = parameters.map(({ name, in: place, required, schema, description: text }) =>
     fieldItem(name, [place, required ? 'required' : '', describeType(schema)], text),

@@ -32,8 +32,8 @@ ${description.trim()}`;
   return {
     path,
     title: 'Reference',
-    body: html`${renderMarkdown(intro)} ${keyForm(keyPrefix)}
-    ${parts.map(({ section }) => section)} ${renderMarkdown(types)}`,
+    body: html`${renderMarkdown(intro)} ${keyForm(keyPrefix)} ${parts.map(({ section }) => section)}
+    ${renderMarkdown(types)}`,
     markdown: [intro, ...parts.map(({ markdown }) => markdown), types].join('\n\n'),
   };
 }

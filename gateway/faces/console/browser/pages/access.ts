@@ -18,8 +18,8 @@ class PageTokens extends ListPage<ApiToken> {
 
   override about() {
     return html`<p class="quiet">
-      Tokens for the <a href="/api/openapi.json" target="_blank">API</a>. <code>ops api-tokens issue</code> issues
-      one.
+      Tokens for the <a href="/api/openapi.json" target="_blank">API</a>.
+      <code>ops api-tokens issue</code> issues one.
     </p>`;
   }
 
