@@ -1,4 +1,3 @@
-import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { portalOperations } from '../../gateway/control/access/portal-operations.ts';
@@ -530,25 +529,6 @@ describe('the portal', () => {
         for (const secret of [...secrets(), other.id]) expect(JSON.stringify(result)).not.toContain(secret);
         expect(await ofOther()).toEqual(before);
       },
-    );
-  });
-
-  test('describes itself', async () => {
-    const described = await send(`${url}/portal/api/openapi.json`);
-    const document = described.json as { paths: Record<string, object> };
-    expect(await new Validator().validate(document)).toEqual({ valid: true });
-    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
-      Object.keys(item)
-        .filter((method) => method !== 'parameters')
-        .map((method) => `${method} ${path}`),
-    );
-    expect(operations.toSorted()).toEqual(
-      [
-        'delete /portal/api/session',
-        'get /portal/api/session',
-        'post /portal/api/session',
-        ...portalRoutes.map(({ method, path }) => `${method} /portal/api${filled(path, '{id}')}`),
-      ].toSorted(),
     );
   });
 

@@ -4,15 +4,6 @@ import { maxTokenRequests } from './access/require-token.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Route, RouteDescription } from './route.ts';
 
-/** What the document of an API says beside its routes. */
-interface DescribedApi {
-  info: { title: string; version: string; description: string };
-  /** Path that those of the routes are below, such as /api. */
-  basePath: string;
-  /** Cookie of a session. */
-  cookie: { name: string; description: string };
-}
-
 const info = {
   title: "Operators' API of the gateway",
   version: '1.0.0',
@@ -56,26 +47,13 @@ const tokenResponses = Object.fromEntries(
   tokenRefusals.map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
 );
 
-const operatorsApi: DescribedApi = {
-  info,
-  basePath: '/api',
-  cookie: {
-    name: 'console-session',
-    description: 'The name ends with the port if the console is reached without ADMIN_URL.',
-  },
-};
-
 /** What of a route the document needs. */
 type DescribedRoute = Pick<Route, 'method' | 'path' | 'operation' | 'scope' | 'isCreate'>;
 
-/** Builds the OpenAPI document of routes from their schemas: that of the operators' API, or of another. */
-export function describeApi(
-  routes: readonly DescribedRoute[],
-  { info, basePath, cookie }: DescribedApi = operatorsApi,
-): object {
+/** Builds the OpenAPI document of the operators' API from the schemas of its routes. */
+export function describeApi(routes: readonly DescribedRoute[]): object {
   const schemas = createSchemas(routes);
-  const hasTokens = routes.some(({ scope }) => scope !== undefined);
-  const paths = Map.groupBy(routes, ({ path }) => `${basePath}${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  const paths = Map.groupBy(routes, ({ path }) => `/api${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   return {
     openapi: '3.1.0',
     info,
@@ -86,14 +64,17 @@ export function describeApi(
     ),
     components: {
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', ...cookie },
-        ...(hasTokens && {
-          token: { type: 'http', scheme: 'bearer', description: 'A token of `ops api-tokens issue`.' },
-        }),
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'console-session',
+          description: 'The name ends with the port if the console is reached without ADMIN_URL.',
+        },
+        token: { type: 'http', scheme: 'bearer', description: 'A token of `ops api-tokens issue`.' },
       },
       schemas: schemas.components,
       responses: Object.fromEntries(
-        [['', 'Error', 'A refusal'] as const, ...(hasTokens ? tokenRefusals : [])].map(([, name, text]) => [
+        [['', 'Error', 'A refusal'] as const, ...tokenRefusals].map(([, name, text]) => [
           name,
           response(text, schemas.of(apiErrorSchema)),
         ]),

@@ -32,6 +32,8 @@ const maxRequests = 240;
 /** Each change waits for Redis' disk. */
 const maxChanges = 30;
 
+const tooMany = 'Too many requests';
+
 /** What the errors of the API for operators say to a customer. */
 export const customerMessages = {
   no_session: 'There is no session, or it has ended. Open the portal again from where you came.',
@@ -41,13 +43,13 @@ export const customerMessages = {
 
 export function createPortalAccess(dependencies: PortalAccessDependencies): PortalAccess {
   const { redis, publicAddress, addressLimit } = dependencies;
-  const chargeRequest = createMinuteLimit(maxRequests);
-  const chargeChange = createMinuteLimit(maxChanges);
+  const chargeRequest = createMinuteLimit(maxRequests, tooMany);
+  const chargeChange = createMinuteLimit(maxChanges, tooMany);
 
   async function refuse(req: Request, code: keyof typeof customerMessages): Promise<never> {
     const { allowed, window } = await addressLimit.charge(req.ip ?? '');
     if (allowed) throw new ApiError(code, { message: customerMessages[code] });
-    throw tooManyRequests('Too many requests', Math.max(1, Math.ceil(window.resetMs / 1000)));
+    throw tooManyRequests(tooMany, window.resetMs);
   }
 
   const page = createPageAccess<PortalSession>({
@@ -74,9 +76,8 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
 
   const limitRequests: RequestHandler = async (req, _res, next) => {
     const { customerId } = page.sessionOf(req).session;
-    const ofChange = isReading(req) ? undefined : await chargeChange(customerId);
-    const waitSeconds = (await chargeRequest(customerId)) ?? ofChange;
-    if (waitSeconds !== undefined) throw tooManyRequests('Too many requests', waitSeconds);
+    if (!isReading(req)) await chargeChange(customerId);
+    await chargeRequest(customerId);
     next();
   };
 

@@ -16,7 +16,6 @@ import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { callerOf } from '../api/access/caller.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ConsoleRedis } from '../api/console-redis.ts';
-import { describeApi } from '../api/document.ts';
 import { operationRoutes } from '../api/operation-routes.ts';
 import { renderApiError } from '../api/render-api-error.ts';
 import type { Route, RouteApi } from '../api/route.ts';
@@ -34,8 +33,6 @@ interface PortalApiDependencies {
   access: PortalAccess;
   /** Scopes that a key can have. */
   scopes: readonly string[];
-  /** Of the API whose customers use the portal. */
-  title: string;
   publicOrigin: (req: Request) => string;
   log: Logger;
 }
@@ -68,13 +65,9 @@ const ends = new Set(['endSession', 'revokeKey']);
 
 /** The portal's API: what a customer sees and does, as JSON. */
 export function createPortalApi(dependencies: PortalApiDependencies): Router {
-  const { access, title, log } = dependencies;
+  const { access, log } = dependencies;
   const api = createApi(dependencies);
   const router = Router();
-  let document: object | undefined;
-  router.get('/openapi.json', (_req, res) => {
-    res.json((document ??= describePortal(title)));
-  });
   for (const { method, path, operation, serve } of portalApiRoutes) {
     const guard = ends.has(operation.operationId) ? access.guardOfEnd : access.guard;
     const checks = operation.access === 'open' ? access.open : guard;
@@ -158,22 +151,3 @@ const invalidSettings =
 
 const unavailable =
   'Your keys and your usage cannot be read or changed at the moment. Try again in a minute. Requests with your keys are served as before.';
-
-const description = `What the page /portal shows and does for one customer, for those who build a page of their own.
-
-A link that works once, from \`POST /api/customers/{customer}/link\` of the operators' API, \`ops customers link\` or the console,
-has a code behind \`#code=\`. \`POST /portal/api/session\` exchanges it for a session of an hour, whose cookie every other call needs.
-A change needs two headers as well: \`Origin\`, with the address of the gateway itself, and \`X-CSRF-Token\`.
-Another customer's keys are as unknown as those that do not exist.
-`;
-
-/** Builds the OpenAPI document of the portal's API from its routes. */
-const describePortal = (title: string) =>
-  describeApi(portalApiRoutes, {
-    info: { title: `Portal of the ${title}`, version: '1.0.0', description },
-    basePath: portalApiPath,
-    cookie: {
-      name: 'portal-session',
-      description: 'With https: `__Host-portal-session`. Otherwise the name ends with the port.',
-    },
-  });

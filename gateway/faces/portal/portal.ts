@@ -47,7 +47,7 @@ export function createPortal(dependencies: PortalDependencies) {
   function createRouter(): Router {
     const access = createPortalAccess({ ...dependencies, redis });
     const publicOrigin = publicAddress.baseUrl;
-    const api = createPortalApi({ ...dependencies, redis, access, title: look.title, publicOrigin });
+    const api = createPortalApi({ ...dependencies, redis, access, publicOrigin });
     return Router({ caseSensitive: true, strict: true }).use(portalApiPath, api).use(portalPages(look));
   }
 
@@ -60,7 +60,7 @@ export function createPortal(dependencies: PortalDependencies) {
 
 const methodsOf = Map.groupBy(portalApiRoutes, ({ path }) => path);
 const match = createMatch<ApiRoute>([
-  ...['/portal', '/portal/assets/{version}/{file}', `${portalApiPath}/openapi.json`].map((pattern) => ({
+  ...['/portal', '/portal/assets/{version}/{file}'].map((pattern) => ({
     pattern,
     allow: ['GET', 'HEAD', 'OPTIONS'],
   })),

@@ -6,7 +6,7 @@ import { addressGroup, createIsProxy, findClientAddress } from '../../../platfor
 import { ApiError } from '../api-error.ts';
 import type { RouteApi } from '../route.ts';
 import { isReading } from './caller.ts';
-import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
+import { createMinuteLimit } from './minute-limit.ts';
 import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
 import { hasToken, requireToken } from './require-token.ts';
 import { createSessionVerifier, type SessionVerifier } from './verify-session.ts';
@@ -45,7 +45,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   const verifier = createSessionVerifier(dependencies);
   const isProxy = createIsProxy(trustProxy);
   const clientAddress = (req: Request) => addressGroup(findClientAddress(req, isProxy));
-  const chargeWrongSecret = createMinuteLimit(maxWrongSecrets);
+  const chargeWrongSecret = createMinuteLimit(maxWrongSecrets, 'Too many wrong codes or tokens');
   const page = createPageAccess<ConsoleSession>({
     owner: 'console',
     cookiePath: '/',
@@ -59,8 +59,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   });
 
   async function refuseSecret(req: Request, code: 'invalid_code' | 'invalid_token'): Promise<never> {
-    const waitSeconds = await chargeWrongSecret(clientAddress(req));
-    if (waitSeconds !== undefined) throw tooManyRequests('Too many wrong codes or tokens', waitSeconds);
+    await chargeWrongSecret(clientAddress(req));
     throw new ApiError(code, code === 'invalid_token' ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {});
   }
 

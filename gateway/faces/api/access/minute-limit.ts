@@ -1,28 +1,28 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ApiError } from '../api-error.ts';
 
-/** Counts one more of a subject, such as an address. @returns seconds to wait, if it is over its limit */
-export type MinuteLimit = (subject: string) => Promise<number | undefined>;
+/** Counts one more of a subject, such as an address. @throws ApiError too_many_requests if it is over its limit */
+export type MinuteLimit = (subject: string) => Promise<void>;
 
-/** Creates a limit for each subject. One process serves the admin port, so its memory is enough. */
-export function createMinuteLimit(max: number): MinuteLimit {
+/**
+ * Creates a limit for each subject. One process serves the admin port, so its memory is enough.
+ * @param reason such as "Too many requests"
+ */
+export function createMinuteLimit(max: number, reason: string): MinuteLimit {
   const limiter = new RateLimiterMemory({ points: max, duration: 60 });
   return async function charge(subject) {
-    try {
-      await limiter.consume(subject);
-      return undefined;
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      return Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-    }
+    await limiter.consume(subject).catch((refusal: unknown) => {
+      throw refusal instanceof RateLimiterRes ? tooManyRequests(reason, refusal.msBeforeNext) : refusal;
+    });
   };
 }
 
 const inSeconds = new Intl.NumberFormat('en-GB', { style: 'unit', unit: 'second', unitDisplay: 'long' });
 
-/** @param reason such as "Too many requests" */
-export const tooManyRequests = (reason: string, waitSeconds: number) =>
-  new ApiError('too_many_requests', {
+export function tooManyRequests(reason: string, waitMs: number): ApiError {
+  const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ApiError('too_many_requests', {
     message: `${reason}. Try again in ${inSeconds.format(waitSeconds)}.`,
     headers: { 'Retry-After': String(waitSeconds) },
   });
+}

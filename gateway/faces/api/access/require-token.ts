@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express';
 import { findApiToken } from '../../../control/access/api-tokens.ts';
 import type { RouteApi } from '../route.ts';
 import { setCaller } from './caller.ts';
-import { createMinuteLimit, tooManyRequests } from './minute-limit.ts';
+import { createMinuteLimit } from './minute-limit.ts';
 
 interface RequireTokenDependencies extends Pick<RouteApi, 'read'> {
   refuseSecret(req: Request, code: 'invalid_token'): Promise<never>;
@@ -23,14 +23,13 @@ export const hasToken = ({ headers }: Pick<Request, 'headers'>) =>
  * request, so that one that was revoked is over at once.
  */
 export function requireToken({ read, refuseSecret }: RequireTokenDependencies): RequestHandler {
-  const chargeRequest = createMinuteLimit(maxTokenRequests);
+  const chargeRequest = createMinuteLimit(maxTokenRequests, 'The token has sent too many requests');
   return async function requireToken(req, _res, next) {
     const [, secret = ''] = bearer.exec(req.headers.authorization ?? '') ?? [];
     const token = await read((session) => findApiToken(session, secret));
     if (token === undefined) return refuseSecret(req, 'invalid_token');
     const { id, name, scopes } = token;
-    const waitSeconds = await chargeRequest(id);
-    if (waitSeconds !== undefined) throw tooManyRequests('The token has sent too many requests', waitSeconds);
+    await chargeRequest(id);
     // The id tells tokens of the same name apart, such as one and the next.
     setCaller(req, { who: name === null ? id : `${name} (${id})`, secret, scopes });
     next();
