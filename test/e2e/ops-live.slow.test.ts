@@ -1,14 +1,12 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { KeyDetail } from '../../gateway/control/keys/key-view.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { listen } from '../support/http/listening.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { runOnTerminal } from '../support/kits/terminal.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
 interface AuditEntry {
@@ -23,25 +21,6 @@ interface AuditEntry {
 
 describe('operating a running gateway', () => {
   const kit = shared(startOpsKit);
-
-  describe('keys show', () => {
-    test('shows the counters even if plan and policy are invalid', async () => {
-      const { id } = await kit.issue({ plan: 'pro' });
-      await kit.redis.hset(redisKeys.plan('pro'), 'minute', 'many');
-      await kit.redis.hset(redisKeys.banPolicy, 'strikes', 'many');
-      const usage = await kit.json<KeyDetail>('keys', 'show', id);
-      const { stdout } = await kit.run('keys', 'show', id);
-      await kit.redis.hset(redisKeys.plan('pro'), 'minute', 300);
-      await kit.redis.hset(redisKeys.banPolicy, 'strikes', 60);
-      expect(usage).toMatchObject({
-        // Gateways keep the last valid one.
-        windows: { minute: { used: 0, limit: 300, remaining: 300 }, day: { limit: 10_000 } },
-        strikesToBan: null,
-      });
-      expect(stdout).toContain('0 of 300 used');
-      expect(stdout).toContain('the ban policy is off or invalid, see: ops policy show');
-    });
-  });
 
   test('top adds up the keys of each customer', async () => {
     const first = await kit.issue({ plan: 'pro', minute: 8, name: 'Two keys' });
@@ -157,24 +136,6 @@ describe('operating a running gateway', () => {
     });
   });
 
-  test('concurrent changes of two operators cannot make the policy invalid', async () => {
-    const codes = await Promise.all(
-      [
-        ['--ban-seconds', '5000'],
-        ['--max-ban-seconds', '2000'],
-        ['--ban-seconds', '5000', '--max-ban-seconds', '5000'],
-        ['--max-ban-seconds', '2000'],
-      ].map(async (options) => (await kit.run('policy', 'set', ...options)).code),
-    );
-    expect(codes).toContain(2);
-    const { stored } = await kit.json<{ stored: { banSeconds: number; maxBanSeconds: number } }>(
-      'policy',
-      'show',
-    );
-    expect(stored.banSeconds).toBeLessThanOrEqual(stored.maxBanSeconds);
-    await kit.run('policy', 'set', '--ban-seconds', '60', '--max-ban-seconds', '3600');
-  });
-
   describe('the audit log', () => {
     test('has the user of the machine where nobody is named, one entry a change, and a table', async () => {
       const { id } = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
@@ -223,31 +184,6 @@ describe('operating a running gateway', () => {
       expect(await kit.redis.xlen(redisKeys.audit)).toBeLessThan(100_300);
       const [last] = (await kit.json<AuditEntry[]>('audit', '--count', '1')).slice(-1);
       expect(last).toMatchObject({ action: 'plans.set' });
-    });
-  });
-
-  describe('on a terminal', () => {
-    test('states are in colour unless NO_COLOR is set', { tags: ['script'] }, async () => {
-      const { id } = await kit.issue({ name: 'Shown' });
-      await kit.json('keys', 'revoke', '--yes', id);
-      const shown = (env: Record<string, string>) =>
-        runOnTerminal(
-          ['gateway/faces/command/main.ts', 'keys', 'list', '--search', id],
-          { REDIS_URL: kit.server.url, ...env },
-          (output) => output.includes(id) && output.includes('revoked'),
-        );
-      expect(await shown({})).toContain('\u{1B}[31mrevoked\u{1B}[39m');
-      expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
-      expect((await kit.run('keys', 'show', id)).stdout).not.toContain('\u{1B}');
-    });
-
-    test('services log human-readable lines', { tags: ['script'] }, async () => {
-      const env = { REDIS_URL: kit.server.url, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
-      const output = await runOnTerminal(['gateway/server.ts'], env, (text) =>
-        text.includes('gateway listens'),
-      );
-      expect(output).toMatch(/gateway: gateway listens on port \d+/);
-      expect(output).not.toContain('{"level"');
     });
   });
 });

@@ -22,7 +22,7 @@ const run = promisify(execFile);
 
 interface Started {
   env: Record<string, string>;
-  /** Process id of npm. */
+  /** Process id of the command. */
   pid: number;
   output(): string;
   /** Runs the printed curl command in a shell. Resolves with status line, headers and body. */
@@ -54,16 +54,24 @@ async function minimalPath(directory: string): Promise<string> {
   return bin;
 }
 
-/** Runs `npm start`, and resolves when it prints how to stop it. */
-async function npmStart(env: Record<string, string>): Promise<Started> {
+const npm = ['npm', 'start'];
+/** What npm runs. */
+const script = [process.execPath, 'gateway/deploy/demo/start-all.ts'];
+
+function spawnStart(env: Record<string, string>, [command = '', ...args] = npm): ChildProcess {
   const { HOME = '', PATH = '' } = process.env;
-  const child: ChildProcess = spawn('npm', ['start'], {
+  return spawn(command, args, {
     cwd: root,
     env: { HOME, PATH, ...compileCache(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // Its own process group, as in a shell, so that a signal reaches all processes.
     detached: true,
   });
+}
+
+/** Runs `npm start`, and resolves when it prints how to stop it. */
+async function npmStart(env: Record<string, string>, command = npm): Promise<Started> {
+  const child = spawnStart(env, command);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
@@ -110,69 +118,66 @@ async function expectLinkToConsole({ env, output }: Started): Promise<void> {
   expect((await sendToApi('GET', '/api/session')).body).toMatchObject({ role: 'operator' });
 }
 
-describe('npm start', { tags: ['curl'] }, () => {
-  test(
-    'with only Node and npm installed: serves pets, prints a working key, and stops on Ctrl-C',
-    { timeout: 120_000 },
-    async () => {
-      await using directory = await temporaryDirectory();
-      const env = {
-        PATH: await minimalPath(directory.path),
-        DATA_DIR: join(directory.path, 'data'),
-        ...(await portSettings()),
-      };
-      const first = await npmStart(env);
-      expect(first.output()).toContain('Redis: embedded, in JavaScript and in memory only');
-      // No warning about appendonly: the Redis in JavaScript has no such setting.
-      expect(first.output()).not.toContain('appendonly');
-      await expectLinkToConsole(first);
-      const response = await first.runPrintedCommand();
-      expect(response).toMatch(/^HTTP\/1\.1 200 OK/);
-      expect(response).toMatch(/^X-RateLimit-Remaining: 59/m);
-      expect(response).toContain('{"id":1,"name":"Rex","categoryId":1,"status":"available"}');
-      first.signal('SIGINT');
-      await first.exited;
-      await expectStopped(first);
+describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
+  test('with only Node and npm installed: serves pets, prints a working key, and stops on Ctrl-C and with its terminal', async () => {
+    await using directory = await temporaryDirectory();
+    const env = {
+      PATH: await minimalPath(directory.path),
+      DATA_DIR: join(directory.path, 'data'),
+      ...(await portSettings()),
+    };
+    const first = await npmStart(env);
+    expect(first.output()).toContain('Redis: embedded, in JavaScript and in memory only');
+    // No warning about appendonly: the Redis in JavaScript has no such setting.
+    expect(first.output()).not.toContain('appendonly');
+    await expectLinkToConsole(first);
+    const response = await first.runPrintedCommand();
+    expect(response).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(response).toMatch(/^X-RateLimit-Remaining: 59/m);
+    expect(response).toContain('{"id":1,"name":"Rex","categoryId":1,"status":"available"}');
+    first.signal('SIGINT');
+    await first.exited;
+    await expectStopped(first);
 
-      const second = await npmStart(env);
-      // The in-memory Redis lost the key, but the key still works. The pets were kept and not added again.
-      expect(curlLine(second)).toBe(curlLine(first));
-      const secondResponse = await second.runPrintedCommand();
-      expect(secondResponse).toMatch(/^HTTP\/1\.1 200 OK/);
-      expect(secondResponse.match(/"id":/g)).toHaveLength(5);
-    },
-  );
+    // Without npm, whose end would stop it, too.
+    const second = await npmStart(env, script);
+    // The in-memory Redis lost the key, but the key still works. The pets were kept and not added again.
+    expect(curlLine(second)).toBe(curlLine(first));
+    const secondResponse = await second.runPrintedCommand();
+    expect(secondResponse).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(secondResponse.match(/"id":/g)).toHaveLength(5);
+    // As of a closed terminal.
+    process.kill(second.pid, 'SIGHUP');
+    expect(await second.exited).toBe(0);
+    expect(servicePids(directory.path)).toEqual([]);
+  });
 
-  test(
-    'with the example of a services file: the same key reaches orders, and Ctrl-C stops all three services',
-    { timeout: 120_000 },
-    async ({ skip }) => {
-      // The addresses in the file are fixed.
-      for (const port of [3001, 3003])
-        if (await canConnect(port)) return skip(`port ${port} of the example is in use`);
-      await using directory = await temporaryDirectory();
-      const started = await npmStart({
-        DATA_DIR: directory.path,
-        ...(await anyDatabase()),
-        ...(await portSettings()),
-        PETS_SERVICE_PORT: '3001',
-        SERVICES_FILE: 'gateway/upstream/example/services.yaml',
-      });
-      expect(started.output()).toMatch(
-        /^ {2}Orders {9}http:\/\/127\.0\.0\.1:3003 \(internal: an example\)$/m,
-      );
-      const key = /Bearer (pets_\w+)/.exec(started.output())?.[1] ?? '';
-      const orders = `http://127.0.0.1:${started.env['GATEWAY_PORT']}/v1/orders`;
-      await expect.poll(async () => (await send(orders, { key })).status).toBe(200);
-      expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
-      started.signal('SIGINT');
-      await started.exited;
-      await expectStopped(started);
-      expect(await canConnect(3003)).toBe(false);
-    },
-  );
+  test('with the example of a services file: the same key reaches orders, and Ctrl-C stops all three services', async ({
+    skip,
+  }) => {
+    // The addresses in the file are fixed.
+    for (const port of [3001, 3003])
+      if (await canConnect(port)) return skip(`port ${port} of the example is in use`);
+    await using directory = await temporaryDirectory();
+    const started = await npmStart({
+      DATA_DIR: directory.path,
+      ...(await anyDatabase()),
+      ...(await portSettings()),
+      PETS_SERVICE_PORT: '3001',
+      SERVICES_FILE: 'gateway/upstream/example/services.yaml',
+    });
+    expect(started.output()).toMatch(/^ {2}Orders {9}http:\/\/127\.0\.0\.1:3003 \(internal: an example\)$/m);
+    const key = /Bearer (pets_\w+)/.exec(started.output())?.[1] ?? '';
+    const orders = `http://127.0.0.1:${started.env['GATEWAY_PORT']}/v1/orders`;
+    await expect.poll(async () => (await send(orders, { key })).status).toBe(200);
+    expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
+    started.signal('SIGINT');
+    await started.exited;
+    await expectStopped(started);
+    expect(await canConnect(3003)).toBe(false);
+  });
 
-  test('an API of your own is behind it with the lines of the README', { timeout: 120_000 }, async () => {
+  test('an API of your own is behind it with the lines of the README, and SIGKILL of npm leaves no process', async () => {
     await using directory = await temporaryDirectory();
     const ports = await portSettings();
     const adapt = (text: string) =>
@@ -195,33 +200,12 @@ describe('npm start', { tags: ['curl'] }, () => {
     expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*Hello \/v1\/$/);
     const docs = await send(`http://127.0.0.1:${ports['GATEWAY_PORT']}/docs`);
     expect(docs.text).toContain('Shop API');
-    started.signal('SIGINT');
-    await started.exited;
-  });
-
-  test('SIGHUP, as of a closed terminal, stops it and its gateway', async () => {
-    await using directory = await temporaryDirectory();
-    const settings = { ...(await anyDatabase()), ...(await portSettings()) };
-    const { HOME = '', PATH = '' } = process.env;
-    const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...settings };
-    // Without npm, whose end would stop it, too.
-    const child = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
-    onTestFinished(() => void child.kill('SIGTERM'));
-    const exited = once(child, 'exit');
-    let output = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      recordSecrets(chunk.toString());
-    });
-    await expect.poll(() => output, { timeout: 80_000 }).toContain('Ctrl-C stops everything.');
-    child.kill('SIGHUP');
-    expect(await exited).toEqual([0, null]);
-    expect(servicePids(directory.path)).toEqual([]);
+    await expectNothingLeft(started.pid, directory.path);
   });
 
   test(
-    'with REDIS_URL and DATABASE_URL: nothing embedded starts',
-    { tags: ['redis-server', 'postgresql'], timeout: 120_000 },
+    'with REDIS_URL and DATABASE_URL: nothing embedded starts, and SIGKILL of its script leaves no process',
+    { tags: ['redis-server', 'postgresql'] },
     async () => {
       await using directory = await temporaryDirectory();
       await using redis = await startRedisServer();
@@ -236,78 +220,48 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(started.output()).toContain('database: PostgreSQL at 127.0.0.1');
       await expect(stat(join(directory.path, 'postgres'))).rejects.toThrow('ENOENT');
       await expect(stat(join(directory.path, 'redis'))).rejects.toThrow('ENOENT');
+      const [pid = 0] = pidsOf(directory.path, '^[^ ]*node .*start-all.ts');
+      await expectNothingLeft(pid, directory.path);
     },
   );
 
   test('of two starts at the same moment one serves, and the other says why it does not', async () => {
     await using directory = await temporaryDirectory();
-    const { HOME = '', PATH = '' } = process.env;
-    for (let round = 0; round < 2; round += 1) {
-      const ports = [await portSettings(), await portSettings()];
-      const starts = ports.map((settings) => {
-        const env = { HOME, PATH, ...compileCache(), DATA_DIR: directory.path, ...settings };
-        const child = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
-        onTestFinished(() => void child.kill('SIGTERM'));
-        const start = { child, stdout: '', stderr: '', exited: once(child, 'close') };
-        child.stdout.on('data', (chunk: Buffer) => (start.stdout += chunk.toString()));
-        child.stderr.on('data', (chunk: Buffer) => (start.stderr += chunk.toString()));
-        return start;
-      });
-      await Promise.race(starts.map(({ exited }) => exited));
-      const [loser, ...others] = starts.filter(({ child }) => child.exitCode !== null);
-      expect(others).toEqual([]);
-      expect(loser?.child.exitCode).toBe(1);
-      expect(loser?.stdout).toBe('');
-      expect(loser?.stderr).toBe(
-        `npm start: DATA_DIR: ${directory.path} is in use by another process; stop that one or set DATA_DIR to another directory\n`,
-      );
-      const winner = starts.find((start) => start !== loser);
-      await expect.poll(() => winner?.stdout, { timeout: 120_000 }).toContain('Ctrl-C stops everything.');
-      winner?.child.kill('SIGINT');
-      expect(await winner?.exited).toEqual([0, null]);
-      expect(winner?.stdout).not.toContain('"level":50');
-    }
-  }, 200_000);
+    const starts = [await portSettings(), await portSettings()].map((ports) => {
+      const child = spawnStart({ DATA_DIR: directory.path, ...ports }, script);
+      onTestFinished(() => void child.kill('SIGTERM'));
+      const start = { child, stdout: '', stderr: '', exited: once(child, 'close') };
+      child.stdout?.on('data', (chunk: Buffer) => (start.stdout += chunk.toString()));
+      child.stderr?.on('data', (chunk: Buffer) => (start.stderr += chunk.toString()));
+      return start;
+    });
+    await Promise.race(starts.map(({ exited }) => exited));
+    const [loser, ...others] = starts.filter(({ child }) => child.exitCode !== null);
+    expect(others).toEqual([]);
+    expect(loser?.child.exitCode).toBe(1);
+    expect(loser?.stdout).toBe('');
+    expect(loser?.stderr).toBe(
+      `npm start: DATA_DIR: ${directory.path} is in use by another process; stop that one or set DATA_DIR to another directory\n`,
+    );
+    const winner = starts.find((start) => start !== loser);
+    await expect.poll(() => winner?.stdout, { timeout: 120_000 }).toContain('Ctrl-C stops everything.');
+    winner?.child.kill('SIGINT');
+    expect(await winner?.exited).toEqual([0, null]);
+    expect(winner?.stdout).not.toContain('"level":50');
+  });
 
-  test.each([
-    ['npm', ({ pid }: Started) => pid],
-    ['its script', ({ env }: Started) => pidsOf(env['DATA_DIR'] ?? '', '^[^ ]*node .*start-all.ts')[0] ?? 0],
-  ])(
-    'killed with SIGKILL leaves no process behind: %s',
-    { tags: ['linux'], timeout: 120_000 },
-    async (_name, pidOf) => {
-      await using directory = await temporaryDirectory();
-      const settings = { ...(await anyDatabase()), ...(await portSettings()) };
-      const started = await npmStart({ DATA_DIR: directory.path, ...settings });
-      const { port } = new URL(await readFile(join(directory.path, 'redis.url'), 'utf8'));
-      expect(servicePids(directory.path)).toHaveLength(2);
-      expect(await canConnect(Number(port))).toBe(true);
-      process.kill(pidOf(started), 'SIGKILL');
-      await expect.poll(() => pidsOf(directory.path, '.'), { timeout: 20_000 }).toEqual([]);
-      expect(await canConnect(Number(port))).toBe(false);
-    },
-  );
-
-  test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT'])(
-    'a %s that is in use is reported, and no process is left running',
-    { timeout: 120_000 },
-    async (setting) => {
-      await using directory = await temporaryDirectory();
-      const settings = { ...(await anyDatabase()), ...(await portSettings()) };
-      const env: Record<string, string> = { DATA_DIR: directory.path, ...settings };
-      const blocker = createServer();
-      const port = Number(env[setting]);
-      await new Promise<void>((resolve) => {
-        blocker.listen(port, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
-      });
-      const { code, stderr } = await runProgram(['gateway/deploy/demo/start-all.ts'], env);
-      blocker.close();
-      expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`${setting}: .*already in use.*`));
-      expect(stderr).toContain(String(port));
-      expect(servicePids(directory.path)).toEqual([]);
-    },
-  );
+  test('a port that is in use is reported, and no process is left running', async () => {
+    await using directory = await temporaryDirectory();
+    const settings = { ...(await anyDatabase()), ...(await portSettings()) };
+    const port = Number(settings['PETS_SERVICE_PORT']);
+    const blocker = createServer().listen(port, '127.0.0.1');
+    await once(blocker, 'listening');
+    const { code, stderr } = await runProgram(script.slice(1), { DATA_DIR: directory.path, ...settings });
+    blocker.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`PETS_SERVICE_PORT: .*${port}.*already in use`));
+    expect(servicePids(directory.path)).toEqual([]);
+  });
 });
 
 function curlLine(started: Started): string | undefined {
@@ -326,6 +280,16 @@ function pidsOf(dataDirectory: string, pattern: string): number[] {
   done`;
   const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
   return stdout.split('\n').filter(Boolean).map(Number);
+}
+
+/** Kills a process, and expects that no other one of this data directory outlives it, a private Redis included. */
+async function expectNothingLeft(pid: number, dataDirectory: string): Promise<void> {
+  const redisUrl = await readFile(join(dataDirectory, 'redis.url'), 'utf8').catch(() => undefined);
+  const redisPort = redisUrl === undefined ? undefined : Number(new URL(redisUrl).port);
+  expect(servicePids(dataDirectory)).not.toEqual([]);
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => pidsOf(dataDirectory, '.'), { timeout: 20_000 }).toEqual([]);
+  expect(redisPort !== undefined && (await canConnect(redisPort))).toBe(false);
 }
 
 async function expectStopped({ env }: Started): Promise<void> {

@@ -34,6 +34,9 @@ describe(
       const today = new Date().toISOString().slice(0, 10);
       return JSON.parse((await ops('usage', 'export', '--from', today, '--json')).stdout) as unknown;
     };
+    /** Plans and policies, as the file that an operator keeps. */
+    const settingsOf = async ({ url }: RedisServer) =>
+      (await runOps(['plans', 'export'], { REDIS_URL: url })).stdout;
     const emptied = async () =>
       /^gateway_redis_emptied (\d)$/m.exec((await send(`${gateway.adminUrl}/metrics`)).text)?.[1];
 
@@ -72,6 +75,10 @@ describe(
 
     test('keys get 503 until they are imported, and the record of use has what was served', async () => {
       const [idle, ...busy] = await issueServed(4);
+      await runOps(['plans', 'set', 'gold', '--create', '--minute', '64000'], { REDIS_URL: old.url });
+      const tuned = ['--anonymous-minute', '65000', '--strikes', '77'];
+      await runOps(['policy', 'set', ...tuned], { REDIS_URL: old.url });
+      const settings = await settingsOf(old);
       await run(backup, old);
       await old.kill();
       await expect.poll(redisState, { timeout: 10_000 }).toBe('unavailable');
@@ -90,7 +97,10 @@ describe(
 
       await run(restore, empty);
       await expect.poll(emptied, { timeout: 10_000 }).toBe('0');
-      expect((await pets(generateApiKey())).status).toBe(401);
+      expect(settings).toMatch(/gold:\n +minute: 64000[^]*minute: 65000[^]*strikes: 77/);
+      expect(await settingsOf(empty)).toBe(settings);
+      const unknown = await pets(generateApiKey());
+      expect([unknown.status, unknown.header('X-RateLimit-Limit')]).toEqual([401, '65000']);
       // Those in flight, one a key, have begun before.
       const before = load.outcomes.length + busy.length;
       await expect.poll(() => load.outcomes.length).toBeGreaterThan(before + 100);

@@ -40,6 +40,8 @@ export async function runProgram(
   } = {},
 ): Promise<Ended> {
   const child = spawnNode(args, env, limits);
+  // A program may exit without reading all of it.
+  child.stdin?.on('error', () => {});
   child.stdin?.end(limits.input);
   let stdout = '';
   let stderr = '';

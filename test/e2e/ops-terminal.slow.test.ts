@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
+import { forEachConcurrently, startOpsKit } from '../support/kits/ops-kit.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
+import { typeOnTerminal } from '../support/kits/terminal.ts';
+import { monitorRedis } from '../support/stores/redis-monitor.ts';
+
+const program = 'gateway/faces/command/main.ts';
+
+describe('the ops command', { timeout: 120_000 }, () => {
+  const kit = shared(startOpsKit);
+
+  const env = () => ({ REDIS_URL: kit.server.url });
+  const find = (input: string, ...options: string[]) =>
+    runProgram([program, 'keys', 'show', ...options], env(), { input });
+
+  describe('reads a key from standard input', () => {
+    test('and finds its id, also within other text, and never shows the key', async () => {
+      const { key, id } = await kit.issue({ plan: 'pro', name: 'ACME' });
+      for (const input of [key, `curl -H 'Authorization: Bearer ${key}' https://example.com\r\n`]) {
+        const found = await find(input, '--json');
+        expect(found).toMatchObject({ code: 0, stderr: '' });
+        expect(JSON.parse(found.stdout)).toMatchObject({ id, plan: 'pro', name: 'ACME', state: 'valid' });
+        expect(found.stdout).not.toContain(key.slice(10));
+      }
+      expect(JSON.stringify(await kit.json('audit'))).not.toContain(key.slice(10));
+    });
+
+    test('and sends its hash to Redis, and not the key', { tags: ['redis-server'] }, async () => {
+      const { key, keyHash } = await kit.issue();
+      const monitor = await monitorRedis(kit.server.port);
+      await find(key);
+      const sent = () => JSON.stringify(monitor.commands);
+      await expect.poll(sent).toContain(keyHash);
+      monitor.close();
+      expect(sent()).not.toContain(key.slice(10));
+    });
+
+    test('and refuses anything else without repeating it', async () => {
+      const { key } = await kit.issue();
+      const unknown = generateApiKey();
+      const mistyped = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`;
+      const cases: [input: string, error: RegExp][] = [
+        ['', /^ops: the text contains no complete API key: a key is pets_ and 38 letters and digits/],
+        [mistyped, /^ops: the text contains no complete API key/],
+        [`${key}x`, /^ops: the text contains no complete API key/],
+        [`${key} ${unknown}`, /^ops: the text contains 2 API keys: give one\n$/],
+        [unknown, /^ops: this API key has no record: it was issued for another Redis/],
+        ['x'.repeat(2_000_000), /^ops: the input is too long to be a key\n$/],
+      ];
+      await forEachConcurrently(cases, async ([input, error]) => {
+        const { code, stdout, stderr } = await find(input);
+        expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+        expect(stderr).toMatch(error);
+        for (const secret of [key, unknown]) expect(stderr).not.toContain(secret.slice(10, -1));
+      });
+    });
+  });
+
+  describe('on a terminal', { tags: ['script'] }, () => {
+    test('asks for a key, which the terminal does not show', async () => {
+      const { key, id } = await kit.issue();
+      const typing = { prompt: 'API key (not shown): ', input: `${key}\r` };
+      const { code, output } = await typeOnTerminal([program, 'keys', 'show'], env(), typing);
+      expect(code).toBe(0);
+      expect(output).toContain(id);
+      expect(output).not.toContain(key.slice(10));
+    });
+
+    test('asks before a revocation, and only yes means yes', async () => {
+      const { id } = await kit.issue({ name: 'Asked' });
+      const ask = (input: string) =>
+        typeOnTerminal([program, 'keys', 'revoke', id], env(), { prompt: '[y/N] ', input });
+      await forEachConcurrently(['\r', 'no\r', '\u{3}', '\u{4}'], async (input) => {
+        const { code, output } = await ask(input);
+        expect(code, output).toBe(2);
+        expect(output).toContain(`Revoke ${id} ("Asked", plan free) for good`);
+        expect(output).toContain('ops: nothing was changed');
+      });
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'valid' });
+      expect(await ask('y\r')).toMatchObject({ code: 0 });
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'revoked' });
+      // There is nothing to lose any more.
+      expect((await kit.run('keys', 'revoke', id)).code).toBe(0);
+    });
+
+    test('shows states in colour unless NO_COLOR is set', async () => {
+      const { id } = await kit.issue({ name: 'Shown' });
+      await kit.json('keys', 'revoke', '--yes', id);
+      const shown = async (more: Record<string, string>) => {
+        const typing = { prompt: 'revoked', input: '\u{3}' };
+        const list = [program, 'keys', 'list', '--search', id];
+        return (await typeOnTerminal(list, { ...env(), ...more }, typing)).output;
+      };
+      expect(await shown({})).toContain('\u{1B}[31mrevoked\u{1B}[39m');
+      expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
+      expect((await kit.run('keys', 'show', id)).stdout).not.toContain('\u{1B}');
+    });
+
+    test('a service logs human-readable lines', async () => {
+      const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
+      // Ctrl-C, which the terminal driver turns into SIGINT.
+      const typing = { prompt: 'gateway listens', input: '\u{3}' };
+      const { output } = await typeOnTerminal(['gateway/server.ts'], { ...env(), ...ports }, typing);
+      expect(output).toMatch(/gateway: gateway listens on port \d+/);
+      expect(output).not.toContain('{"level"');
+    });
+  });
+});
