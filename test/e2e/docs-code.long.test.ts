@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { pythonPath } from '../support/kits/python.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -98,60 +96,6 @@ describe('code that the documentation shows', { tags: ['chromium'] }, () => {
       const ids = output.trim().split('\n').map(Number);
       expect(ids.length).toBeGreaterThan(4);
       expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
-    });
-
-    /** A key that has used up its minute, of which a second is left. */
-    async function exhaustedKey(): Promise<string> {
-      const redis = await connectRedis(kit.services.redisUrl);
-      try {
-        const { key, customerId } = await keyIssuer(redis).issue({
-          plan: 'enterprise',
-          minute: 1,
-          day: 1000,
-        });
-        await fetch(`${kit.services.gateway.url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
-        expect(await redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 5000)).toBe(1);
-        return key;
-      } finally {
-        redis.disconnect();
-      }
-    }
-
-    test('waits for Retry-After in TypeScript', async () => {
-      const code = await codeWith('/docs', 'async function request(');
-      const key = await exhaustedKey();
-      const statuses = await runTypeScript(
-        `${code}
-        const fetchOnce = globalThis.fetch;
-        globalThis.fetch = async (...args) => {
-          const response = await fetchOnce(...args);
-          console.log(response.status);
-          return response;
-        };
-        await request('${kit.services.gateway.url}/v1/pets', { headers: { Authorization: 'Bearer ${key}' } });`,
-        key,
-      );
-      expect(statuses).toBe('429\n200\n');
-    });
-
-    test('waits for Retry-After in Python', { tags: ['python-requests'] }, async () => {
-      const code = await codeWith('/docs/clients', 'def request(');
-      const key = await exhaustedKey();
-      const statuses = await runPython(
-        `${code}
-def report(response, *args, **options):
-    print(response.status_code)
-
-request(
-    "GET",
-    "${kit.services.gateway.url}/v1/pets",
-    headers={"Authorization": "Bearer ${key}"},
-    hooks={"response": report},
-)
-`,
-        key,
-      );
-      expect(statuses).toBe('429\n200\n');
     });
   });
 });

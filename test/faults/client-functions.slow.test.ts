@@ -110,28 +110,38 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
     },
   );
 
-  test('retries with one key, a fresh one for each create, and no other error', { tags }, async () => {
-    const { key } = await kit.issue();
-    kit.upstream.seen.length = 0;
-    const responses = [
-      [409, { code: 'idempotency_key_in_use' }],
-      'broken',
-      [201, { id: 1 }],
-      [422, { code: 'idempotency_key_reused' }],
-    ] as const;
-    kit.upstream.response = (req, res) => {
-      const response = responses[kit.upstream.seen.length - 1];
-      if (response === undefined || response === 'broken') return void req.socket.destroy();
-      res.writeHead(response[0], { 'content-type': 'application/json' }).end(JSON.stringify(response[1]));
-    };
-    expect(await run(kit.gateway.url, key, 1)).toBe('201');
-    expect(await run(kit.gateway.url, key, 1)).toBe('422');
-    const [first, second, third, other] = kit.upstream.seen.map(({ headers }) => headers['idempotency-key']);
-    expect(first).toMatch(/^"[\w-]{36}"$/);
-    expect([second, third]).toEqual([first, first]);
-    expect(other).toMatch(/^"[\w-]{36}"$/);
-    expect(other).not.toBe(first);
-  });
+  test(
+    'retries with one key after Retry-After, a fresh one for each create, and no other error',
+    { tags },
+    async () => {
+      const { key } = await kit.issue();
+      kit.upstream.seen.length = 0;
+      const responses = [
+        [409, { code: 'idempotency_key_in_use' }],
+        'broken',
+        [429, { code: 'rate_limit_exceeded' }],
+        [201, { id: 1 }],
+        [422, { code: 'idempotency_key_reused' }],
+      ] as const;
+      kit.upstream.response = (req, res) => {
+        const response = responses[kit.upstream.seen.length - 1];
+        if (response === undefined || response === 'broken') return void req.socket.destroy();
+        const headers = { 'content-type': 'application/json', 'retry-after': '1' };
+        res.writeHead(response[0], headers).end(JSON.stringify(response[1]));
+      };
+      const startedAt = performance.now();
+      expect(await run(kit.upstream.url, key, 1)).toBe('201');
+      expect(performance.now() - startedAt).toBeGreaterThan(1000);
+      expect(await run(kit.upstream.url, key, 1)).toBe('422');
+      const [first, second, third, fourth, other] = kit.upstream.seen.map(
+        ({ headers }) => headers['idempotency-key'],
+      );
+      expect(first).toMatch(/^"[\w-]{36}"$/);
+      expect([second, third, fourth]).toEqual([first, first, first]);
+      expect(other).toMatch(/^"[\w-]{36}"$/);
+      expect(other).not.toBe(first);
+    },
+  );
 
   test('takes a response that has no body, as a 304 has none', { tags }, async () => {
     const { key } = await kit.issue();

@@ -1,11 +1,9 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
-import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { anyDatabase } from '../support/stores/stores.ts';
 
@@ -37,15 +35,10 @@ async function failedStart(
   return lines.join('');
 }
 
-const unusableHosts = [
-  // Reserved for documentation (RFC 5737), so no machine has it.
-  ['203.0.113.1', 'is not an address of this machine'],
-  ['no such host', "can't be resolved"],
-] as const;
-
 test.each([
-  ['GATEWAY_HOST', ...unusableHosts[0]],
-  ['GATEWAY_ADMIN_HOST', ...unusableHosts[1]],
+  // Reserved for documentation (RFC 5737), so no machine has it.
+  ['GATEWAY_HOST', '203.0.113.1', 'is not an address of this machine'],
+  ['GATEWAY_ADMIN_HOST', 'no such host', "can't be resolved"],
 ])('gateway: an invalid %s: reports that %s %s, and writes nothing', async (setting, host, problem) => {
   await using directory = await temporaryDirectory();
   const DATA_DIR = join(directory.path, 'data');
@@ -55,12 +48,11 @@ test.each([
   expect(existsSync(DATA_DIR)).toBe(false);
 });
 
-test.each(unusableHosts)('pets-service: an invalid PETS_SERVICE_HOST is reported: %s', async (host) => {
+test('pets-service: an invalid PETS_SERVICE_HOST is reported', async () => {
   await using directory = await temporaryDirectory();
-  const env = { DATA_DIR: directory.path, PETS_SERVICE_HOST: host, ...(await anyDatabase()) };
+  const env = { DATA_DIR: directory.path, PETS_SERVICE_HOST: 'no such host', ...(await anyDatabase()) };
   const line = await failedStart('pets-service', env);
-  expect(line).toMatch(/^PETS_SERVICE_HOST, PETS_SERVICE_PORT: /);
-  expect(line).toContain(host);
+  expect(line).toMatch(/^PETS_SERVICE_HOST, PETS_SERVICE_PORT: .*no such host/);
 });
 
 test('the gateway leaves no partial key pair on a full disk', async () => {
@@ -83,16 +75,13 @@ describe.each<[Name, string]>([
     );
   });
 
-  // Not even root can create entries there. In the first, Node's recursive mkdir would never return.
-  test.each(['/proc/nowhere/data', '/proc/self/fdinfo'])(
-    'a directory in which nothing can be created: %s',
-    { tags: ['linux'], timeout: 120_000 },
-    async (DATA_DIR) => {
-      const line = await failedStart(name, { DATA_DIR });
-      expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)}`);
-      expect(line).toMatch(/ can't be used \((?:ENOENT: |unable to open database file)/);
-    },
-  );
+  test('a directory in which nothing can be created', { tags: ['linux'], timeout: 120_000 }, async () => {
+    // Not even root can create entries there, and Node's recursive mkdir would never return.
+    const DATA_DIR = '/proc/nowhere/data';
+    const line = await failedStart(name, { DATA_DIR });
+    expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)}`);
+    expect(line).toMatch(/ can't be used \((?:ENOENT: |unable to open database file)/);
+  });
 
   test.each(name === 'gateway' ? ['internal-token', store] : [store])(
     'a directory with a file in place of its directory %s',
@@ -115,11 +104,6 @@ describe.each<[Name, string]>([
     const line = await failedStart(name, { DATA_DIR: directory.path });
     const path = name === 'gateway' ? lock : directory.path;
     expect(line).toBe(`DATA_DIR: ${path} can't be used (file is not a database)`);
-    await rm(lock);
-    await mkdir(lock);
-    expect(await failedStart(name, { DATA_DIR: directory.path })).toBe(
-      `DATA_DIR: ${path} can't be used (unable to open database file)`,
-    );
   });
 });
 
@@ -186,119 +170,42 @@ describe('an embedded database', () => {
   });
 });
 
-describe('an invalid key file is reported', () => {
-  const directory = shared(temporaryDirectory);
-  beforeAll(async () => {
-    const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' });
-    const privatePem = (key: KeyObject, encryption = {}) =>
-      key.export({ type: 'pkcs8', format: 'pem', ...encryption });
-    const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
-    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const files = {
-      text: 'hello\n',
-      empty: '',
-      'p256.pem': privatePem(p256.privateKey),
-      'p256.pub': publicPem(p256.publicKey),
-      'p384.pem': privatePem(p384.privateKey),
-      'p384.pub': publicPem(p384.publicKey),
-      'rsa.pem': privatePem(rsa.privateKey),
-      'rsa.pub': publicPem(rsa.publicKey),
-      'encrypted.pem': privatePem(p256.privateKey, { cipher: 'aes-256-cbc', passphrase: 'secret' }),
-    };
-    for (const [name, content] of Object.entries(files)) await writeFile(join(directory.path, name), content);
-  });
-
-  const wrongKind = 'is not an EC key on the curve P-256, which ES256 needs';
-  const noPrivateKey = 'has no unencrypted private key in PEM format';
-
-  test.each([
-    ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
-    ['text', `FILE ${noPrivateKey}`],
-    ['rsa.pem', `the private key in FILE ${wrongKind}`],
-  ])('the private key file: %s', async (name, message) => {
-    const file = `${directory.path}/${name}`;
-    const DATA_DIR = join(directory.path, 'data');
-    const line = await failedStart('gateway', { DATA_DIR, INTERNAL_TOKEN_PRIVATE_KEY_FILE: file });
-    expect(line).toBe(`INTERNAL_TOKEN_PRIVATE_KEY_FILE: ${message.replaceAll('FILE', file)}`);
-    expect(existsSync(DATA_DIR)).toBe(false);
-  });
-
-  test.each([
-    ['none.pem', "ENOENT: no such file or directory, open 'FILE'"],
-    ['text', ''],
-    ['p256.pem', 'it is a private key, which its owner alone has'],
-    ['rsa.pub', `it ${wrongKind}`],
-  ])('the second of two public key files: %s', async (name, message) => {
-    const file = `${directory.path}/${name}`;
-    const DATA_DIR = join(directory.path, 'data');
-    const files = `${directory.path}/p256.pub,${file}`;
-    const line = await failedStart('pets-service', { DATA_DIR, INTERNAL_TOKEN_PUBLIC_KEY_FILES: files });
-    expect(line).toContain(
-      `INTERNAL_TOKEN_PUBLIC_KEY_FILES: ${file} can't be used as a public key: ${message.replaceAll('FILE', file)}`,
-    );
-    expect(existsSync(DATA_DIR)).toBe(false);
-  });
-
-  test('half a key pair in the data directory is enough for the service that needs it', async () => {
-    await using data = await temporaryDirectory();
-    const pair = join(data.path, 'internal-token');
-    await mkdir(pair);
-    await copyFile(join(directory.path, 'p256.pem'), join(pair, 'private.pem'));
-    await using gateway = await startGateway({
-      DATA_DIR: data.path,
-      PETS_SERVICE_URL: freePorts.PETS_SERVICE_URL,
-    });
-    expect((await send(`${gateway.adminUrl}/livez`)).status).toBe(200);
-  });
+test.each<[Name, string]>([
+  ['gateway', 'INTERNAL_TOKEN_PRIVATE_KEY_FILE'],
+  ['pets-service', 'INTERNAL_TOKEN_PUBLIC_KEY_FILES'],
+])('%s: an invalid %s is reported, and nothing is written', async (name, setting) => {
+  await using directory = await temporaryDirectory();
+  const DATA_DIR = join(directory.path, 'data');
+  const file = join(directory.path, 'none.pem');
+  const line = await failedStart(name, { DATA_DIR, [setting]: file });
+  expect(line).toMatch(new RegExp(`^${setting}: ${file} can't be .*ENOENT`));
+  expect(existsSync(DATA_DIR)).toBe(false);
 });
 
 describe('a limit of open files that leaves too few for clients', { tags: ['linux'] }, () => {
-  const upstreamUrls = (count: number) =>
-    Array.from({ length: count }, (_, index) => `http://127.0.0.1:${index + 1}`).join(',');
+  const settings = { PETS_SERVICE_URL: 'http://127.0.0.1:1,http://127.0.0.1:2', GATEWAY_WORKERS: '2' };
+  // Of each worker: 200 that are reserved, 128 for each upstream, and 50 for clients.
+  const least = 200 + 2 * 128 + 50;
 
-  test.each([
-    // 1024 open files are enough for three upstreams, not for four.
-    [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for client connections after', '256 x 4'],
-    [{}, 1, 505, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
-    [
-      { GATEWAY_WORKERS: '2' },
-      1,
-      377,
-      'MAX_CONNECTIONS=10000',
-      '49 for client connections to each',
-      '128 x 1',
-    ],
-  ])(
-    'is reported with all settings involved: %j, %i upstreams, %i open files',
-    async (env, count, openFiles, ...expectedParts) => {
-      await using directory = await temporaryDirectory();
-      const DATA_DIR = join(directory.path, 'data');
-      const line = await failedStart(
-        'gateway',
-        { DATA_DIR, PETS_SERVICE_URL: upstreamUrls(count), ...env },
-        { openFiles },
-      );
-      for (const part of [
-        ...expectedParts,
-        `(ulimit -n) of ${openFiles}`,
-        'UPSTREAM_CONNECTIONS',
-        'PETS_SERVICE_URL',
-      ])
-        expect(line).toContain(part);
-      expect(existsSync(DATA_DIR)).toBe(false);
-    },
-  );
-
-  test.each([
-    [{}, 506],
-    [{ GATEWAY_WORKERS: '2' }, 378],
-  ])('is accepted with one more open file: %j, %i open files', async (env, openFiles) => {
+  test('is reported with all settings involved', async () => {
     await using directory = await temporaryDirectory();
-    await using gateway = await startGateway(
-      { DATA_DIR: directory.path, PETS_SERVICE_URL: upstreamUrls(1), ...env },
-      { openFiles },
-    );
+    const DATA_DIR = join(directory.path, 'data');
+    const line = await failedStart('gateway', { DATA_DIR, ...settings }, { openFiles: least - 1 });
+    for (const part of [
+      'MAX_CONNECTIONS=10000',
+      '49 for client connections to each worker after',
+      '128 x 2',
+      `(ulimit -n) of ${least - 1}`,
+      'UPSTREAM_CONNECTIONS',
+      'PETS_SERVICE_URL',
+    ])
+      expect(line).toContain(part);
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+
+  test('is accepted with one more open file', async () => {
+    await using directory = await temporaryDirectory();
+    await using gateway = await startGateway({ DATA_DIR: directory.path, ...settings }, { openFiles: least });
     expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
   });
 });

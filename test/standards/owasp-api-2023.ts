@@ -212,7 +212,6 @@ export const owaspApi2023: Standard = {
       [
         'faults/upstream-faults.slow: %s: GET and POST get %s',
         "gateway/proxy.slow: has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy",
-        'faults/upstream-outage: a small response to %s becomes a complete 502',
       ],
     ],
   ],

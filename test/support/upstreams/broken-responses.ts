@@ -73,6 +73,8 @@ export const brokenResponses: BrokenResponse[] = [
     'cut',
     `${ok.replace('1.1', '1.0')}\r\n[]`,
   ),
+  // More than the gateway buffers.
+  lastBytes('half a large body', 'cut', `${ok}Content-Length: 2000000\r\n\r\n${'a'.repeat(1_000_000)}`),
   bytes('half a body on an open connection', 504, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   bytes('garbage', 502, 'what is this?\r\n\r\n'),
   bytes('binary garbage', 502, `${'\x16\x03\x01\x00\xff'.repeat(50)}\r\n\r\n`),
