@@ -259,7 +259,7 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
     const { code, stderr } = await runProgram(script.slice(1), { DATA_DIR: directory.path, ...settings });
     blocker.close();
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`PETS_SERVICE_PORT: .*${port}.*already in use`));
+    expect(stderr).toMatch(new RegExp(`PETS_SERVICE_PORT: .*already in use.*:${port}\n`));
     expect(servicePids(directory.path)).toEqual([]);
   });
 });

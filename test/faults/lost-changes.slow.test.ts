@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
@@ -22,7 +22,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   let upstream: Upstream;
   let gateway: Service;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     stack = new AsyncDisposableStack();
     master = stack.use(await startRedisServer());
     await master.redis.config('SET', 'repl-diskless-sync-delay', 0);
@@ -35,7 +35,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     upstream = stack.use(await startUpstream());
     gateway = stack.use(await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
   });
-  afterEach(() => stack.disposeAsync());
+  afterAll(() => stack.disposeAsync());
 
   const ops = (url: string, ...args: string[]) => runOps(args, { REDIS_URL: url });
   const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
@@ -66,15 +66,10 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     return /^gateway_bad_settings\{key="gw:key"\} (\d+)$/m.exec(text)?.[1];
   }
 
-  test('the ops command waits for the replica, and says nothing if it confirms', async () => {
+  test('the ops command waits for the replica: until that confirms, it prints a warning and exits with 3', async () => {
     const { id } = await issue();
-    const { code, stderr } = await ops(master.url, 'keys', 'revoke', '--yes', id);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await ops(master.url, 'keys', 'set', id, '--name', 'new')).toMatchObject({ code: 0, stderr: '' });
     expect(await replica.redis.keys('gw:key:{*')).toHaveLength(1);
-  });
-
-  test('the ops command prints the change with a warning, and exits with 3, until the replica confirms', async () => {
-    const { id } = await issue();
     replica.signal('SIGSTOP');
     const revoked = await ops(master.url, 'keys', 'revoke', '--yes', id, '--json');
     const warning = `a replica of Redis has not confirmed the change of ${id}: it is in force, but a failover may undo it`;
@@ -85,69 +80,6 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect(again.stderr).toMatch(/^ops: warning: a replica of Redis has not confirmed the change: /);
     replica.signal('SIGCONT');
     expect(await ops(master.url, 'keys', 'revoke', '--yes', id)).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  test('a key whose revocation is lost stays revoked, also after another change, and operators learn of it', async () => {
-    const issued = await issue();
-    const { id, key } = issued;
-    expect((await pets(key)).status).toBe(200);
-    replication.discardReplies();
-    await ops(master.url, 'keys', 'revoke', '--yes', id);
-    expect((await pets(key)).status).toBe(401);
-    await failOver();
-
-    expect(await replica.redis.hget(redisKeys.apiKey(issued), 'revokedAt')).toBeNull();
-    for (let times = 0; times < 3; times += 1) {
-      const response = await pets(key);
-      expect(response.status).toBe(401);
-      expect(response.json).toMatchObject({ code: 'revoked_api_key' });
-    }
-    expect(await badRecords()).toBe('1');
-    const lines = gateway.output().split('\n');
-    const reports = lines.filter((line) => line.includes(`Redis has lost a change of ${id}`));
-    expect(reports).toHaveLength(1);
-    expect(JSON.parse(reports[0] ?? '')).toMatchObject({ level: 40 });
-
-    const url = `redis://127.0.0.1:${replica.port}`;
-    await ops(url, 'keys', 'set', id, '--name', 'Renamed');
-    expect((await pets(key)).status).toBe(401);
-    await ops(url, 'keys', 'revoke', '--yes', id);
-    expect((await pets(key)).status).toBe(401);
-    expect(await badRecords()).toBe('0');
-  });
-
-  test('a key whose other change is lost keeps it, is counted in Redis, and can be changed again', async () => {
-    const { key, customerId } = await issue({ minute: 20 });
-    expect(await limitOf(key)).toBe('"minute";q=20;w=60');
-    replication.discardReplies();
-    await ops(master.url, 'customers', 'set', customerId, '--minute', '10');
-    expect(await limitOf(key)).toBe('"minute";q=10;w=60');
-    await failOver();
-
-    for (let times = 0; times < 3; times += 1) expect(await limitOf(key)).toBe('"minute";q=10;w=60');
-    expect(
-      Number(await replica.redis.get(redisKeys.openWindow(customerId, 'minute'))),
-    ).toBeGreaterThanOrEqual(3);
-    expect(await badRecords()).toBe('1');
-    await ops(`redis://127.0.0.1:${replica.port}`, 'customers', 'set', customerId, '--minute', '12');
-    expect(await limitOf(key)).toBe('"minute";q=12;w=60');
-    expect(await badRecords()).toBe('0');
-  });
-
-  test('a change after several lost ones is in force on the next request, and so is a revocation', async () => {
-    const { id, key, customerId } = await issue({ minute: 20 });
-    replication.discardReplies();
-    for (const minute of ['11', '12', '13'])
-      await ops(master.url, 'customers', 'set', customerId, '--minute', minute);
-    expect(await limitOf(key)).toBe('"minute";q=13;w=60');
-    await failOver();
-    expect(await limitOf(key)).toBe('"minute";q=13;w=60');
-
-    const url = `redis://127.0.0.1:${replica.port}`;
-    expect(await ops(url, 'customers', 'set', customerId, '--minute', '14')).toMatchObject({ code: 0 });
-    expect(await limitOf(key)).toBe('"minute";q=14;w=60');
-    expect(await ops(url, 'keys', 'revoke', '--yes', id)).toMatchObject({ code: 0 });
-    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
   test('a revocation in an older record is believed', async () => {
@@ -185,5 +117,56 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect(await ops(master.url, 'keys', 'import', file)).toMatchObject({ code: 0, stderr: '' });
     expect(await limitOf(key)).toBe('"minute";q=20;w=60');
     expect((await pets(leaked.key)).json).toMatchObject({ code: 'revoked_api_key' });
+  });
+
+  test('what a failover has lost stays in force, operators learn of it, and can change it again', async () => {
+    const before = Number(await badRecords());
+    const [leaked, limited, tuned] = [
+      await issue(),
+      await issue({ minute: 20 }),
+      await issue({ minute: 20 }),
+    ];
+    expect((await pets(leaked.key)).status).toBe(200);
+    for (const { key } of [limited, tuned]) expect(await limitOf(key)).toBe('"minute";q=20;w=60');
+    replication.discardReplies();
+    const setMinute = (url: string, { customerId }: IssuedKey, minute: number) =>
+      ops(url, 'customers', 'set', customerId, '--minute', String(minute));
+    await ops(master.url, 'keys', 'revoke', '--yes', leaked.id);
+    await setMinute(master.url, limited, 10);
+    for (const minute of [11, 12, 13]) await setMinute(master.url, tuned, minute);
+    const expectInForce = async () => {
+      expect((await pets(leaked.key)).json).toMatchObject({ status: 401, code: 'revoked_api_key' });
+      expect(await limitOf(limited.key)).toBe('"minute";q=10;w=60');
+      expect(await limitOf(tuned.key)).toBe('"minute";q=13;w=60');
+    };
+    await expectInForce();
+    await failOver();
+
+    expect(await replica.redis.hget(redisKeys.apiKey(leaked), 'revokedAt')).toBeNull();
+    for (let times = 0; times < 3; times += 1) await expectInForce();
+    // A request with such a key is counted in Redis.
+    const counted = await replica.redis.get(redisKeys.openWindow(limited.customerId, 'minute'));
+    expect(Number(counted)).toBeGreaterThanOrEqual(3);
+    expect(await badRecords()).toBe(String(before + 3));
+    const lines = gateway.output().split('\n');
+    const reports = lines.filter((line) => line.includes(`Redis has lost a change of ${leaked.id}`));
+    expect(reports.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 40 }]);
+
+    const url = `redis://127.0.0.1:${replica.port}`;
+    for (const change of [
+      ['set', '--name', 'Renamed'],
+      ['revoke', '--yes'],
+    ]) {
+      const [verb = '', ...options] = change;
+      await ops(url, 'keys', verb, leaked.id, ...options);
+      expect((await pets(leaked.key)).status).toBe(401);
+    }
+    await setMinute(url, limited, 12);
+    expect(await limitOf(limited.key)).toBe('"minute";q=12;w=60');
+    expect(await setMinute(url, tuned, 14)).toMatchObject({ code: 0 });
+    expect(await limitOf(tuned.key)).toBe('"minute";q=14;w=60');
+    expect(await badRecords()).toBe(String(before));
+    expect(await ops(url, 'keys', 'revoke', '--yes', tuned.id)).toMatchObject({ code: 0 });
+    expect((await pets(tuned.key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 });

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
+import {
+  diffSettings,
+  readStored,
+  writeSettings,
+  type SettingChange,
+} from '../../gateway/control/plans/settings.ts';
+import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
+import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
@@ -7,6 +16,12 @@ import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage, todaysUse } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
+
+interface UsageRow {
+  id: CustomerId;
+  served: number;
+  refused: number;
+}
 
 describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-server'] }, () => {
   let cluster: RedisClusterServers;
@@ -47,6 +62,21 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(30);
       expect(await dayUsage(fleet.redis, keys[index]?.customerId ?? 'cus_')).toBe(20);
     }
+    // The record of use is exact, and exported from all shards.
+    const ids = new Set(keys.map(({ customerId }) => customerId));
+    const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    const exported = async () => {
+      const rows = JSON.parse(await ops('usage', 'export', '--from', from, '--json')) as UsageRow[];
+      const own = rows.filter(({ id }) => ids.has(id));
+      const sum = (field: 'served' | 'refused') => own.reduce((total, row) => total + row[field], 0);
+      return {
+        customers: new Set(own.map(({ id }) => id)).size,
+        served: sum('served'),
+        refused: sum('refused'),
+      };
+    };
+    const expected = { customers: 12, served: 12 * 20, refused: 12 * 30 };
+    await expect.poll(exported, { timeout: 12_000 }).toEqual(expected);
   });
 
   test('limits, revocations and bans apply on all gateways, and /v1/usage shows the usage of a key', async () => {
@@ -89,28 +119,25 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
   });
 
   test('every ops command works', async () => {
-    const issued = JSON.parse(
-      await ops('keys', 'issue', '--plan', 'free', '--name', 'On a cluster', '--json'),
-    ) as { id: string; key: string };
+    const json = async (...args: string[]) =>
+      JSON.parse(await ops(...args, '--json')) as { id: string; key: string; customerId: string };
+    const issued = await json('keys', 'issue', '--plan', 'free', '--name', 'On a cluster');
     expect((await pets(issued.key)).status).toBe(200);
-    expect(await ops('keys', 'show', issued.id)).toContain('On a cluster');
-    expect(await ops('keys', 'list')).toContain(issued.id);
-    expect(await ops('keys', 'show', issued.id)).toMatch(/minute +1 of 60 used/);
-    expect(await ops('keys', 'export')).toContain(issued.id);
-    const rotated = JSON.parse(await ops('keys', 'rotate', issued.id, '--grace', '1h', '--json')) as {
-      key: string;
-    };
+    const rotated = await json('keys', 'rotate', issued.id, '--grace', '1h');
     expect((await pets(rotated.key)).status).toBe(200);
     await ops('plans', 'set', 'gold', '--create', '--minute', '2000', '--day', '500000');
-    expect(await ops('plans', 'list')).toContain('gold');
-    expect(await ops('plans', 'set', 'pro', '--minute', '1', '--day', '1', '--dry-run')).toContain('1');
     await ops('policy', 'set', '--ban-seconds', '90');
-    expect(await ops('policy', 'show')).toContain('90');
-    const { customerId } = JSON.parse(await ops('keys', 'show', issued.id, '--json')) as {
-      customerId: string;
-    };
-    await expect.poll(() => ops('top')).toContain(customerId);
-    expect(await ops('audit')).toMatch(/keys\.issue[^]*keys\.rotate[^]*plans\.set[^]*policy\.set/);
+    for (const [args, text] of [
+      [['keys', 'show', issued.id], /On a cluster[^]*minute +2 of 60 used/],
+      [['keys', 'list'], issued.id],
+      [['keys', 'export'], issued.id],
+      [['plans', 'list'], 'gold'],
+      [['plans', 'set', 'pro', '--minute', '1', '--day', '1', '--dry-run'], '1'],
+      [['policy', 'show'], '90'],
+      [['audit'], /keys\.issue[^]*keys\.rotate[^]*plans\.set[^]*policy\.set/],
+    ] as const)
+      expect(await ops(...args)).toMatch(text);
+    await expect.poll(() => ops('top')).toContain(issued.customerId);
   });
 
   test('while a slot moves to another node, its keys are served and every request is counted once', async () => {
@@ -165,6 +192,79 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     const after = await Promise.all(Array.from({ length: 40 }, (_, index) => pets(key, index)));
     expect(after.filter(({ status }) => status === 200)).toHaveLength(10);
     await killedMaster.restart();
+    // As a replica, without which the next master could not be replaced.
+    await expect.poll(() => killedMaster.redis.info('replication')).toContain('master_link_status:up');
+  });
+
+  describe('settings of a file', () => {
+    const audit = () => createAuditLog({ redis: fleet.redis, who: 'tests' });
+
+    async function changesTo(minute: number, [first, second]: [string, string]): Promise<SettingChange[]> {
+      const plans = { [first]: { minute, day: 2000 }, [second]: { minute: 3, day: 4 } };
+      const wanted = settingsOf({ plans, anonymous: { minute: 9 } });
+      return diffSettings(await readStored(fleet.redis, wanted), wanted);
+    }
+
+    /** Minute limits that are stored. */
+    const stored = (...names: string[]) =>
+      Promise.all(names.map((name) => fleet.redis.hget(redisKeys.plan(name), 'minute')));
+
+    /** Targets of the entries whose change was not made. */
+    async function notMade(): Promise<string[]> {
+      const entries = await readAudit(fleet.redis, 100);
+      return entries.flatMap(({ notMade }) => entries.find(({ id }) => id === notMade)?.target ?? []);
+    }
+
+    test('settings are written one after another, until somebody else has changed one', async () => {
+      await fleet.redis.del(redisKeys.audit);
+      await fleet.redis.hset(redisKeys.plan('pro'), { minute: 300, day: 10_000 });
+
+      const outdated = await changesTo(1, ['pro', 'fresh']);
+      await fleet.redis.hset(redisKeys.plan('anonymous'), { minute: 77 });
+      await expect(writeSettings({ redis: fleet.redis, audit: audit() }, outdated)).rejects.toThrow(
+        'not all settings were written, but plans.pro, plans.fresh only: somebody else has changed the settings',
+      );
+      expect(await stored('pro', 'fresh', 'anonymous')).toEqual(['1', '3', '77']);
+      expect(await notMade()).toEqual(['anonymous']);
+
+      await writeSettings({ redis: fleet.redis, audit: audit() }, await changesTo(1, ['pro', 'fresh']));
+      expect(await stored('pro', 'fresh', 'anonymous')).toEqual(['1', '3', '9']);
+      expect(await fleet.redis.smembers(redisKeys.planNames)).toEqual(
+        expect.arrayContaining(['fresh', 'pro']),
+      );
+      expect(await changesTo(1, ['pro', 'fresh'])).toEqual([]);
+    });
+
+    test('what was written before a part is lost is named, and the same command completes it', async () => {
+      const logNode = await cluster.masterOf(redisKeys.audit);
+      const names = Array.from({ length: 50 }, (_, index) => `plan-${index}`);
+      const nodes = await Promise.all(names.map((name) => cluster.masterOf(redisKeys.plan(name))));
+      const lost = names[nodes.findIndex((node) => node !== logNode)] ?? '';
+      const kept = names[nodes.indexOf(logNode)] ?? '';
+      const lostNode = await cluster.masterOf(redisKeys.plan(lost));
+
+      const changes = await changesTo(1, [kept, lost]);
+      const breaking = Object.assign((change: Parameters<AuditLog>[0]) => audit()(change), audit(), {
+        async make(...[made, call]: Parameters<AuditLog['make']>) {
+          if (made[0]?.target === lost) await lostNode.kill();
+          return audit().make(made, call);
+        },
+      });
+      await expect(writeSettings({ redis: fleet.redis, audit: breaking }, changes)).rejects.toThrow(
+        `not all settings were written, but plans.${kept} only: `,
+      );
+      await expect
+        .poll(
+          async () => {
+            const left = await changesTo(1, [kept, lost]).catch(() => undefined);
+            if (left === undefined) return undefined;
+            await writeSettings({ redis: fleet.redis, audit: audit() }, left).catch(() => {});
+            return stored(kept, lost).catch(() => undefined);
+          },
+          { timeout: 20_000, interval: 200 },
+        )
+        .toEqual(['1', '3']);
+    });
   });
 
   test('while all nodes are down, known keys are served and unknown keys get 503', async () => {

@@ -1,19 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { redisStateOf, startGateway } from '../support/kits/service.ts';
-import { fresh } from '../support/kits/shared.ts';
+import { shared } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  const kit = fresh(startGatewayKit);
+  const kit = shared(startGatewayKit);
+  let outputBefore: number;
+  beforeEach(async () => {
+    // As the test before has left it.
+    await kit.server.redis.ping().catch(() => kit.server.restart());
+    await vi.waitFor(async () => expect(await redisState()).toBe('ok'), { timeout: 10_000 });
+    outputBefore = kit.gateway.output().length;
+  });
 
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const redisState = () => redisStateOf(kit.gateway);
+  const output = () => kit.gateway.output().slice(outputBefore);
   const localMode = async () =>
     /^gateway_local_mode (\d)$/m.exec((await send(`${kit.gateway.adminUrl}/metrics`)).text)?.[1];
 
@@ -86,7 +94,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
         .poll(() => dayUsage(kit.redis, known.customerId), { timeout: 2000 })
         .toBeGreaterThanOrEqual(35);
       expect(await dayUsage(kit.redis, known.customerId)).toBeLessThanOrEqual(36);
-      const lines = kit.gateway.output().split('\n');
+      const lines = output().split('\n');
       expect(lines.filter((line) => line.includes('Redis is unavailable; known keys'))).toHaveLength(1);
       expect(lines.filter((line) => line.includes('Redis is available again'))).toHaveLength(1);
     },
@@ -104,7 +112,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     }
     await load.stop();
     expect(load.count(key, 200)).toBe(load.outcomes.length);
-    expect(kit.gateway.output().match(/Redis is unavailable; known keys/g)).toHaveLength(6);
+    expect(output().match(/Redis is unavailable; known keys/g)).toHaveLength(6);
     await expect.poll(() => dayUsage(kit.redis, customerId)).toBeGreaterThanOrEqual(load.outcomes.length);
   });
 
@@ -258,11 +266,12 @@ test(
 );
 
 describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
+  const kit = shared(startGatewayKit);
+
   test('a replica: the log says why, no listeners leak, and keys are served once it is promoted', async () => {
-    const kit = await startGatewayKit();
     const { key } = await kit.issue();
     await kit.server.redis.replicaof('127.0.0.1', await freePort());
-    const gateway = await startGateway(kit.env);
+    await using gateway = await startGateway(kit.env);
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     await expect.poll(gateway.output).toMatch(/READONLY|replica/);
     expect(gateway.output()).not.toContain('MaxListeners');
@@ -270,15 +279,12 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     await expect
       .poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status, { timeout: 3000 })
       .toBe(200);
-    await gateway[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
   });
 
   test('the gateway starts, refuses every key with 503, and serves keys once Redis is available', async () => {
-    const kit = await startGatewayKit();
     const { key } = await kit.issue();
     await kit.server.kill();
-    const gateway = await startGateway(kit.env);
+    await using gateway = await startGateway(kit.env);
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(503);
     expect(response.json).toMatchObject({ code: 'service_unavailable' });
@@ -288,7 +294,5 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     await expect
       .poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status, { timeout: 2000 })
       .toBe(200);
-    await gateway[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
   });
 });

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startReloadKit } from '../support/kits/reload-kit.ts';
-import { threeWorkers } from '../support/kits/worker-processes.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
@@ -14,7 +13,7 @@ test(
   'no request fails while workers are replaced, and instances and services added, moved and removed',
   { timeout: 600_000 },
   async () => {
-    await using kit = await startReloadKit(threeWorkers);
+    await using kit = await startReloadKit({ GATEWAY_WORKERS: '2' });
     const pets: Upstream[] = [await startUpstream(), await startUpstream()];
     const leaving: Promise<void>[] = [];
     let orders: Upstream | undefined;

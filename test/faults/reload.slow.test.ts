@@ -9,22 +9,20 @@ import { keyId } from '../../gateway/upstream/internal-token.ts';
 import { send } from '../support/http/http.ts';
 import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/reload-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { fresh } from '../support/kits/shared.ts';
-import {
-  createGatewayObserver,
-  isRunning,
-  threeWorkers,
-  waitForWorkers,
-  workers,
-} from '../support/kits/worker-processes.ts';
+import { shared } from '../support/kits/shared.ts';
+import { createGatewayObserver, isRunning, waitForWorkers } from '../support/kits/worker-processes.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const workers = 2;
+const twoWorkers = { GATEWAY_WORKERS: String(workers) };
 const replaced = /"msg":"workers are replaced by ones that have read the files again"/;
 
-describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
+describe('SIGHUP to a gateway with two workers', { timeout: 120_000 }, () => {
   // Requests are held until all workers are replaced.
-  const kit = fresh(() => startReloadKit({ ...threeWorkers, UPSTREAM_TIMEOUT_MS: '60000' }));
+  const kit = shared(() => startReloadKit({ ...twoWorkers, UPSTREAM_TIMEOUT_MS: '60000' }));
+  /** Workers that were started, those of the tests before included. */
+  let started = workers;
 
   const { metrics, sum, readiness } = createGatewayObserver(() => kit.gateway);
   /** Statuses of requests on new connections, which go to each worker in turn. */
@@ -35,38 +33,6 @@ describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
     );
     return new Set((await Promise.all(requests)).map(({ status }) => status));
   };
-
-  test('replaces them: routes, documents, health and metrics follow the file', async () => {
-    await using upstream = await startUpstream();
-    expect(await statuses('/v1/orders')).toEqual(new Set([404]));
-    const before = await waitForWorkers(kit.gateway, workers);
-    await kit.write(kit.withOrders([upstream.url]));
-    expect(await kit.reload()).toMatch(replaced);
-    const services = { 'pets-service': { [kit.pets.url]: 'ready' }, orders: { [upstream.url]: 'ready' } };
-    await expect
-      .poll(readiness)
-      .toMatchObject({ status: 'ok', services, workers: { ready: workers, wanted: workers } });
-    await expect.poll(() => before.filter(isRunning), { timeout: 30_000 }).toEqual([]);
-    expect(await statuses('/v1/orders')).toEqual(new Set([200]));
-    const { text: document } = await send(`${kit.gateway.url}/openapi.json`);
-    expect(document).toContain('"/orders"');
-    expect((await send(`${kit.gateway.url}/docs/reference`)).text).toContain('/v1/orders');
-    expect(await metrics()).toContain(`gateway_upstream_up{service="orders",upstream="${upstream.url}"} 1`);
-
-    await kit.write(kit.onlyPets());
-    expect(await kit.reload()).toMatch(replaced);
-    await expect.poll(readiness).toMatchObject({ services: { 'pets-service': { [kit.pets.url]: 'ready' } } });
-    await expect.poll(() => sum('gateway_workers')).toBe(workers);
-    // A worker that leaves takes connections for two seconds.
-    await expect.poll(() => statuses('/v1/orders'), { timeout: 30_000 }).toEqual(new Set([404]));
-    expect(await metrics()).not.toContain(`upstream="${upstream.url}"`);
-    // Of workers that have exited, too.
-    await expect
-      .poll(() => sum('gateway_upstream_duration_seconds_count', 'service="orders"'))
-      .toBe(upstream.seen.filter(({ url }) => url === '/v1/orders').length);
-    expect(await sum('gateway_worker_restarts_total')).toBe(0);
-    expect(kit.gateway.output()).not.toContain('"level":50');
-  });
 
   test('changes nothing if a file is invalid, and logs file, line and reason in one line', async () => {
     await using upstream = await startUpstream();
@@ -98,9 +64,43 @@ describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
     expect((await waitForWorkers(kit.gateway, workers)).filter(isRunning)).toEqual(before);
   });
 
+  test('replaces them: routes, documents, health and metrics follow the file', async () => {
+    await using upstream = await startUpstream();
+    expect(await statuses('/v1/orders')).toEqual(new Set([404]));
+    const before = await waitForWorkers(kit.gateway, workers);
+    await kit.write(kit.withOrders([upstream.url]));
+    expect(await kit.reload()).toMatch(replaced);
+    const services = { 'pets-service': { [kit.pets.url]: 'ready' }, orders: { [upstream.url]: 'ready' } };
+    await expect
+      .poll(readiness)
+      .toMatchObject({ status: 'ok', services, workers: { ready: workers, wanted: workers } });
+    await expect.poll(() => before.filter(isRunning), { timeout: 30_000 }).toEqual([]);
+    expect(await statuses('/v1/orders')).toEqual(new Set([200]));
+    const { text: document } = await send(`${kit.gateway.url}/openapi.json`);
+    expect(document).toContain('"/orders"');
+    expect((await send(`${kit.gateway.url}/docs/reference`)).text).toContain('/v1/orders');
+    expect(await metrics()).toContain(`gateway_upstream_up{service="orders",upstream="${upstream.url}"} 1`);
+
+    await kit.write(kit.onlyPets());
+    expect(await kit.reload()).toMatch(replaced);
+    started += 2 * workers;
+    await expect.poll(readiness).toMatchObject({ services: { 'pets-service': { [kit.pets.url]: 'ready' } } });
+    await expect.poll(() => sum('gateway_workers')).toBe(workers);
+    // A worker that leaves takes connections for two seconds.
+    await expect.poll(() => statuses('/v1/orders'), { timeout: 30_000 }).toEqual(new Set([404]));
+    expect(await metrics()).not.toContain(`upstream="${upstream.url}"`);
+    // Of workers that have exited, too.
+    await expect
+      .poll(() => sum('gateway_upstream_duration_seconds_count', 'service="orders"'))
+      .toBe(upstream.seen.filter(({ url }) => url === '/v1/orders').length);
+    expect(await sum('gateway_worker_restarts_total')).toBe(0);
+    expect(kit.gateway.output()).not.toContain('"level":50');
+  });
+
   test('lets requests in flight finish, at a removed service and at a moved instance', async () => {
     await using upstream = await startUpstream();
-    await using moved = await startUpstream();
+    const moved = await startUpstream();
+    onTestFinished(() => moved[Symbol.asyncDispose]());
     await kit.write(kit.withOrders([upstream.url]));
     expect(await kit.reload()).toMatch(replaced);
     await expect.poll(() => statuses('/v1/orders'), { timeout: 30_000 }).toEqual(new Set([200]));
@@ -124,6 +124,9 @@ describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
     expect((await Promise.all(inFlight)).map(({ status }) => status)).toEqual([200, 200]);
     await expect.poll(() => upstream.connections(), { timeout: 10_000 }).toBe(0);
     await expect.poll(() => kit.pets.connections(), { timeout: 10_000 }).toBe(0);
+    await kit.write(kit.onlyPets());
+    expect(await kit.reload()).toMatch(replaced);
+    started += 3 * workers;
   });
 
   test('has a new private key sign the tokens, also of a worker that starts later', async () => {
@@ -131,10 +134,10 @@ describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
     const file = join(kit.directory, 'internal-token', 'private.pem');
     await writeFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }));
     expect(await kit.reload()).toMatch(replaced);
-    const pids = await waitForWorkers(kit.gateway, 2 * workers);
+    const pids = await waitForWorkers(kit.gateway, started + workers);
     process.kill(pids.at(-1) ?? 0, 'SIGKILL');
-    await waitForWorkers(kit.gateway, 2 * workers + 1, 60_000);
-    await expect.poll(() => pids.slice(0, workers).filter(isRunning), { timeout: 30_000 }).toEqual([]);
+    await waitForWorkers(kit.gateway, started + workers + 1, 60_000);
+    await expect.poll(() => pids.slice(0, -workers).filter(isRunning), { timeout: 30_000 }).toEqual([]);
     const before = kit.pets.seen.length;
     expect(await statuses('/v1/pets')).toEqual(new Set([200]));
     const keyIds = kit.pets.seen.slice(before).map(({ headers }) => {
@@ -148,7 +151,7 @@ describe('SIGHUP to a gateway with three workers', { timeout: 120_000 }, () => {
 test('the workers go on if a new one does not start', async () => {
   const exitAtStart = `if(worker?.id===${workers + 1})process.exit(3)`;
   await using kit = await startReloadKit({
-    ...threeWorkers,
+    ...twoWorkers,
     NODE_OPTIONS: `--import=data:text/javascript,const{worker}=(await(import('node:cluster'))).default;${exitAtStart}`,
   });
   const pids = await waitForWorkers(kit.gateway, workers);
@@ -161,34 +164,33 @@ test('the workers go on if a new one does not start', async () => {
   expect((await kit.get('/v1/pets')).status).toBe(200);
 });
 
-test('another REDIS_URL needs a restart', async () => {
-  await using kit = await startReloadKit();
-  const file = join(kit.directory, 'redis-url');
-  await writeFile(file, kit.redisUrl);
-  await using gateway = await startGateway({
-    DATA_DIR: join(kit.directory, 'other'),
-    REDIS_URL_FILE: file,
-    PETS_SERVICE_URL: kit.pets.url,
-    ...threeWorkers,
+describe('a gateway without workers', () => {
+  const kit = shared(() => startReloadKit());
+
+  test('logs at SIGHUP that a restart is needed, and nothing else happens', async () => {
+    await using upstream = await startUpstream();
+    await kit.write(kit.withOrders([upstream.url]));
+    expect(await kit.reload()).toMatch(/"level":40,.*restart the gateway to apply changed files/);
+    expect((await kit.get('/v1/orders')).status).toBe(404);
+    expect((await kit.get('/v1/pets')).status).toBe(200);
   });
-  await writeFile(file, 'redis://127.0.0.1:1');
-  gateway.signal('SIGHUP');
-  await expect.poll(() => gateway.output()).toContain('REDIS_URL has changed: restart the gateway');
-  expect((await send(`${gateway.url}/v1/pets`, { key: kit.key })).status).toBe(200);
-});
 
-test('without workers, SIGHUP logs that a restart is needed, and nothing else happens', async () => {
-  await using kit = await startReloadKit();
-  await using upstream = await startUpstream();
-  await kit.write(kit.withOrders([upstream.url]));
-  expect(await kit.reload()).toMatch(/"level":40,.*restart the gateway to apply changed files/);
-  expect((await kit.get('/v1/orders')).status).toBe(404);
-  expect((await kit.get('/v1/pets')).status).toBe(200);
-});
+  test('another REDIS_URL needs a restart', async () => {
+    const file = join(kit.directory, 'redis-url');
+    await writeFile(file, kit.redisUrl);
+    await using gateway = await startGateway({
+      DATA_DIR: join(kit.directory, 'other'),
+      REDIS_URL_FILE: file,
+      PETS_SERVICE_URL: kit.pets.url,
+      ...twoWorkers,
+    });
+    await writeFile(file, 'redis://127.0.0.1:1');
+    gateway.signal('SIGHUP');
+    await expect.poll(() => gateway.output()).toContain('REDIS_URL has changed: restart the gateway');
+    expect((await send(`${gateway.url}/v1/pets`, { key: kit.key })).status).toBe(200);
+  });
 
-describe('a closed terminal', () => {
-  test('stops a gateway, which goes on after another SIGHUP', async () => {
-    await using kit = await startReloadKit();
+  test('a closed terminal stops a gateway, which goes on after another SIGHUP', async () => {
     const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/server.ts'].join(
       ' ',
     );

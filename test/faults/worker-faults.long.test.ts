@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readEmbeddedRedisUrl } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   createGatewayObserver,
@@ -21,12 +22,7 @@ import { startPendingRequests } from '../support/upstreams/held-requests.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
-  let kit: GatewayKit;
-
-  beforeEach(async () => {
-    kit = await startGatewayKit(threeWorkers);
-  });
-  afterEach(() => kit[Symbol.asyncDispose]());
+  const kit = shared(() => startGatewayKit(threeWorkers));
 
   const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
 
@@ -66,9 +62,9 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   });
 
   test('aborts the requests in flight of all workers after SHUTDOWN_TIMEOUT_MS', async () => {
-    await using slow = await startGatewayKit({ ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
-    const { responses } = await startPendingRequests(slow, 6);
-    expect(await slow.gateway.stop()).toBe(0);
+    await using gateway = await startGateway({ ...kit.env, ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
+    const { responses } = await startPendingRequests(kit, 6, gateway.url);
+    expect(await gateway.stop()).toBe(0);
     expect(await responses).toEqual(Array(6).fill('failed'));
   });
 

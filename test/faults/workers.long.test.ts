@@ -45,7 +45,8 @@ test(
     const { key } = await kit.issue();
     const pids = [kit.gateway.pid, ...(await waitForWorkers(kit.gateway, 3))];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    await sleep(25_000);
+    // Longer than the 15 s after which a worker counts as hanging.
+    await sleep(17_000);
     for (const pid of pids) process.kill(pid, 'SIGCONT');
     await sleep(3000);
     expect(kit.gateway.output()).not.toContain(hangMessage);
