@@ -9,7 +9,7 @@ import { createApiKeyCache, type Caller } from './keys/api-key-cache.ts';
 import { withCurrentRecord } from './keys/current-record.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
 import { assertPublicUrl } from './platform/config/config.ts';
-import type { ApiConfig, ServiceConfig } from './platform/config/service-config.ts';
+import type { InstanceConfig } from './platform/config/instance-config.ts';
 import { createIsProxy, findClientAddress } from './platform/http/client-address.ts';
 import { createPublicAddress, findScheme, type PublicAddress } from './platform/http/public-address.ts';
 import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
@@ -47,19 +47,15 @@ import { loadApiDescription, type ApiDescription } from './upstream/api-descript
 import { isUnder } from './upstream/routes.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
-export interface GatewayDependencies extends RedisState {
-  services: readonly ServiceConfig[];
-  /** What is said of the API as a whole. */
-  api: ApiConfig;
+/** Settings that the journey of a request uses. */
+type JourneyConfig = Pick<
+  InstanceConfig,
+  'services' | 'api' | 'trustProxy' | 'publicUrl' | 'supportUrl' | 'corsOrigins'
+>;
+
+export interface GatewayDependencies extends RedisState, JourneyConfig {
   /** Where the requests to each of the services go, in the same order. */
   upstreams: readonly ServiceUpstream[];
-  /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
-  trustProxy: string[];
-  /** Where clients see the gateway; undefined: the scheme and Host of each request. */
-  publicUrl: string | undefined;
-  supportUrl: string | undefined;
-  /** Origins of other sites whose pages may use the API. */
-  corsOrigins: readonly string[] | '*';
   log: Logger;
   logRequest: LogRequest;
   metrics: Metrics;

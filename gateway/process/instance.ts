@@ -47,8 +47,7 @@ export async function startTracing(settings: TracingSettings | undefined, log: L
 /** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, gateway, worker, log, logRequest, metrics, tracing } = dependencies;
-  const { services, api, limits, trustProxy, publicUrl, supportUrl } = config;
-  const { redisUrl: url, redisIsPrivate: isPrivate } = config;
+  const { services, limits, redisUrl: url, redisIsPrivate: isPrivate } = config;
   const readStatus = createProcessStatus({
     gateway,
     worker,
@@ -67,14 +66,9 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     now,
   });
   const gatewayApp = createGateway({
+    ...config,
     ...state,
-    services,
-    api,
     upstreams,
-    trustProxy,
-    publicUrl,
-    supportUrl,
-    corsOrigins: config.corsOrigins,
     log,
     logRequest,
     metrics,

@@ -147,6 +147,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** Where clients see the gateway, without a slash at the end; undefined: each request's own scheme and Host. */
     publicUrl: values.PUBLIC_URL,
     supportUrl: values.SUPPORT_URL,
+    /** Origins of other sites whose pages may use the API. */
     corsOrigins: values.CORS_ORIGINS,
     /** Host names of the admin port other than localhost, in lower case. */
     adminHosts: values.ADMIN_HOSTS,
@@ -159,6 +160,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     redisUrl: values.REDIS_URL,
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,
+    /** Addresses and networks, in proxy-addr's notation. */
     trustProxy: values.TRUST_PROXY,
     privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
     upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
